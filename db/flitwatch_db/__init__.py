@@ -1,0 +1,1 @@
+"""Tables, migrations and queries: the only package that speaks SQL about Flitwatch's data."""

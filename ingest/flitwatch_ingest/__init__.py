@@ -1,0 +1,1 @@
+"""Collectors that publish, decoders, and the writer."""

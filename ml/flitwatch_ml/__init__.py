@@ -1,0 +1,1 @@
+"""Blame, deviation and forecast: estimators first, workers last."""

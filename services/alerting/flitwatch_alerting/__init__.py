@@ -1,0 +1,1 @@
+"""Rules, their evaluation and delivery."""

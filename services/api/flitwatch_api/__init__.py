@@ -1,0 +1,1 @@
+"""The HTTP API: one folder per domain word."""

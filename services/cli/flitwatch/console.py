@@ -1,0 +1,75 @@
+"""What every command shares: one JSON object on standard output, everything for people on standard error."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+import click
+import orjson
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Everything meant for a person goes to standard error, so that `--json` output can be piped.
+stderr = Console(stderr=True)
+
+
+def fail(message: str, code: int = 1) -> NoReturn:
+    """Print one clear line on standard error and exit with `code`."""
+    line = " ".join(str(message).split())
+    print(f"flitwatch: {line}", file=sys.stderr)
+    sys.exit(code)
+
+
+def json_option(function: F) -> F:
+    """Add `--json` (parameter `as_json`): one JSON object on standard output, logs on standard error."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")(function)
+
+
+def database_options(function: F) -> F:
+    """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch.platform.database`."""
+    function = click.option(
+        "--ephemeral", is_flag=True, help="Use a throw-away embedded database that is gone afterwards."
+    )(function)
+    return click.option(
+        "--db",
+        "db_url",
+        envvar="FLITWATCH_DB",
+        default=None,
+        help="PostgreSQL URL; without it the project's embedded database is started and used.",
+    )(function)
+
+
+def emit(result: dict[str, Any], as_json: bool) -> None:
+    """Print a result: one JSON object, or aligned `key: value` lines for a person."""
+    if as_json:
+        sys.stdout.buffer.write(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE))
+        sys.stdout.flush()
+        return
+    width = max((len(key) for key in result), default=0)
+    for key, value in result.items():
+        shown = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+        print(f"{key:<{width}}  {shown}")
+
+
+def progress(description: str = "") -> Progress:
+    """A progress display on standard error; silent where standard error is not a terminal."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}" if not description else description),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=stderr,
+        transient=True,
+        disable=not stderr.is_terminal,
+    )
+
+
+def log_to_stderr(level: int = logging.INFO) -> None:
+    """Send log records to standard error in one line each."""
+    logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")

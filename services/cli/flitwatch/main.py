@@ -1,0 +1,91 @@
+"""The entry point: a lazy command group, so that `flitwatch --help` never loads torch or the noise core."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+
+import click
+
+from flitwatch import __version__
+from flitwatch.console import fail
+
+#: command name -> (module under flitwatch.commands, attribute, short help)
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "up": ("up", "up", "Start the platform: database, log, twin or collectors, writer, API and page."),
+    "doctor": ("doctor", "doctor", "Check a site before it is started."),
+    "db": ("db", "db", "Migrate, inspect and maintain the database."),
+    "import": ("import_", "import_", "Import fabrics, counters, accounting and runs from files."),
+    "collect": ("collect", "collect", "Follow a producer and publish what it writes to the log."),
+    "writer": ("writer", "writer", "Carry records from the log into the database."),
+    "api": ("api", "api", "Serve the API and the page."),
+    "worker": ("worker", "worker", "Take tasks from the queue."),
+    "task": ("task", "task", "Start, watch and cancel tasks."),
+    "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that speaks the producers' formats."),
+    "bench": ("bench", "bench", "Measure this installation."),
+    "topology": ("topology", "topology", "Describe a topology."),
+    "sim": ("sim", "sim", "Simulate collectives and packets on a topology."),
+    "study": ("study", "study", "Reproduce a published study."),
+    "blame": ("blame", "blame", "Rank who interferes."),
+    "deviation": ("deviation", "deviation", "Find the counters that carry the deviation."),
+    "forecast": ("forecast", "forecast", "Forecast the time of the next steps."),
+    "scorecard": ("scorecard", "scorecard", "Score the estimators against the twin's truth."),
+    "routes": ("routes", "routes", "Optimise, check and exchange static routes."),
+    "traffic": ("traffic", "traffic", "Reconstruct traffic matrices from switch counters."),
+    "loop": ("loop", "loop", "Run the closed loop from counters to routes."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when that command is named."""
+
+    def _present(self, name: str) -> bool:
+        module = COMMANDS[name][0]
+        return importlib.util.find_spec(f"flitwatch.commands.{module}") is not None
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in COMMANDS if self._present(name)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS or not self._present(cmd_name):
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        return getattr(importlib.import_module(f"flitwatch.commands.{module}"), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, COMMANDS[name][2]) for name in self.list_commands(ctx)]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="flitwatch")
+def cli() -> None:
+    """Flitwatch: who slows your jobs on the network, what carries it, and what to do."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line; a known error becomes one clear line and a non-zero exit."""
+    from flitwatch_domain.errors import FlitwatchError
+
+    try:
+        cli.main(args=None if argv is None else list(argv), prog_name="flitwatch", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        sys.exit(leave.exit_code)
+    except click.Abort:
+        fail("stopped by the user", code=130)
+    except click.ClickException as bad_use:
+        fail(bad_use.format_message(), code=bad_use.exit_code)
+    except FlitwatchError as known:
+        fail(str(known))
+    except BrokenPipeError:
+        sys.exit(141)
+    except KeyboardInterrupt:
+        fail("stopped by the user", code=130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Fabrics, counters, jobs, runs and steps as frozen types; no I/O."""

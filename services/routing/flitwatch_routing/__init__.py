@@ -1,0 +1,1 @@
+"""Traffic reconstruction, route optimisation and routing-mode choice."""

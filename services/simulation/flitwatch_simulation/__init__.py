@@ -1,0 +1,1 @@
+"""Studies, the cluster twin, and the worker that runs simulation tasks."""

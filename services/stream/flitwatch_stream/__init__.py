@@ -1,0 +1,1 @@
+"""Topics and record shapes as code; one log interface with two backends."""
