@@ -1,0 +1,98 @@
+# Flitwatch: `make up` starts the platform, `make test` runs every test. `make help` lists the rest.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+SETUP := services/cli/setup.sh
+UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.cache/uv/bin/uv)
+export PATH := $(CURDIR)/.cache/node/bin:$(PATH)
+PY := .venv/bin/python
+STACK ?= embedded
+PORT ?= 8765
+CXX_BUILD := build/tests
+SANITIZE_BUILD := build/sanitize
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
+
+# --- build -----------------------------------------------------------------------------------------------------------
+
+.PHONY: python python-all web
+python: ## the Python environment with the noise core, without the test tools and torch
+	@$(SETUP) uv compiler
+	@echo "building the Python environment and the C++ core" >&2
+	@if [ -e .venv/.all-extras ]; then $(UV) sync --frozen --all-extras -q; else $(UV) sync --frozen --no-dev --extra sim -q; fi
+
+python-all: ## the same with the test tools and every extra
+	@$(SETUP) uv compiler
+	@echo "building the Python environment with every extra, and the C++ core" >&2
+	@$(UV) sync --frozen --all-extras -q && touch .venv/.all-extras
+
+WEB_SOURCES := $(shell find web/src web/public -type f 2>/dev/null) $(wildcard web/index.html web/vite.config.ts web/tsconfig*.json)
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	@$(SETUP) node
+	@echo "fetching the page's packages" >&2
+	@cd web && npm ci --no-audit --no-fund --silent
+	@touch $@
+
+web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
+	@echo "building the page" >&2
+	@cd web && npm run --silent build
+	@touch $@
+
+web: web/dist/index.html ## the page
+
+# --- run -------------------------------------------------------------------------------------------------------------
+
+.PHONY: up down status doctor
+up: python web ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765)
+ifeq ($(STACK),full)
+	@$(SETUP) java timescale
+endif
+	@.venv/bin/flitwatch up --stack $(STACK) --port $(PORT)
+
+down: ## stop the platform
+	@.venv/bin/flitwatch down
+
+status: ## what runs
+	@.venv/bin/flitwatch status
+
+doctor: python ## check this site
+	@.venv/bin/flitwatch doctor
+
+# --- test ------------------------------------------------------------------------------------------------------------
+
+.PHONY: test lint test-cxx test-sanitize test-python test-web test-compose fuzz
+test: ## set everything up and run every test
+	@$(SETUP) uv compiler cpp_tests node browser java timescale slurm mpi opensm fuzz namespaces
+	@$(MAKE) --no-print-directory python-all web
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory test-cxx
+	@$(MAKE) --no-print-directory test-sanitize
+	@$(MAKE) --no-print-directory test-web
+	@$(MAKE) --no-print-directory test-python
+
+lint: ## style, types, arrows between packages
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check -q .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	cd web && npm run --silent lint
+
+test-cxx: ## the noise core's own tests
+	cmake -S services/noise_core -B $(CXX_BUILD) -G Ninja -DFLITWATCH_TESTS=ON -DFLITWATCH_BENCH=ON >/dev/null
+	cmake --build $(CXX_BUILD) -j2 >/dev/null
+	ctest --test-dir $(CXX_BUILD) --output-on-failure -j2
+
+test-sanitize: ## the same under ASan and UBSan
+	cmake -S services/noise_core -B $(SANITIZE_BUILD) -G Ninja -DFLITWATCH_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITWATCH_SANITIZE=address,undefined >/dev/null
+	cmake --build $(SANITIZE_BUILD) -j2 >/dev/null
+	ctest --test-dir $(SANITIZE_BUILD) --output-on-failure -j2
+
+test-web: ## the page's unit tests
+	cd web && npm run --silent test
+
+test-python: ## unit, property, integration and end-to-end tests
+	.venv/bin/pytest -q

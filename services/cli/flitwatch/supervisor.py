@@ -1,0 +1,192 @@
+"""Keeps the platform's servers and processes running: starts in order, restarts what dies, stops in reverse.
+
+A *server* (database, broker) is a daemon of its own with an idempotent `ensure`; a *process* is a child of the
+supervisor. The supervisor writes its state to `<home>/run/state.json`, so that other commands can see and stop it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+from flitwatch_domain.errors import Unavailable
+
+#: A child that lived this long starts again at once; one that dies sooner waits, up to the longest pause.
+STEADY_S = 10.0
+LONGEST_PAUSE_S = 15.0
+STOP_TIMEOUT_S = 15.0
+LOG_BYTES = 20_000_000
+
+
+@dataclass(frozen=True)
+class Server:
+    """A daemon that outlives its starter: `ensure` starts it when it is not up and returns its URL."""
+
+    name: str
+    ensure: Callable[[], str]
+    stop: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Process:
+    """A child process; `ready` (if any) answers whether it serves."""
+
+    name: str
+    argv: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    ready: Callable[[], bool] | None = None
+
+
+@dataclass
+class _Child:
+    process: Process
+    handle: subprocess.Popen[bytes] | None = None
+    log: IO[bytes] | None = None
+    started_at: float = 0.0
+    restarts: int = 0
+    quick_deaths: int = 0
+    start_after: float = 0.0
+
+
+class Supervisor:
+    """Runs servers and processes until `stop` is called or a signal arrives."""
+
+    def __init__(self, home: Path, servers: Sequence[Server], processes: Sequence[Process]) -> None:
+        self.home = home
+        self.servers = list(servers)
+        self.children = [_Child(process) for process in processes]
+        self._stopping = threading.Event()
+        (home / "log").mkdir(parents=True, exist_ok=True)
+        (home / "run").mkdir(parents=True, exist_ok=True)
+
+    @property
+    def state_file(self) -> Path:
+        return self.home / "run" / "state.json"
+
+    def start(self, report: Callable[[str], None], timeout_s: float = 120.0) -> None:
+        """Start every process in order and wait until each is ready; `report` gets one line a step."""
+        for child in self.children:
+            report(f"starting {child.process.name}")
+            self._spawn(child)
+        deadline = time.monotonic() + timeout_s
+        for child in self.children:
+            ready = child.process.ready
+            while ready is not None and not ready():
+                if time.monotonic() > deadline:
+                    log = self.home / "log" / f"{child.process.name}.log"
+                    raise Unavailable(f"{child.process.name} did not answer in {timeout_s:.0f} s", advice=f"See {log}")
+                if child.handle is not None and child.handle.poll() is not None:
+                    self._revive(child)
+                time.sleep(0.1)
+
+    def run(self, extra: Mapping[str, object]) -> None:
+        """Watch until told to stop; `extra` is added to the state file."""
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, lambda *_: self._stopping.set())
+        checked = time.monotonic()
+        self._write_state(extra)
+        while not self._stopping.wait(0.5):
+            if any(child.handle is None or child.handle.poll() is not None for child in self.children):
+                for child in self.children:
+                    self._revive(child)
+                self._write_state(extra)
+            if time.monotonic() - checked > 3.0:
+                self._ensure_servers()
+                checked = time.monotonic()
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop processes in reverse order, then servers; kill what does not leave in time."""
+        self._stopping.set()
+        for child in reversed(self.children):
+            _terminate(child)
+        for server in reversed(self.servers):
+            with contextlib.suppress(Exception):
+                server.stop()
+        self.state_file.unlink(missing_ok=True)
+
+    def _ensure_servers(self) -> None:
+        for server in self.servers:
+            try:
+                server.ensure()
+            except Exception as failure:
+                print(f"supervisor: {server.name} is down: {failure}", flush=True)
+
+    def _spawn(self, child: _Child) -> None:
+        path = self.home / "log" / f"{child.process.name}.log"
+        if path.exists() and path.stat().st_size > LOG_BYTES:
+            path.replace(path.with_suffix(".log.1"))
+        child.log = open(path, "ab")
+        child.handle = subprocess.Popen(
+            list(child.process.argv),
+            env={**os.environ, **child.process.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=child.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        child.started_at = time.monotonic()
+
+    def _revive(self, child: _Child) -> None:
+        now = time.monotonic()
+        if child.handle is not None and child.handle.poll() is not None:
+            steady = now - child.started_at > STEADY_S
+            child.quick_deaths = 0 if steady else child.quick_deaths + 1
+            child.start_after = now + min(LONGEST_PAUSE_S, 0.2 * 2.0**child.quick_deaths)
+            print(f"supervisor: {child.process.name} left with {child.handle.returncode}; starting it again", flush=True)
+            child.handle = None
+            if child.log is not None:
+                child.log.close()
+        if child.handle is None and now >= child.start_after:
+            child.restarts += 1
+            self._spawn(child)
+
+    def _write_state(self, extra: Mapping[str, object]) -> None:
+        state = {
+            "pid": os.getpid(),
+            **extra,
+            "processes": [
+                {"name": c.process.name, "pid": c.handle.pid if c.handle else None, "restarts": c.restarts}
+                for c in self.children
+            ],
+        }
+        temporary = self.state_file.with_suffix(".tmp")
+        temporary.write_bytes(orjson.dumps(state))
+        temporary.replace(self.state_file)
+
+
+def _terminate(child: _Child) -> None:
+    handle = child.handle
+    if handle is None or handle.poll() is not None:
+        return
+    handle.terminate()
+    try:
+        handle.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(handle.pid, signal.SIGKILL)
+        handle.wait()
+
+
+def running(home: Path) -> dict | None:
+    """The state of the supervisor that runs for `home`, or None where none runs."""
+    path = home / "run" / "state.json"
+    try:
+        state = orjson.loads(path.read_bytes())
+        os.kill(int(state["pid"]), 0)
+    except (OSError, ValueError, KeyError):
+        return None
+    command = Path(f"/proc/{state['pid']}/cmdline")
+    if command.exists() and b"flitwatch" not in command.read_bytes():
+        return None  # the process id was given to another program since
+    return state
