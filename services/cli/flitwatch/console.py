@@ -10,7 +10,14 @@ from typing import Any, NoReturn, TypeVar
 import click
 import orjson
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,7 +67,7 @@ def progress(description: str = "") -> Progress:
     """A progress display on standard error; silent where standard error is not a terminal."""
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}" if not description else description),
+        TextColumn(description or "{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

@@ -15,6 +15,8 @@ from flitwatch.console import fail
 #: command name -> (module under flitwatch.commands, attribute, short help)
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "up": ("up", "up", "Start the platform: database, log, twin or collectors, writer, API and page."),
+    "down": ("down", "down", "Stop the platform that `up` started."),
+    "status": ("status", "status", "Say what runs here."),
     "doctor": ("doctor", "doctor", "Check a site before it is started."),
     "db": ("db", "db", "Migrate, inspect and maintain the database."),
     "import": ("import_", "import_", "Import fabrics, counters, accounting and runs from files."),

@@ -143,7 +143,10 @@ class Supervisor:
             steady = now - child.started_at > STEADY_S
             child.quick_deaths = 0 if steady else child.quick_deaths + 1
             child.start_after = now + min(LONGEST_PAUSE_S, 0.2 * 2.0**child.quick_deaths)
-            print(f"supervisor: {child.process.name} left with {child.handle.returncode}; starting it again", flush=True)
+            print(
+                f"supervisor: {child.process.name} left with {child.handle.returncode}; starting it again",
+                flush=True,
+            )
             child.handle = None
             if child.log is not None:
                 child.log.close()

@@ -1,0 +1,192 @@
+"""`flitwatch up`: the whole platform on this machine, in the background unless asked otherwise."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import click
+
+from flitwatch.console import emit, fail, json_option, stderr
+from flitwatch.home import home
+from flitwatch.supervisor import Process, Server, Supervisor, running
+
+READY_TIMEOUT_S = 180.0
+
+
+@click.command()
+@click.option("--stack", type=click.Choice(["embedded", "full"]), default="embedded", show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8765,
+    show_default=True,
+    help="Port of the API and the page.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address that the API listens on.")
+@click.option(
+    "--twin",
+    default="demo",
+    show_default=True,
+    help="Scenario or spec of the cluster twin; 'none' for real sources only.",
+)
+@click.option("--foreground", is_flag=True, help="Stay in the foreground until stopped.")
+@json_option
+def up(stack: str, port: int, host: str, twin: str, foreground: bool, as_json: bool) -> None:
+    """Start the platform: database, log, writer, worker, API and page, and the cluster twin as data source."""
+    state = running(home())
+    if state is not None:
+        if (state["stack"], state["port"]) != (stack, port):
+            fail(f"already running with stack {state['stack']} on port {state['port']}; stop it first: flitwatch down")
+        emit({"url": state["url"], "stack": stack, "pid": state["pid"]}, as_json) if as_json else _say_url(state["url"])
+        return
+    _need_free(host, port)
+    home().mkdir(parents=True, exist_ok=True)
+    if foreground:
+        _serve(
+            stack,
+            host,
+            port,
+            twin,
+            lambda line: stderr.print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}"),
+        )
+        return
+    url = _detach(stack, host, port, twin)
+    emit({"url": url, "stack": stack, "pid": (running(home()) or {}).get("pid")}, as_json) if as_json else _say_url(url)
+
+
+def _say_url(url: str) -> None:
+    print(f"Flitwatch is up: {url}")
+
+
+def _need_free(host: str, port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as taken:
+            fail(f"port {port} on {host} cannot be used ({taken.strerror}); choose another: make up PORT={port + 1}")
+
+
+def _detach(stack: str, host: str, port: int, twin: str) -> str:
+    """Run the supervisor in the background; pass its progress on until it serves; return the URL."""
+    folder = home() / "log"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "supervisor.log"
+    offset = path.stat().st_size if path.exists() else 0
+    argv = [sys.executable, "-m", "flitwatch.main", "up", "--foreground", "--stack", stack, "--host", host]
+    argv += ["--port", str(port), "--twin", twin]
+    with open(path, "ab") as log:
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    deadline = time.monotonic() + READY_TIMEOUT_S
+    while time.monotonic() < deadline:
+        offset = _pass_on(path, offset)
+        state = running(home())
+        if state is not None and state["pid"] == child.pid:
+            _pass_on(path, offset)
+            return state["url"]
+        if child.poll() is not None:
+            _pass_on(path, offset)
+            fail(f"the platform did not start; see {path}")
+        time.sleep(0.1)
+    child.terminate()
+    fail(f"the platform was not ready in {READY_TIMEOUT_S:.0f} s; see the logs in {folder}")
+
+
+def _pass_on(path: Path, offset: int) -> int:
+    with open(path, "rb") as log:
+        log.seek(offset)
+        text = log.read()
+    if text:
+        sys.stderr.write(text.decode(errors="replace"))
+        sys.stderr.flush()
+    return offset + len(text)
+
+
+def _serve(stack: str, host: str, port: int, twin: str, report) -> None:
+    """Start servers, then processes, and watch them until told to stop."""
+    from flitwatch_db import migrations
+
+    servers, database_url, log_url = _servers(stack, report)
+    report("bringing the database's tables up to date")
+    migrations.migrate(database_url)
+    url = f"http://{host}:{port}/"
+    supervisor = Supervisor(home(), servers, _processes(database_url, log_url, host, port, twin))
+    try:
+        supervisor.start(report, READY_TIMEOUT_S)
+    except BaseException:
+        supervisor.stop()
+        raise
+    report(f"serving {url}")
+    supervisor.run({"url": url, "stack": stack, "port": port, "database": database_url, "log": log_url, "twin": twin})
+
+
+def _servers(stack: str, report) -> tuple[list[Server], str, str]:
+    if stack == "full":
+        from flitwatch.stack.kafka import Kafka
+        from flitwatch.stack.timescale import Timescale
+
+        database, broker = Timescale(home() / "timescale"), Kafka(home() / "kafka")
+        report("starting TimescaleDB (the first time it is fetched and unpacked)")
+        database_url = database.start()
+        report("starting Apache Kafka (the first time it is fetched)")
+        log_url = broker.start()
+        return (
+            [Server("timescale", database.start, database.stop), Server("kafka", broker.start, broker.stop)],
+            database_url,
+            log_url,
+        )
+    from flitwatch_db.embedded import Embedded
+
+    report("starting the embedded PostgreSQL")
+    embedded = Embedded(home() / "pg")
+    database_url = embedded.start()
+    return [Server("postgresql", embedded.start, embedded.stop)], database_url, database_url
+
+
+def _processes(database_url: str, log_url: str, host: str, port: int, twin: str) -> list[Process]:
+    environment = {
+        "FLITWATCH_DB": database_url,
+        "FLITWATCH_LOG": log_url,
+        "PYTHONUNBUFFERED": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    this = [sys.executable, "-m", "flitwatch.main"]
+    processes = [
+        Process("writer", [*this, "writer"], environment),
+        Process("worker", [*this, "worker"], environment),
+        Process(
+            "api",
+            [*this, "api", "--host", host, "--port", str(port)],
+            environment,
+            lambda: _answers(host, port),
+        ),
+    ]
+    if twin != "none":
+        argv = [
+            *this,
+            "twin",
+            "run",
+            twin,
+            "--seconds",
+            "0",
+            "--speed",
+            "1",
+            "--out",
+            os.fspath(home() / "twin"),
+        ]
+        processes.append(Process("twin", [*argv, "--log", log_url], environment))
+    return processes
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://{host}:{port}/readyz", timeout=1) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
