@@ -96,3 +96,6 @@ test-web: ## the page's unit tests
 
 test-python: ## unit, property, integration and end-to-end tests
 	.venv/bin/pytest -q
+
+test-compose: python-all ## build the images and start docker-compose.yml for real (root; its own Docker engine)
+	tests/compose/run
