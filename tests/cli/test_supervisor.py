@@ -1,0 +1,104 @@
+"""The supervisor with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from flitwatch.supervisor import Process, Server, Supervisor, running
+from flitwatch_domain.errors import Unavailable
+
+SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
+
+
+def wait_for(holds, limit_s: float = 20.0) -> None:
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.05)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+@pytest.fixture
+def supervised(tmp_path: Path):
+    """A supervisor over two sleepers, watched in a thread; stopped afterwards whatever happens."""
+    stops: list[str] = []
+    server = Server("database", lambda: "url", lambda: stops.append("database"))
+    supervisor = Supervisor(tmp_path, [server], [Process("one", SLEEPER), Process("two", SLEEPER)])
+    supervisor.start(lambda line: None)
+    thread = threading.Thread(target=_watch, args=(supervisor,))
+    thread.start()
+    yield supervisor, stops
+    supervisor._stopping.set()
+    thread.join()
+
+
+def _watch(supervisor: Supervisor) -> None:
+    install, signal.signal = signal.signal, lambda *_: None  # signals belong to the main thread
+    try:
+        supervisor.run({"url": "http://127.0.0.1:1/"})
+    finally:
+        signal.signal = install
+
+
+def pids(supervisor: Supervisor) -> dict[str, int]:
+    return {c.process.name: c.handle.pid for c in supervisor.children if c.handle is not None}
+
+
+def test_a_killed_process_comes_back_and_the_state_says_so(supervised, tmp_path: Path) -> None:
+    supervisor, _ = supervised
+    wait_for(supervisor.state_file.exists)
+    first = pids(supervisor)["one"]
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: pids(supervisor).get("one") not in (None, first))
+    second = pids(supervisor)["one"]
+    assert alive(second)
+    wait_for(lambda: b'"restarts":1' in supervisor.state_file.read_bytes())
+
+
+def test_stop_ends_every_process_and_server(tmp_path: Path) -> None:
+    stops: list[str] = []
+    servers = [Server(name, lambda: "url", lambda name=name: stops.append(name)) for name in ("database", "broker")]
+    supervisor = Supervisor(tmp_path, servers, [Process("one", SLEEPER), Process("two", SLEEPER)])
+    supervisor.start(lambda line: None)
+    started = pids(supervisor)
+    supervisor.stop()
+    assert not any(alive(pid) for pid in started.values())
+    assert stops == ["broker", "database"]
+    assert not supervisor.state_file.exists()
+
+
+def test_a_process_that_never_serves_is_named_with_its_log(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path, [], [Process("api", SLEEPER, ready=lambda: False)])
+    with pytest.raises(Unavailable, match=r"api did not answer.*api\.log"):
+        supervisor.start(lambda line: None, timeout_s=0.3)
+    supervisor.stop()
+
+
+def test_output_of_processes_stands_in_their_log(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path, [], [Process("one", SLEEPER)])
+    supervisor.start(lambda line: None)
+    wait_for(lambda: (tmp_path / "log" / "one.log").read_text() == "up\n")
+    supervisor.stop()
+
+
+def test_a_stale_state_file_is_not_taken_for_a_running_platform(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "state.json").write_text(f'{{"pid": {ended.pid}}}')
+    assert running(tmp_path) is None
