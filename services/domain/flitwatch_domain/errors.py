@@ -20,7 +20,9 @@ class FlitwatchError(Exception):
     kind = "internal"
 
     def __init__(self, message: str, *, advice: str = "") -> None:
-        super().__init__(f"{message}. {advice}" if advice and not message.endswith(".") else f"{message} {advice}".strip())
+        super().__init__(
+            f"{message}. {advice}" if advice and not message.endswith(".") else f"{message} {advice}".strip()
+        )
         self.message = message
         self.advice = advice
 

@@ -1,0 +1,154 @@
+"""Names and numbers of a Cray XC: cnames, nids, groups and tiles.
+
+A component name reads cX-YcCsSaA...: cabinet column X, cabinet row Y, chassis C (0-2), slot S (0-15), Aries A (0), then node n (0-3), NIC or tile
+lRC. Two cabinets make a group: group = Y x (cabinets a row / 2) + X // 2, row = (X mod 2) x 3 + chassis, column = slot.
+Source: Cray XC "rtr --interconnect" output, checked against the cable lists of Theta and Edison.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from flitwatch_domain.errors import BadInput
+
+ROWS = 6
+COLS = 16
+NODES_PER_ROUTER = 4
+TILE_COLUMNS = 8
+NETWORK_TILES = 40
+TILES = 48
+#: Tile columns of the optical (blue) tiles by tile row: 01-06 and 12-15.
+BLUE_TILES: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 10, 11, 12, 13)
+#: Tiles that carry green or black links; which of the two depends on the router.
+LOCAL_TILES: tuple[int, ...] = tuple(tile for tile in range(NETWORK_TILES) if tile not in BLUE_TILES)
+#: Router clock: flits cross a tile at 800 MHz; one stall cycle is 1.25 ns.
+ROUTER_CLOCK_HZ = 800e6
+#: Traffic in bytes = flits x 20/3, the convention of the LDMS Aries samplers.
+BYTES_PER_FLIT = 20.0 / 3.0
+STALL_NS_PER_CYCLE = 1.25
+
+_CNAME = re.compile(
+    r"c(?P<cabinet>\d+)-(?P<cabinet_row>\d+)(?:c(?P<chassis>\d+)(?:s(?P<slot>\d+)"
+    r"(?:a(?P<aries>\d+)(?:l(?P<tile_row>\d)(?P<tile_col>\d)|n(?P<nic>\d+))?|n(?P<node>\d+)(?:a\d+)?)?)?)?"
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cname:
+    """A parsed component name; parts that the name does not have are None."""
+
+    cabinet_row: int
+    cabinet: int
+    chassis: int | None = None
+    slot: int | None = None
+    aries: int | None = None
+    node: int | None = None
+    tile: int | None = None
+
+    def __str__(self) -> str:
+        text = f"c{self.cabinet}-{self.cabinet_row}"
+        if self.chassis is not None:
+            text += f"c{self.chassis}"
+        if self.slot is not None:
+            text += f"s{self.slot}"
+        if self.aries is not None:
+            text += f"a{self.aries}"
+        if self.tile is not None:
+            text += f"l{tile_name(self.tile)}"
+        elif self.node is not None:
+            text += f"n{self.node}"
+        return text
+
+    @property
+    def router(self) -> str:
+        """The router's name: c0-0c0s0a0."""
+        if self.chassis is None or self.slot is None:
+            raise BadInput(f"{self} names no router", advice="A router's name reads c0-0c0s0a0.")
+        return f"c{self.cabinet}-{self.cabinet_row}c{self.chassis}s{self.slot}a{self.aries or 0}"
+
+    def place(self, cabinets_per_row: int) -> tuple[int, int, int]:
+        """(group, row, column) of the router on a machine with that many cabinets in a row."""
+        if self.chassis is None or self.slot is None:
+            raise BadInput(f"{self} names no router", advice="A router's name reads c0-0c0s0a0.")
+        group = self.cabinet_row * (cabinets_per_row // 2) + self.cabinet // 2
+        return group, (self.cabinet % 2) * 3 + self.chassis, self.slot
+
+
+def parse_cname(text: str) -> Cname:
+    """Parse a component name such as `c0-0c0s0a0l00`, `c0-0c0s0n2` or `c1-2`; BadInput otherwise."""
+    match = _CNAME.fullmatch(text.strip())
+    if match is None:
+        raise BadInput(f"{text!r} is not a Cray component name", advice="Expected one like c0-0c0s0a0l00.")
+    part = {key: int(value) if value is not None else None for key, value in match.groupdict().items()}
+    chassis, slot = part["chassis"], part["slot"]
+    node = part["node"] if part["node"] is not None else part["nic"]
+    if (chassis or 0) > 2 or (slot or 0) >= COLS or (node or 0) >= NODES_PER_ROUTER:
+        raise BadInput(f"{text!r} lies outside a Cray XC cabinet (3 chassis, 16 slots, 4 nodes)")
+    tile = None
+    if part["tile_row"] is not None:
+        tile = tile_number(part["tile_row"], part["tile_col"] or 0)
+    return Cname(part["cabinet_row"] or 0, part["cabinet"] or 0, chassis, slot, part["aries"], node, tile)
+
+
+def tile_number(row: int, col: int) -> int:
+    """Port number (0-47) of tile (row, col): rows 0-4 are network tiles, row 5 processor tiles."""
+    if not (0 <= row < TILES // TILE_COLUMNS and 0 <= col < TILE_COLUMNS):
+        raise BadInput(f"tile {row}{col} does not exist", advice="Tiles are 00-47 and 50-57.")
+    return row * TILE_COLUMNS + col
+
+
+def tile_name(tile: int) -> str:
+    """Two digits, row and column, of a tile's port number."""
+    return f"{tile // TILE_COLUMNS}{tile % TILE_COLUMNS}"
+
+
+def nic_of_tile(tile: int) -> int:
+    """The NIC (0-3) behind a processor tile."""
+    if not NETWORK_TILES <= tile < TILES:
+        raise BadInput(f"tile {tile_name(tile)} is not a processor tile", advice="Processor tiles are 50-57.")
+    return (tile - NETWORK_TILES) // 2
+
+
+def router_id(group: int, row: int, col: int) -> int:
+    """The machine-wide number of a router as DragonView counts: (group x 6 + row) x 16 + column."""
+    return (group * ROWS + row) * COLS + col
+
+
+def place_of_router_id(number: int) -> tuple[int, int, int]:
+    """(group, row, column) of `router_id`'s number."""
+    return number // (ROWS * COLS), number // COLS % ROWS, number % COLS
+
+
+def router_cname(group: int, row: int, col: int, cabinets_per_row: int) -> str:
+    """The router's name at a place of a machine with that many cabinets in a row."""
+    half = cabinets_per_row // 2
+    return f"c{2 * (group % half) + row // 3}-{group // half}c{row % 3}s{col}a0"
+
+
+def nid_of(name: str | Cname, cabinets_per_row: int) -> int:
+    """Node id of a node's cname: ((Y x cabinets a row + X) x 3 + chassis) x 64 + slot x 4 + node."""
+    cname = parse_cname(name) if isinstance(name, str) else name
+    if cname.chassis is None or cname.slot is None or cname.node is None:
+        raise BadInput(f"{cname} names no node", advice="A node's name reads c0-0c0s0n1.")
+    cabinet = cname.cabinet_row * cabinets_per_row + cname.cabinet
+    return (cabinet * 3 + cname.chassis) * 64 + cname.slot * NODES_PER_ROUTER + cname.node
+
+
+def cname_of_nid(nid: int, cabinets_per_row: int) -> str:
+    """The node's cname of a nid; the inverse of `nid_of`."""
+    if nid < 0:
+        raise BadInput(f"nid {nid} is negative")
+    cabinet, within = divmod(nid, 3 * 64)
+    row, column = divmod(cabinet, cabinets_per_row)
+    return f"c{column}-{row}c{within // 64}s{within % 64 // 4}n{within % 4}"
+
+
+def nid_at(group: int, row: int, col: int, node: int) -> int:
+    """Node id at a place; does not depend on the number of cabinets in a row."""
+    return router_id(group, row, col) * NODES_PER_ROUTER + node
+
+
+def node_name(nid: int) -> str:
+    """What Cray calls a node in Slurm: nid00042."""
+    return f"nid{nid:05d}"
