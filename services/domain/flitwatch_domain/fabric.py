@@ -92,20 +92,16 @@ def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return array
 
 
-def _column(owner: Any, name: str, dtype: Any, length: int, default: Any) -> None:
-    """Replace field `name` by a read-only array of `length`, filled with `default` where it was not given."""
-    values = getattr(owner, name)
-    if values is None:
-        array = np.full(length, default, dtype=dtype)
-        array.setflags(write=False)
-    else:
-        array = _frozen(values, dtype)
-    if array.shape[:1] != (length,):
-        raise BadInput(f"{type(owner).__name__}.{name} has {array.shape[0]} entries, expected {length}")
-    object.__setattr__(owner, name, array)
+def _set_columns(owner: Any, length: int, columns: dict[str, tuple[ArrayLike | None, Any, Any]]) -> None:
+    """Set each field to a read-only array of `length`; a column is (values or None, dtype, fill value for None)."""
+    for name, (values, dtype, fill) in columns.items():
+        array = _frozen(np.full(length, fill, dtype=dtype) if values is None else values, dtype)
+        if array.shape != (length,):
+            raise BadInput(f"{type(owner).__name__}.{name} has shape {array.shape}, expected ({length},)")
+        object.__setattr__(owner, name, array)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Routers:
     """Routers, as arrays of length R.
 
@@ -124,22 +120,35 @@ class Routers:
     """
 
     name: Text
-    guid: Text = None  # type: ignore[assignment]
-    group: Int32 = None  # type: ignore[assignment]
-    row: Int32 = None  # type: ignore[assignment]
-    col: Int32 = None  # type: ignore[assignment]
-    level: Int32 = None  # type: ignore[assignment]
-    coords: Int32 = None  # type: ignore[assignment]
+    guid: Text
+    group: Int32
+    row: Int32
+    col: Int32
+    level: Int32
+    coords: Int32
 
-    def __post_init__(self) -> None:
-        length = len(self.name)
-        _column(self, "name", object, length, None)
-        _column(self, "guid", object, length, None)
-        for name in ("group", "row", "col", "level"):
-            _column(self, name, np.int32, length, -1)
-        coords = np.empty((length, 0), np.int32) if self.coords is None else self.coords
-        coords = _frozen(coords, np.int32).reshape(length, -1) if length else np.empty((0, 0), np.int32)
-        object.__setattr__(self, "coords", coords)
+    def __init__(
+        self,
+        name: ArrayLike,
+        *,
+        guid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        row: ArrayLike | None = None,
+        col: ArrayLike | None = None,
+        level: ArrayLike | None = None,
+        coords: ArrayLike | None = None,
+    ) -> None:
+        length = len(np.atleast_1d(np.asarray(name, object)))
+        places = {"group": group, "row": row, "col": col, "level": level}
+        columns: dict[str, tuple[ArrayLike | None, Any, Any]] = {
+            "name": (name, object, None),
+            "guid": (guid, object, None),
+        }
+        _set_columns(self, length, columns | {key: (values, np.int32, -1) for key, values in places.items()})
+        points = _frozen(np.empty((length, 0)) if coords is None else coords, np.int32)
+        if points.ndim != 2 or len(points) != length:
+            raise BadInput(f"Routers.coords has shape {points.shape}, expected ({length}, dimensions)")
+        object.__setattr__(self, "coords", points)
         if len(set(self.name)) != length:
             seen: set[str] = set()
             twice = next(name for name in self.name if name in seen or seen.add(name))  # type: ignore[func-returns-value]
@@ -149,7 +158,7 @@ class Routers:
         return len(self.name)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Endpoints:
     """Points where nodes attach, as arrays of length E.
 
@@ -172,26 +181,36 @@ class Endpoints:
     """
 
     router: Int32
-    port: Int32 = None  # type: ignore[assignment]
-    node: Text = None  # type: ignore[assignment]
-    nid: Int64 = None  # type: ignore[assignment]
-    component_id: Int64 = None  # type: ignore[assignment]
-    role: NDArray[np.uint8] = None  # type: ignore[assignment]
-    guid: Text = None  # type: ignore[assignment]
+    port: Int32
+    node: Text
+    nid: Int64
+    component_id: Int64
+    role: NDArray[np.uint8]
+    guid: Text
 
-    def __post_init__(self) -> None:
-        length = len(self.router)
-        _column(self, "router", np.int32, length, -1)
-        _column(self, "port", np.int32, length, -1)
-        if self.node is None:
-            object.__setattr__(self, "node", [f"node{e:05d}" for e in range(length)])
-        _column(self, "node", object, length, None)
-        _column(self, "nid", np.int64, length, -1)
-        if self.component_id is None:
-            object.__setattr__(self, "component_id", self.nid)
-        _column(self, "component_id", np.int64, length, -1)
-        _column(self, "role", np.uint8, length, 0)
-        _column(self, "guid", object, length, None)
+    def __init__(
+        self,
+        router: ArrayLike,
+        *,
+        port: ArrayLike | None = None,
+        node: ArrayLike | None = None,
+        nid: ArrayLike | None = None,
+        component_id: ArrayLike | None = None,
+        role: ArrayLike | None = None,
+        guid: ArrayLike | None = None,
+    ) -> None:
+        length = len(np.atleast_1d(np.asarray(router)))
+        names = [f"node{e:05d}" for e in range(length)] if node is None else node
+        columns: dict[str, tuple[ArrayLike | None, Any, Any]] = {
+            "router": (router, np.int32, -1),
+            "port": (port, np.int32, -1),
+            "node": (names, object, None),
+            "nid": (nid, np.int64, -1),
+            "component_id": (nid if component_id is None else component_id, np.int64, -1),
+            "role": (role, np.uint8, 0),
+            "guid": (guid, object, None),
+        }
+        _set_columns(self, length, columns)
         if length and int(self.role.max()) >= len(ROLES):
             raise BadInput(f"an endpoint's role has code {int(self.role.max())}, expected below {len(ROLES)}")
 
@@ -204,7 +223,7 @@ class Endpoints:
         return [str(ROLES[code]) for code in self.role]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Links:
     """Directed links, as arrays of length L.
 
@@ -225,21 +244,35 @@ class Links:
 
     src: Int32
     dst: Int32
-    src_port: Int32 = None  # type: ignore[assignment]
-    dst_port: Int32 = None  # type: ignore[assignment]
-    link_class: NDArray[np.uint8] = None  # type: ignore[assignment]
-    bandwidth_bps: NDArray[np.float64] = None  # type: ignore[assignment]
-    multiplicity: Int32 = None  # type: ignore[assignment]
-    classes: tuple[LinkClass, ...] = (LinkClass.LINK,)
+    src_port: Int32
+    dst_port: Int32
+    link_class: NDArray[np.uint8]
+    bandwidth_bps: NDArray[np.float64]
+    multiplicity: Int32
+    classes: tuple[LinkClass, ...]
 
-    def __post_init__(self) -> None:
-        length = len(self.src)
-        for name in ("src", "dst", "src_port", "dst_port"):
-            _column(self, name, np.int32, length, -1)
-        _column(self, "link_class", np.uint8, length, 0)
-        _column(self, "bandwidth_bps", np.float64, length, np.nan)
-        _column(self, "multiplicity", np.int32, length, 1)
-        object.__setattr__(self, "classes", tuple(LinkClass(name) for name in self.classes))
+    def __init__(
+        self,
+        src: ArrayLike,
+        dst: ArrayLike,
+        *,
+        src_port: ArrayLike | None = None,
+        dst_port: ArrayLike | None = None,
+        link_class: ArrayLike | None = None,
+        bandwidth_bps: ArrayLike | None = None,
+        multiplicity: ArrayLike | None = None,
+        classes: Sequence[str] = (LinkClass.LINK,),
+    ) -> None:
+        length = len(np.atleast_1d(np.asarray(src)))
+        ends = {"src": src, "dst": dst, "src_port": src_port, "dst_port": dst_port}
+        columns: dict[str, tuple[ArrayLike | None, Any, Any]] = {
+            key: (values, np.int32, -1) for key, values in ends.items()
+        }
+        columns["link_class"] = (link_class, np.uint8, 0)
+        columns["bandwidth_bps"] = (bandwidth_bps, np.float64, np.nan)
+        columns["multiplicity"] = (multiplicity, np.int32, 1)
+        _set_columns(self, length, columns)
+        object.__setattr__(self, "classes", tuple(LinkClass(known) for known in classes))
         if length and int(self.link_class.max()) >= len(self.classes):
             raise BadInput(f"a link's class has code {int(self.link_class.max())}, expected below {len(self.classes)}")
         if length and int(self.multiplicity.min()) < 1:

@@ -1,0 +1,174 @@
+"""Trees: extended generalised fat trees and quartz1.
+
+XGFT(h; m1..mh; w1..wh): Oehring et al. 1995; used by Hoefler 2009, section IV (table 1). quartz1: Taffet 2021, section 3.4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import (
+    CountedAt,
+    Endpoints,
+    Fabric,
+    FabricKind,
+    LinkClass,
+    Routers,
+    Technology,
+    both_directions,
+)
+
+Ints = NDArray[np.int64]
+CLASSES = (LinkClass.HOST, LinkClass.UP, LinkClass.DOWN)
+_NAMES = ("leaf", "spine", "core")
+
+
+def quartz1(*, bandwidth_bps: float = 100e9) -> Fabric:
+    """quartz1: 3,072 nodes, 96 leaves in 4 pods, 64 spines, 48 cores in 2 groups; 12,288 directed links.
+
+    A leaf has 32 nodes and one cable to each of its pod's 16 spines; 8 spines of a pod belong to each core group and have one cable to each of
+    its 24 cores.
+    """
+    pods, leaves, spines, cores, hosts = 4, 24, 16, 24, 32
+    leaf = np.arange(pods * leaves)
+    spine = pods * leaves + np.arange(pods * spines)
+    first_core = pods * (leaves + spines)
+    leaf_up = np.repeat(leaf, spines)
+    spine_of = pods * leaves + (leaf_up // leaves) * spines + np.tile(np.arange(spines), leaf.size)
+    spine_up = np.repeat(spine, cores)
+    number = spine_up - pods * leaves
+    core_of = first_core + (number % spines) // (spines // 2) * cores + np.tile(np.arange(cores), spine.size)
+    host_leaf = np.repeat(leaf, hosts)
+    counts = (pods * leaves, pods * spines, 2 * cores)
+    level = np.repeat([0, 1, 2], counts)
+    group = np.concatenate([leaf // leaves, np.arange(pods * spines) // spines, np.full(2 * cores, -1)])
+    names = [f"{_NAMES[n]}{i}" for n, count in enumerate(counts) for i in range(count)]
+    return _tree(
+        "quartz1", "quartz1()", names, level, group, host_leaf, [(leaf_up, spine_of), (spine_up, core_of)], bandwidth_bps,
+        {"pods": pods, "core_groups": 2},
+    )  # fmt: skip
+
+
+def xgft(
+    h: int, m: Sequence[int], w: Sequence[int], p: Sequence[float] | None = None, *, bandwidth_bps: float = 100e9
+) -> Fabric:
+    """XGFT(h; m; w) with switches on levels 1 to h over prod(m) endpoints.
+
+    Parameters
+    ----------
+    h : int
+        Switch levels.
+    m, w : sequences of h ints
+        Children of a level-l switch, parents of a level-(l-1) vertex; w[0] is 1.
+    p : sequence of h numbers, optional
+        Cables between a level-(l-1) vertex and each of its parents; 1.5 alternates 1 and 2. Each cable is a link of its own.
+    bandwidth_bps : float
+        Of every cable.
+    """
+    cables = [Fraction(1)] * h if p is None else [Fraction(value).limit_denominator(64) for value in p]
+    if h < 1 or len(m) != h or len(w) != h or len(cables) != h or min([*m, *w]) < 1 or min(cables) < 1:
+        raise BadRequest(
+            f"XGFT(h={h}; m={list(m)}; w={list(w)}; p={None if p is None else list(p)}) is not possible",
+            advice="Give h positive numbers for m and w, and cables of at least 1.",
+        )
+    if w[0] != 1 or cables[0] != 1:
+        raise BadRequest("endpoints with several parents are not supported", advice="Use w[0] = 1 and p[0] = 1.")
+    counts = [prod(w[:level]) * prod(m[level:]) for level in range(1, h + 1)]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    ups = []
+    for level in range(2, h + 1):
+        # A vertex of level l - 1 is (a_h .. a_l, b_(l-1) .. b_1); its parents differ in digit l: b_l instead of a_l.
+        lower = np.arange(counts[level - 2])
+        roots = prod(w[: level - 1])
+        high, low = lower // roots, lower % roots
+        subtree, child = high // m[level - 1], high % m[level - 1]
+        child_of = np.repeat(lower, w[level - 1])
+        b = np.tile(np.arange(w[level - 1]), lower.size)
+        parent = (np.repeat(subtree, w[level - 1]) * w[level - 1] + b) * roots + np.repeat(low, w[level - 1])
+        copies = _copies(cables[level - 1], np.repeat(child, w[level - 1]) + b)
+        ups.append((np.repeat(starts[level - 2] + child_of, copies), np.repeat(starts[level - 1] + parent, copies)))
+    level_of = np.repeat(np.arange(h), counts)
+    groups = [np.arange(n) // (n // m[-1]) if h > 2 and at < h - 1 else np.full(n, -1) for at, n in enumerate(counts)]
+    if h <= 2:
+        groups = [np.zeros(n, int) for n in counts]
+    names = [f"{_level_name(at, h)}{i}" for at, n in enumerate(counts) for i in range(n)]
+    text = ";".join([str(h), ",".join(map(str, m)), ",".join(map(str, w))] + ([",".join(map(str, p))] if p else []))
+    attributes = {"h": h, "m": list(m), "w": list(w), "p": [float(value) for value in cables]}
+    host_leaf = np.repeat(np.arange(counts[0]), m[0])
+    return _tree(
+        "xgft-" + re.sub(r"[;,]", "-", text), f"xgft:{text}", names, level_of, np.concatenate(groups), host_leaf, ups,
+        bandwidth_bps, attributes,
+    )  # fmt: skip
+
+
+def _copies(cables: Fraction, position: Ints) -> Ints:
+    """Cables of each pair: `cables` on average along `position`, as evenly as whole numbers allow."""
+    n, d = cables.numerator, cables.denominator
+    return (position + 1) * n // d - position * n // d
+
+
+def _level_name(at: int, h: int) -> str:
+    if h <= 3:
+        return _NAMES[at]
+    return "leaf" if at == 0 else f"l{at + 1}s"
+
+
+def _tree(
+    name: str,
+    source: str,
+    names: list[str],
+    level: Ints,
+    group: Ints,
+    host_leaf: Ints,
+    ups: list[tuple[Ints, Ints]],
+    bandwidth_bps: float,
+    attributes: dict[str, object],
+) -> Fabric:
+    """A tree fabric; `ups` holds (lower switch, upper switch) per cable, level by level. Ports: down first, then up, from 1."""
+    switches, hosts = len(names), host_leaf.size
+    used = np.bincount(host_leaf, minlength=switches)
+    host_port = np.arange(hosts) - np.repeat(np.cumsum(used) - used, used)[:hosts] + 1
+    # A switch's down ports come before its up ports: number the upper end of every cable first.
+    upper = [_rank(high, used) for _, high in ups]
+    ports = [(_rank(low, used), high_port) for (low, _), high_port in zip(ups, upper, strict=True)]
+    low = np.concatenate([pair[0] for pair in ups] + [np.empty(0, int)])
+    high = np.concatenate([pair[1] for pair in ups] + [np.empty(0, int)])
+    low_port = np.concatenate([pair[0] for pair in ports] + [np.empty(0, int)])
+    high_port = np.concatenate([pair[1] for pair in ports] + [np.empty(0, int)])
+    endpoint = switches + np.arange(hosts)
+    forward = np.concatenate([np.zeros(hosts, int), np.full(low.size, 1)])
+    backward = np.concatenate([np.zeros(hosts, int), np.full(low.size, 2)])
+    links = both_directions(
+        np.concatenate([host_leaf, low]), np.concatenate([endpoint, high]), np.concatenate([host_port, low_port]),
+        np.concatenate([np.ones(hosts, int), high_port]), forward, backward, bandwidth_bps, CLASSES,
+    )  # fmt: skip
+    return Fabric(
+        name=name,
+        kind=FabricKind.FAT_TREE,
+        technology=Technology.INFINIBAND,
+        routers=Routers(name=names, group=group, level=level),
+        endpoints=Endpoints(router=host_leaf, port=host_port, node=[f"n{e}" for e in range(hosts)]),
+        links=links,
+        simulated=True,
+        counted_at=CountedAt.SENDER,
+        source=source,
+        attributes=attributes,
+    )
+
+
+def _rank(ends: Ints, used: Ints) -> Ints:
+    """The next free port (from 1) of each entry's switch; `used` is updated."""
+    order = np.argsort(ends, kind="stable")
+    counts = np.bincount(ends, minlength=used.size)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(ends.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    port = rank + used[ends] + 1
+    used += counts
+    return port
