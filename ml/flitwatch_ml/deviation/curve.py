@@ -1,0 +1,35 @@
+"""The mean behaviour of an application, step by step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+Floats = NDArray[np.float64]
+
+
+class MeanCurve(BaseEstimator):
+    """Mean of times and counters at each step index over training runs (Bhatele 2020, section IV-B: mean trends).
+
+    Attributes
+    ----------
+    time_s_ : float64, shape (steps,);  counters_ : float64, shape (steps, counters)
+    """
+
+    def fit(self, counters: ArrayLike, step_time_s: ArrayLike) -> MeanCurve:
+        """Learn from counters (runs, steps, counters) and times (runs, steps); NaN marks a missing step."""
+        self.time_s_ = _mean(np.asarray(step_time_s, float))
+        self.counters_ = _mean(np.asarray(counters, float))
+        return self
+
+    def deviations(self, counters: ArrayLike, step_time_s: ArrayLike) -> tuple[Floats, Floats]:
+        """Counters and times less the mean curve; NaN where the step is missing or no training run had it."""
+        return np.asarray(counters, float) - self.counters_, np.asarray(step_time_s, float) - self.time_s_
+
+
+def _mean(values: Floats) -> Floats:
+    known = np.isfinite(values)
+    counts = known.sum(0)
+    sums = np.where(known, values, 0.0).sum(0)
+    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)

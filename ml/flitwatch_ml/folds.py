@@ -1,0 +1,37 @@
+"""Folds in which no run, and no copy of a run, stands on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flitwatch_domain.errors import NotEnoughData
+
+Ints = NDArray[np.int64]
+
+
+def distinct_runs(step_time_s: ArrayLike) -> Ints:
+    """A label for each run, shape (runs,), that depends on its times only and not on its place among the runs.
+
+    Runs with the same times in every step are one run recorded twice and share a label.
+    """
+    times = np.ascontiguousarray(np.nan_to_num(np.asarray(step_time_s, float), nan=-1.0))
+    return np.unique(times, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def run_folds(labels: ArrayLike, folds: int, seed: int = 0) -> Iterator[tuple[Ints, Ints]]:
+    """(training, held-out) run indices of each fold; all runs of a label are held out together, every run exactly once.
+
+    The division depends on the labels and the seed only.
+    """
+    labels = np.asarray(labels)
+    names, index = np.unique(labels, return_inverse=True)
+    if len(names) < 2:
+        raise NotEnoughData(f"not enough data: folds by run need 2 distinct runs, have {len(names)}")
+    folds = min(folds, len(names))
+    fold_of_name = np.random.default_rng(seed).permutation(len(names)) % folds
+    fold = fold_of_name[index]
+    for k in range(folds):
+        yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
