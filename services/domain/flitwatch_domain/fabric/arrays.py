@@ -1,89 +1,20 @@
-"""A fabric: routers, endpoints and directed links, held as parallel arrays.
-
-A vertex is a router or an endpoint: router `r` is vertex `r`, endpoint `e` is vertex `R + e` where `R` is the number of
-routers. A link is one direction of one cable (or channel); the other direction is another link. Ports count from 0 on Cray XC
-(tile row x 8 + tile column) and from 1 on InfiniBand, as the vendor numbers them; -1 is unknown.
-"""
+"""Routers, endpoints and links as parallel read-only arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric.words import ROLES, LinkClass
 
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 Text = NDArray[np.object_]
-
-
-class FabricKind(StrEnum):
-    """The shape of a fabric; a view chooses its layout by it."""
-
-    DRAGONFLY = "dragonfly"
-    FAT_TREE = "fat_tree"
-    TORUS = "torus"
-    GRAPH = "graph"
-
-
-class Technology(StrEnum):
-    """Whose routers these are; decides which counters exist."""
-
-    CRAY_XC = "cray_xc"
-    SLINGSHOT = "slingshot"
-    INFINIBAND = "infiniband"
-    OPA = "opa"
-    GENERIC = "generic"
-
-
-class CountedAt(StrEnum):
-    """At which end of a link its counters stand."""
-
-    RECEIVER = "receiver"
-    SENDER = "sender"
-
-
-class NodeRole(StrEnum):
-    """What a node does."""
-
-    COMPUTE = "compute"
-    IO = "io"
-    SERVICE = "service"
-
-
-class LinkClass(StrEnum):
-    """The class of a link.
-
-    `green` joins routers of one row, `black` of one column, `blue` of two groups, `terminal` a router and its NIC (dragonfly); `host`,
-    `up` and `down` belong to trees, `dim0`... to tori, `link` to graphs without more structure.
-    """
-
-    GREEN = "green"
-    BLACK = "black"
-    BLUE = "blue"
-    TERMINAL = "terminal"
-    HOST = "host"
-    UP = "up"
-    DOWN = "down"
-    LINK = "link"
-    DIM0 = "dim0"
-    DIM1 = "dim1"
-    DIM2 = "dim2"
-    DIM3 = "dim3"
-    DIM4 = "dim4"
-    DIM5 = "dim5"
-    DIM6 = "dim6"
-    DIM7 = "dim7"
-
-
-#: The code of a role in `Endpoints.role` is its index here.
-ROLES: tuple[NodeRole, ...] = tuple(NodeRole)
 
 
 def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
@@ -287,153 +218,6 @@ class Links:
     def class_names(self) -> list[str]:
         """The class of every link as text."""
         return [str(self.classes[code]) for code in self.link_class]
-
-
-@dataclass(frozen=True, eq=False)
-class Fabric:
-    """A whole fabric; see the module's text for vertices, links and ports.
-
-    Attributes
-    ----------
-    name : str
-    kind : FabricKind
-    technology : Technology
-    simulated : bool
-        True for a generated machine and everything fed by the cluster twin.
-    counted_at : CountedAt
-        Aries counts at the receiver's input queues, InfiniBand at the sender.
-    source : str
-        The file or the generator call it came from.
-    attributes : dict
-        JSON values: grid shape, cabinets a row, tree parameters and the like.
-    warnings : tuple of str
-        What was repaired or doubtful on import, with file and line.
-    """
-
-    name: str
-    kind: FabricKind
-    technology: Technology
-    routers: Routers
-    endpoints: Endpoints
-    links: Links
-    simulated: bool = False
-    counted_at: CountedAt = CountedAt.RECEIVER
-    source: str = ""
-    attributes: dict[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", FabricKind(self.kind))
-        object.__setattr__(self, "technology", Technology(self.technology))
-        object.__setattr__(self, "counted_at", CountedAt(self.counted_at))
-        object.__setattr__(self, "warnings", tuple(self.warnings))
-        routers, vertices = len(self.routers), len(self.routers) + len(self.endpoints)
-        _within("an endpoint's router", self.endpoints.router, routers)
-        _within("a link's source", self.links.src, vertices)
-        _within("a link's destination", self.links.dst, vertices)
-        if np.any((self.links.src >= routers) & (self.links.dst >= routers)):
-            raise BadInput("a link joins two endpoints without a router between them")
-        loops = np.flatnonzero(self.links.src == self.links.dst)
-        if loops.size:
-            raise BadInput(
-                f"link {int(loops[0])} leads from {self.vertex_name(int(self.links.src[loops[0]]))} to itself"
-            )
-
-    @property
-    def vertices(self) -> int:
-        """Number of vertices: routers and endpoints."""
-        return len(self.routers) + len(self.endpoints)
-
-    @cached_property
-    def groups(self) -> list[int]:
-        """Sorted ids of the groups (pods on a tree) that occur; unknown (-1) left out."""
-        return [int(group) for group in np.unique(self.routers.group) if group >= 0]
-
-    @cached_property
-    def router_by_name(self) -> dict[str, int]:
-        """Router index by name."""
-        return {name: index for index, name in enumerate(self.routers.name)}
-
-    def vertex_name(self, vertex: int) -> str:
-        """The router's or node's name of a vertex."""
-        routers = len(self.routers)
-        return str(self.routers.name[vertex] if vertex < routers else self.endpoints.node[vertex - routers])
-
-    def router_links(self) -> NDArray[np.bool_]:
-        """Mask (bool[L]) of the links between routers."""
-        routers = len(self.routers)
-        return (self.links.src < routers) & (self.links.dst < routers)
-
-    def of_class(self, *classes: str) -> NDArray[np.bool_]:
-        """Mask (bool[L]) of the links of the named classes; a class that does not occur matches none."""
-        codes = [code for code, known in enumerate(self.links.classes) if known in classes]
-        return np.isin(self.links.link_class, codes)
-
-    def counted_links(self) -> Int32:
-        """Which link's counters stand at a port: int32[R, P], -1 where none; P is one above the largest port.
-
-        A link is counted at its destination port where `counted_at` is receiver (Aries input queues), at its source port otherwise. On Cray
-        XC both processor tiles of a NIC name the NIC's link.
-        """
-        links, routers = self.links, len(self.routers)
-        if self.counted_at is CountedAt.RECEIVER:
-            vertex, port = links.dst, links.dst_port
-        else:
-            vertex, port = links.src, links.src_port
-        here = np.flatnonzero((vertex < routers) & (port >= 0))
-        width = int(port[here].max()) + 1 if here.size else 0
-        paired = self.technology is Technology.CRAY_XC
-        width = 48 if paired else width
-        table = np.full((routers, width), -1, np.int32)
-        table[vertex[here], port[here]] = here
-        if paired:
-            odd = np.arange(41, 48, 2)
-            table[:, odd] = np.where(table[:, odd] < 0, table[:, odd - 1], table[:, odd])
-        return table
-
-    def bundled(self) -> Fabric:
-        """The same fabric with parallel links (same ends, class and bandwidth) merged; ports become -1."""
-        links = self.links
-        bandwidth = np.nan_to_num(links.bandwidth_bps, nan=-1.0)
-        keys = np.rec.fromarrays([links.src, links.dst, links.link_class, bandwidth])
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        multiplicity = np.bincount(inverse.ravel(), weights=links.multiplicity).astype(np.int32)
-        merged = Links(
-            src=links.src[first],
-            dst=links.dst[first],
-            link_class=links.link_class[first],
-            bandwidth_bps=links.bandwidth_bps[first],
-            multiplicity=multiplicity,
-            classes=links.classes,
-        )
-        return Fabric(
-            self.name, self.kind, self.technology, self.routers, self.endpoints, merged, self.simulated, self.counted_at,
-            self.source, self.attributes, self.warnings,
-        )  # fmt: skip
-
-    def summary(self) -> dict[str, Any]:
-        """The figures of `flitwatch import fabric`: links are directed and include those to endpoints."""
-        by_class = np.bincount(
-            self.links.link_class, weights=self.links.multiplicity, minlength=len(self.links.classes)
-        )
-        return {
-            "fabric": self.name,
-            "kind": str(self.kind),
-            "technology": str(self.technology),
-            "switches": len(self.routers),
-            "endpoints": len(self.endpoints),
-            "nodes": len(set(self.endpoints.node)),
-            "links": int(self.links.multiplicity.sum()),
-            "links_by_class": {str(c): int(n) for c, n in zip(self.links.classes, by_class, strict=True) if n},
-            "groups": self.groups,
-            "warnings": list(self.warnings),
-        }
-
-
-def _within(what: str, index: Int32, limit: int) -> None:
-    bad = np.flatnonzero((index < 0) | (index >= limit))
-    if bad.size:
-        raise BadInput(f"{what} is {int(index[bad[0]])} at entry {int(bad[0])}, expected 0 to {limit - 1}")
 
 
 def both_directions(

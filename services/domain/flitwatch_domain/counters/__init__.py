@@ -1,0 +1,34 @@
+"""The one catalogue of vendor counters: canonical name, unit, whether cumulative, and the table column they feed.
+
+`identify` reads a vendor's name as a sampler writes it (`AR_RTR_1_3_INQ_PRF_INCOMING_FLIT_VC4`, `ib_nics.port_xmit_data`,
+`nics.hni_sts_tx_ok_octets`) into the catalogue's entry and the tile, NIC and virtual channel it names.
+"""
+
+from flitwatch_domain.counters.aries import ARIES
+from flitwatch_domain.counters.catalogue import CATALOGUE, identify
+from flitwatch_domain.counters.columns import (
+    ENDPOINT_COLUMNS,
+    LINK_CLASS_COLUMNS,
+    ROUTER_COLUMNS,
+    TABLE_II,
+    DeviationCounter,
+)
+from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
+from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
+
+__all__ = [
+    "ARIES",
+    "CATALOGUE",
+    "ENDPOINT_COLUMNS",
+    "INFINIBAND",
+    "LINK_CLASS_COLUMNS",
+    "OMNI_PATH",
+    "ROUTER_COLUMNS",
+    "SLINGSHOT",
+    "TABLE_II",
+    "CounterKind",
+    "CounterUse",
+    "DeviationCounter",
+    "Scope",
+    "identify",
+]

@@ -1,0 +1,127 @@
+"""Find a vendor's counter by the name that a sampler writes."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from flitwatch_domain import cray
+from flitwatch_domain.counters.aries import ARIES
+from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
+from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
+from flitwatch_domain.fabric import Technology
+
+#: Every counter known. Names are unique within a technology.
+CATALOGUE: tuple[CounterKind, ...] = (*ARIES, *INFINIBAND, *OMNI_PATH, *SLINGSHOT)
+
+_NUMBERS = {"row": r"\d", "col": r"\d", "vc": r"\d", "nic": r"\d", "tile": r"\d", "tc": r"\d"}
+#: What perfquery and opa2 call the ports' counters, after `_snake`, where it differs from the catalogue.
+_ALIASES = {
+    "port_xmit_pkts": "port_xmit_packets",
+    "port_rcv_pkts": "port_rcv_packets",
+    "port_unicast_xmit_pkts": "port_unicast_xmit_packets",
+    "port_unicast_rcv_pkts": "port_unicast_rcv_packets",
+    "port_multicast_xmit_pkts": "port_multicast_xmit_packets",
+    "port_multicast_rcv_pkts": "port_multicast_rcv_packets",
+    "port_xmit_time_cong": "xmit_time_cong",
+    "port_xmit_wasted_bw": "xmit_wasted_bw",
+    "port_xmit_wait_data": "xmit_wait_data",
+    "port_rcv_fecn": "rcv_fecn",
+    "port_rcv_becn": "rcv_becn",
+    "port_mark_fecn": "mark_fecn",
+    "port_rcv_bubble": "rcv_bubble",
+    "symbol_error_counter": "symbol_error",
+    "link_error_recovery_counter": "link_error_recovery",
+    "link_downed_counter": "link_downed",
+}
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """The regular expression of a catalogue name: a second mention of a number must repeat the first."""
+    seen: set[str] = set()
+
+    def number(match: re.Match[str]) -> str:
+        key = match.group(1)
+        if key in seen:
+            return f"(?P={key})"
+        seen.add(key)
+        return f"(?P<{key}>{_NUMBERS[key]})"
+
+    escaped = re.sub(r"\\\{(\w+)\\\}", r"{\1}", re.escape(name))
+    return re.compile(re.sub(r"\{(\w+)\}", number, escaped))
+
+
+_PLAIN: dict[tuple[Technology, str], CounterKind] = {
+    (entry.technology, entry.name): entry for entry in CATALOGUE if "{" not in entry.name
+}
+_PATTERNS: tuple[tuple[CounterKind, re.Pattern[str]], ...] = tuple(
+    (entry, _pattern(entry.name)) for entry in CATALOGUE if "{" in entry.name
+)
+
+
+@lru_cache(maxsize=65536)
+def identify(name: str, technology: Technology | None = None) -> CounterUse | None:
+    """What a vendor's counter name means, or None where the catalogue does not know it.
+
+    Parameters
+    ----------
+    name : str
+        As the sampler writes it; a list prefix (`nics.`, `ib_nics.`) and a port suffix (`#mlx5_0.1`) are allowed.
+    technology : Technology, optional
+        Needed to tell Omni-Path from InfiniBand, which share names (default: InfiniBand).
+    """
+    name = name.removeprefix("cray_npu:::")
+    if name.startswith("AR_"):
+        return _matched(name, Technology.CRAY_XC)
+    base = name.rsplit(".", 1)[-1] if "#" not in name else name.split("#", 1)[0].rsplit(".", 1)[-1]
+    if technology in (None, Technology.SLINGSHOT):
+        found = _matched(base, Technology.SLINGSHOT)
+        if found is not None or technology is Technology.SLINGSHOT:
+            return found
+    plain = _snake(base)
+    plain = _ALIASES.get(plain, plain)
+    wanted = (technology,) if technology else (Technology.INFINIBAND, Technology.OPA)
+    for known in wanted:
+        kind = _PLAIN.get((known, plain))
+        if kind is not None:
+            return _use(kind, {})
+    return None
+
+
+def _matched(name: str, technology: Technology) -> CounterUse | None:
+    plain = _PLAIN.get((technology, name))
+    if plain is not None:
+        return _use(plain, {})
+    for kind, pattern in _PATTERNS:
+        if kind.technology is technology and (match := pattern.fullmatch(name)):
+            return _use(kind, {key: int(value) for key, value in match.groupdict().items()})
+    return None
+
+
+def _use(kind: CounterKind, numbers: dict[str, int]) -> CounterUse | None:
+    """The entry with its numbers; None for a tile, NIC or channel that no device has."""
+    channel = numbers.get("vc", numbers.get("tc"))
+    port, nic = None, numbers.get("nic")
+    if "row" in numbers:
+        network = numbers["row"] < cray.NETWORK_TILES // cray.TILE_COLUMNS
+        if numbers["row"] > 5 or numbers["col"] > 7 or network != (kind.scope is Scope.ROUTER_TILE):
+            return None
+        port = cray.tile_number(numbers["row"], numbers["col"])
+    if "tile" in numbers:
+        if numbers["tile"] >= cray.TILE_COLUMNS:
+            return None
+        port = cray.NETWORK_TILES + numbers["tile"]
+    if port is not None and port >= cray.NETWORK_TILES:
+        nic = cray.nic_of_tile(port)
+    if (nic or 0) >= cray.NODES_PER_ROUTER or (channel or 0) > 7:
+        return None
+    columns = (kind.router_column,) if kind.router_column else ()
+    if kind.canonical in ("ptile_vc_flits", "ptiles_vc_flits") and channel in (0, 4):
+        columns = (*columns, f"pt_vc{channel}_flits")
+    return CounterUse(kind, port, nic, channel, columns)
+
+
+def _snake(name: str) -> str:
+    """PortXmitData -> port_xmit_data; names that are so already stay."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", spaced).lower()

@@ -1,0 +1,79 @@
+"""What a catalogue entry says about a counter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from flitwatch_domain.fabric import Technology
+
+
+class Scope(StrEnum):
+    """The thing that counts."""
+
+    ROUTER_TILE = "router_tile"
+    PROCESSOR_TILE = "processor_tile"
+    NIC = "nic"
+    PORT = "port"
+
+
+@dataclass(frozen=True, slots=True)
+class CounterKind:
+    """One kind of vendor counter.
+
+    Attributes
+    ----------
+    name : str
+        The vendor's name, verbatim, with `{row}`, `{col}`, `{vc}`, `{nic}`, `{tile}` or `{tc}` where the vendor puts a number.
+    canonical : str
+        Our name, unit at its end.
+    unit : str
+        What one count is.
+    scope : Scope
+    technology : Technology
+    description : str
+    cumulative : bool
+        Counts since the device started (else: an instantaneous value).
+    router_column, endpoint_column : str or None
+        Column of `ROUTER_COLUMNS` or `ENDPOINT_COLUMNS` that the counter adds to, when counted at a router or at an endpoint.
+    port_array : str or None
+        Array of table port_10s it adds to: flits, stall_cycles or packets.
+    endpoint_scale : float
+        Factor from counts to the endpoint column's unit.
+    """
+
+    name: str
+    canonical: str
+    unit: str
+    scope: Scope
+    technology: Technology
+    description: str
+    cumulative: bool = True
+    router_column: str | None = None
+    endpoint_column: str | None = None
+    port_array: str | None = None
+    endpoint_scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class CounterUse:
+    """A vendor's counter name, read.
+
+    Attributes
+    ----------
+    kind : CounterKind
+    port : int or None
+        The tile's port number (0-47 on Aries).
+    nic : int or None
+    vc : int or None
+        Virtual channel or traffic class.
+    router_columns : tuple of str
+        Columns of `ROUTER_COLUMNS` that the counter adds to when counted at a router: the kind's own, and a processor tile's columns for
+        channels 0 and 4.
+    """
+
+    kind: CounterKind
+    port: int | None = None
+    nic: int | None = None
+    vc: int | None = None
+    router_columns: tuple[str, ...] = ()

@@ -1,0 +1,108 @@
+"""Counters of InfiniBand, Omni-Path and Slingshot as their LDMS samplers (ibmad, opa2, slingshot_metrics) and perfquery name them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flitwatch_domain.counters.kinds import CounterKind, Scope
+from flitwatch_domain.fabric import Technology
+
+
+def _port(
+    name: str,
+    canonical: str,
+    unit: str,
+    text: str,
+    *,
+    router: str | None = None,
+    endpoint: str | None = None,
+    array: str | None = None,
+    scale: float = 1.0,
+) -> CounterKind:
+    return CounterKind(
+        name, canonical, unit, Scope.PORT, Technology.INFINIBAND, text, router_column=router, endpoint_column=endpoint,
+        port_array=array, endpoint_scale=scale,
+    )  # fmt: skip
+
+
+#: IBTA PortCounters and PortCountersExtended. Data counters count words of 4 bytes.
+INFINIBAND: tuple[CounterKind, ...] = (
+    _port("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4),
+    _port("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4),
+    _port("port_xmit_packets", "port_tx_packets", "packets", "Packets sent.", router="rt_packets", endpoint="tx_packets", array="packets"),
+    _port("port_rcv_packets", "port_rx_packets", "packets", "Packets received.", endpoint="rx_packets"),
+    _port("port_xmit_wait", "port_tx_wait_ticks", "ticks", "Ticks in which data was ready but no credit let it leave.", router="rt_stall_cycles", endpoint="tx_wait_cycles", array="stall_cycles"),
+    _port("port_unicast_xmit_packets", "port_tx_unicast_packets", "packets", "Unicast packets sent."),
+    _port("port_unicast_rcv_packets", "port_rx_unicast_packets", "packets", "Unicast packets received."),
+    _port("port_multicast_xmit_packets", "port_tx_multicast_packets", "packets", "Multicast packets sent."),
+    _port("port_multicast_rcv_packets", "port_rx_multicast_packets", "packets", "Multicast packets received."),
+    _port("symbol_error", "port_symbol_errors", "errors", "Minor link errors.", endpoint="errors"),
+    _port("link_error_recovery", "port_link_recoveries", "events", "Times the link recovered from an error."),
+    _port("link_downed", "port_link_downs", "events", "Times the link failed to recover and went down."),
+    _port("port_rcv_errors", "port_rx_errors", "packets", "Packets received with an error.", endpoint="errors"),
+    _port("port_rcv_remote_physical_errors", "port_rx_remote_errors", "packets", "Packets marked bad by a switch before."),
+    _port("port_rcv_switch_relay_errors", "port_relay_errors", "packets", "Packets that the switch could not forward."),
+    _port("port_xmit_discards", "port_tx_discards", "packets", "Packets dropped because the port was down or congested.", endpoint="errors"),
+    _port("port_xmit_constraint_errors", "port_tx_constraint_errors", "packets", "Packets not sent because of a filter."),
+    _port("port_rcv_constraint_errors", "port_rx_constraint_errors", "packets", "Packets dropped because of a filter."),
+    _port("local_link_integrity_errors", "port_integrity_errors", "events", "Times local errors exceeded the threshold."),
+    _port("excessive_buffer_overrun_errors", "port_overrun_errors", "events", "Times consecutive flow-control periods overran."),
+    _port("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped for want of buffers."),
+)  # fmt: skip
+
+_OPA_ONLY = (
+    ("xmit_time_cong", "port_tx_congested_ticks", "ticks", "Ticks in which the port was in congested state."),
+    ("xmit_wasted_bw", "port_tx_wasted_flits", "flits", "Flit times lost to lower-priority traffic."),
+    ("xmit_wait_data", "port_tx_wait_data_flits", "flits", "Flit times lost because the packet's data was late."),
+    ("rcv_fecn", "port_rx_fecn_packets", "packets", "Packets received with a forward congestion mark."),
+    ("rcv_becn", "port_rx_becn_packets", "packets", "Packets received with a backward congestion mark."),
+    ("mark_fecn", "port_marked_packets", "packets", "Packets that this port marked as congested."),
+    ("rcv_bubble", "port_rx_bubbles", "flits", "Idle flits received inside packets."),
+    (
+        "sw_port_congestion",
+        "port_congestion_discards",
+        "packets",
+        "Packets that a switch dropped because of congestion.",
+    ),
+)
+
+#: Omni-Path: the InfiniBand names, but a data count is one flit of 8 bytes; and congestion counters of its own.
+OMNI_PATH: tuple[CounterKind, ...] = (
+    *(
+        replace(
+            entry,
+            technology=Technology.OPA,
+            unit="8 bytes" if entry.unit == "4 bytes" else entry.unit,
+            canonical=entry.canonical.replace("_words", "_flits"),
+            endpoint_scale=8.0 if entry.unit == "4 bytes" else entry.endpoint_scale,
+        )
+        for entry in INFINIBAND
+    ),
+    *(
+        CounterKind(name, canonical, unit, Scope.PORT, Technology.OPA, text)
+        for name, canonical, unit, text in _OPA_ONLY
+    ),
+)
+
+
+def _cassini(name: str, canonical: str, unit: str, text: str, column: str | None = None) -> CounterKind:
+    return CounterKind(name, canonical, unit, Scope.NIC, Technology.SLINGSHOT, text, endpoint_column=column)
+
+
+#: Cassini NICs of Slingshot; `{tc}` is the traffic class.
+SLINGSHOT: tuple[CounterKind, ...] = (
+    _cassini("hni_sts_tx_ok_octets", "nic_tx_bytes", "bytes", "Bytes sent in good frames.", "tx_bytes"),
+    _cassini("hni_sts_rx_ok_octets", "nic_rx_bytes", "bytes", "Bytes received in good frames.", "rx_bytes"),
+    _cassini("hni_pkts_sent_by_tc_{tc}", "nic_tx_packets", "packets", "Packets sent in the traffic class.", "tx_packets"),
+    _cassini("hni_pkts_recv_by_tc_{tc}", "nic_rx_packets", "packets", "Packets received in the traffic class.", "rx_packets"),
+    _cassini("hni_tx_paused_{tc}", "nic_tx_paused_cycles", "cycles", "Cycles in which the switch paused the NIC's sending.", "tx_wait_cycles"),
+    _cassini("hni_rx_paused_{tc}", "nic_rx_paused_cycles", "cycles", "Cycles in which the NIC paused the switch."),
+    _cassini("hni_pcs_good_cw", "nic_good_codewords", "codewords", "Codewords received without an error."),
+    _cassini("hni_pcs_corrected_cw", "nic_corrected_codewords", "codewords", "Codewords corrected."),
+    _cassini("hni_pcs_uncorrected_cw", "nic_uncorrected_codewords", "codewords", "Codewords beyond correction.", "errors"),
+    _cassini("parbs_tarb_pi_posted_pkts", "nic_pcie_posted_packets", "packets", "PCIe packets on the posted path."),
+    _cassini("parbs_tarb_pi_posted_blocked_cnt", "nic_pcie_posted_blocked_cycles", "cycles", "Cycles in which the posted path was blocked."),
+    _cassini("parbs_tarb_pi_non_posted_pkts", "nic_pcie_non_posted_packets", "packets", "PCIe packets on the non-posted path."),
+    _cassini("parbs_tarb_pi_non_posted_blocked_cnt", "nic_pcie_non_posted_blocked_cycles", "cycles", "Cycles in which the non-posted path was blocked."),
+    _cassini("pct_trs_rsp_nack_drops", "nic_dropped_nacks", "events", "Negative acknowledgements dropped."),
+)  # fmt: skip

@@ -1,0 +1,24 @@
+"""A fabric: routers, endpoints and directed links, held as parallel arrays.
+
+A vertex is a router or an endpoint: router `r` is vertex `r`, endpoint `e` is vertex `R + e` where `R` is the number of
+routers. A link is one direction of one cable (or channel); the other direction is another link. Ports count from 0 on Cray XC
+(tile row x 8 + tile column) and from 1 on InfiniBand, as the vendor numbers them; -1 is unknown.
+"""
+
+from flitwatch_domain.fabric.arrays import Endpoints, Links, Routers, both_directions
+from flitwatch_domain.fabric.model import Fabric
+from flitwatch_domain.fabric.words import ROLES, CountedAt, FabricKind, LinkClass, NodeRole, Technology
+
+__all__ = [
+    "ROLES",
+    "CountedAt",
+    "Endpoints",
+    "Fabric",
+    "FabricKind",
+    "LinkClass",
+    "Links",
+    "NodeRole",
+    "Routers",
+    "Technology",
+    "both_directions",
+]

@@ -1,0 +1,161 @@
+"""A whole fabric and the views of it that others compute with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric.arrays import Endpoints, Int32, Links, Routers
+from flitwatch_domain.fabric.words import CountedAt, FabricKind, Technology
+
+
+@dataclass(frozen=True, eq=False)
+class Fabric:
+    """A whole fabric; see the module's text for vertices, links and ports.
+
+    Attributes
+    ----------
+    name : str
+    kind : FabricKind
+    technology : Technology
+    simulated : bool
+        True for a generated machine and everything fed by the cluster twin.
+    counted_at : CountedAt
+        Aries counts at the receiver's input queues, InfiniBand at the sender.
+    source : str
+        The file or the generator call it came from.
+    attributes : dict
+        JSON values: grid shape, cabinets a row, tree parameters and the like.
+    warnings : tuple of str
+        What was repaired or doubtful on import, with file and line.
+    """
+
+    name: str
+    kind: FabricKind
+    technology: Technology
+    routers: Routers
+    endpoints: Endpoints
+    links: Links
+    simulated: bool = False
+    counted_at: CountedAt = CountedAt.RECEIVER
+    source: str = ""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", FabricKind(self.kind))
+        object.__setattr__(self, "technology", Technology(self.technology))
+        object.__setattr__(self, "counted_at", CountedAt(self.counted_at))
+        object.__setattr__(self, "warnings", tuple(self.warnings))
+        routers, vertices = len(self.routers), len(self.routers) + len(self.endpoints)
+        _within("an endpoint's router", self.endpoints.router, routers)
+        _within("a link's source", self.links.src, vertices)
+        _within("a link's destination", self.links.dst, vertices)
+        if np.any((self.links.src >= routers) & (self.links.dst >= routers)):
+            raise BadInput("a link joins two endpoints without a router between them")
+        loops = np.flatnonzero(self.links.src == self.links.dst)
+        if loops.size:
+            raise BadInput(
+                f"link {int(loops[0])} leads from {self.vertex_name(int(self.links.src[loops[0]]))} to itself"
+            )
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices: routers and endpoints."""
+        return len(self.routers) + len(self.endpoints)
+
+    @cached_property
+    def groups(self) -> list[int]:
+        """Sorted ids of the groups (pods on a tree) that occur; unknown (-1) left out."""
+        return [int(group) for group in np.unique(self.routers.group) if group >= 0]
+
+    @cached_property
+    def router_by_name(self) -> dict[str, int]:
+        """Router index by name."""
+        return {name: index for index, name in enumerate(self.routers.name)}
+
+    def vertex_name(self, vertex: int) -> str:
+        """The router's or node's name of a vertex."""
+        routers = len(self.routers)
+        return str(self.routers.name[vertex] if vertex < routers else self.endpoints.node[vertex - routers])
+
+    def router_links(self) -> NDArray[np.bool_]:
+        """Mask (bool[L]) of the links between routers."""
+        routers = len(self.routers)
+        return (self.links.src < routers) & (self.links.dst < routers)
+
+    def of_class(self, *classes: str) -> NDArray[np.bool_]:
+        """Mask (bool[L]) of the links of the named classes; a class that does not occur matches none."""
+        codes = [code for code, known in enumerate(self.links.classes) if known in classes]
+        return np.isin(self.links.link_class, codes)
+
+    def counted_links(self) -> Int32:
+        """Which link's counters stand at a port: int32[R, P], -1 where none; P is one above the largest port.
+
+        A link is counted at its destination port where `counted_at` is receiver (Aries input queues), at its source port otherwise. On Cray
+        XC both processor tiles of a NIC name the NIC's link.
+        """
+        links, routers = self.links, len(self.routers)
+        if self.counted_at is CountedAt.RECEIVER:
+            vertex, port = links.dst, links.dst_port
+        else:
+            vertex, port = links.src, links.src_port
+        here = np.flatnonzero((vertex < routers) & (port >= 0))
+        width = int(port[here].max()) + 1 if here.size else 0
+        paired = self.technology is Technology.CRAY_XC
+        width = 48 if paired else width
+        table = np.full((routers, width), -1, np.int32)
+        table[vertex[here], port[here]] = here
+        if paired:
+            odd = np.arange(41, 48, 2)
+            table[:, odd] = np.where(table[:, odd] < 0, table[:, odd - 1], table[:, odd])
+        return table
+
+    def bundled(self) -> Fabric:
+        """The same fabric with parallel links (same ends, class and bandwidth) merged; ports become -1."""
+        links = self.links
+        bandwidth = np.nan_to_num(links.bandwidth_bps, nan=-1.0)
+        keys = np.rec.fromarrays([links.src, links.dst, links.link_class, bandwidth])
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        multiplicity = np.bincount(inverse.ravel(), weights=links.multiplicity).astype(np.int32)
+        merged = Links(
+            src=links.src[first],
+            dst=links.dst[first],
+            link_class=links.link_class[first],
+            bandwidth_bps=links.bandwidth_bps[first],
+            multiplicity=multiplicity,
+            classes=links.classes,
+        )
+        return Fabric(
+            self.name, self.kind, self.technology, self.routers, self.endpoints, merged, self.simulated, self.counted_at,
+            self.source, self.attributes, self.warnings,
+        )  # fmt: skip
+
+    def summary(self) -> dict[str, Any]:
+        """The figures of `flitwatch import fabric`: links are directed and include those to endpoints."""
+        by_class = np.bincount(
+            self.links.link_class, weights=self.links.multiplicity, minlength=len(self.links.classes)
+        )
+        return {
+            "fabric": self.name,
+            "kind": str(self.kind),
+            "technology": str(self.technology),
+            "switches": len(self.routers),
+            "endpoints": len(self.endpoints),
+            "nodes": len(set(self.endpoints.node)),
+            "links": int(self.links.multiplicity.sum()),
+            "links_by_class": {str(c): int(n) for c, n in zip(self.links.classes, by_class, strict=True) if n},
+            "groups": self.groups,
+            "warnings": list(self.warnings),
+        }
+
+
+def _within(what: str, index: Int32, limit: int) -> None:
+    bad = np.flatnonzero((index < 0) | (index >= limit))
+    if bad.size:
+        raise BadInput(f"{what} is {int(index[bad[0]])} at entry {int(bad[0])}, expected 0 to {limit - 1}")

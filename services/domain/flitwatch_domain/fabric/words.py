@@ -1,0 +1,68 @@
+"""The words of fabrics: kinds, technologies, link classes and node roles."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class FabricKind(StrEnum):
+    """The shape of a fabric; a view chooses its layout by it."""
+
+    DRAGONFLY = "dragonfly"
+    FAT_TREE = "fat_tree"
+    TORUS = "torus"
+    GRAPH = "graph"
+
+
+class Technology(StrEnum):
+    """Whose routers these are; decides which counters exist."""
+
+    CRAY_XC = "cray_xc"
+    SLINGSHOT = "slingshot"
+    INFINIBAND = "infiniband"
+    OPA = "opa"
+    GENERIC = "generic"
+
+
+class CountedAt(StrEnum):
+    """At which end of a link its counters stand."""
+
+    RECEIVER = "receiver"
+    SENDER = "sender"
+
+
+class NodeRole(StrEnum):
+    """What a node does."""
+
+    COMPUTE = "compute"
+    IO = "io"
+    SERVICE = "service"
+
+
+class LinkClass(StrEnum):
+    """The class of a link.
+
+    `green` joins routers of one row, `black` of one column, `blue` of two groups, `terminal` a router and its NIC (dragonfly); `host`,
+    `up` and `down` belong to trees, `dim0`... to tori, `link` to graphs without more structure.
+    """
+
+    GREEN = "green"
+    BLACK = "black"
+    BLUE = "blue"
+    TERMINAL = "terminal"
+    HOST = "host"
+    UP = "up"
+    DOWN = "down"
+    LINK = "link"
+    DIM0 = "dim0"
+    DIM1 = "dim1"
+    DIM2 = "dim2"
+    DIM3 = "dim3"
+    DIM4 = "dim4"
+    DIM5 = "dim5"
+    DIM6 = "dim6"
+    DIM7 = "dim7"
+
+
+#: The code of a role in `Endpoints.role` is its index here.
+ROLES: tuple[NodeRole, ...] = tuple(NodeRole)

@@ -1,0 +1,99 @@
+"""The scheduler's jobs and their steps."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from flitwatch_domain.errors import BadInput
+
+_JOB_ID = re.compile(r"(\d+)(?:_(\d+|\[[^\]]*\]))?(?:\+(\d+))?")
+#: Slurm's states of a job that will not change any more.
+FINAL_STATES = frozenset(
+    {
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobStep:
+    """One step of a job: `0`, `batch`, `extern`, ...; times are epoch seconds, None unknown."""
+
+    step: str
+    name: str | None = None
+    state: str | None = None
+    start_s: float | None = None
+    end_s: float | None = None
+    nodes: int | None = None
+    node_list: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job, or one requeue of it.
+
+    Attributes
+    ----------
+    cluster, job_id, restart : str, str, int
+        Identity; job_id as Slurm prints it: 42, 3_4 (array), 10+1 (heterogeneous).
+    user, account, name, partition : str or None
+    state : str
+        One of Slurm's states, without what follows (`CANCELLED by 1002` is CANCELLED).
+    exit_code : str or None
+        Return code and signal, `0:0`.
+    submit_s, start_s, end_s : float or None
+        Epoch seconds; None where Slurm says Unknown or None, or the job has not come so far.
+    nodes : int or None
+        Number of nodes.
+    node_list : str or None
+        Host list; None where no node was assigned.
+    steps : tuple of JobStep
+    simulated : bool
+    """
+
+    cluster: str
+    job_id: str
+    state: str
+    restart: int = 0
+    user: str | None = None
+    account: str | None = None
+    name: str | None = None
+    partition: str | None = None
+    exit_code: str | None = None
+    submit_s: float | None = None
+    start_s: float | None = None
+    end_s: float | None = None
+    nodes: int | None = None
+    node_list: str | None = None
+    steps: tuple[JobStep, ...] = ()
+    simulated: bool = False
+
+    @property
+    def array_task(self) -> int | None:
+        """The task of an array job (4 of 3_4); None for others and for a pending array as a whole."""
+        task = split_job_id(self.job_id)[1]
+        return int(task) if task is not None and task.isdigit() else None
+
+    @property
+    def het_offset(self) -> int | None:
+        """The component of a heterogeneous job (1 of 10+1)."""
+        offset = split_job_id(self.job_id)[2]
+        return int(offset) if offset is not None else None
+
+
+def split_job_id(job_id: str) -> tuple[str, str | None, str | None]:
+    """(job, array task, heterogeneous offset) of a job id as Slurm prints it; BadInput if it is none."""
+    match = _JOB_ID.fullmatch(job_id)
+    if match is None:
+        raise BadInput(f"{job_id[:40]!r} is not a Slurm job id")
+    return match.group(1), match.group(2), match.group(3)

@@ -1,0 +1,24 @@
+"""Units that occur in files, in bits, bytes and seconds."""
+
+from __future__ import annotations
+
+import re
+
+from flitwatch_domain.errors import BadInput
+
+GIB = 2**30
+
+#: Gb/s of one lane by InfiniBand speed name: data rate after coding, as ibnetdiscover abbreviates it.
+INFINIBAND_LANE_GBPS: dict[str, float] = {
+    "SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64, "EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0,
+}  # fmt: skip
+
+_WIDTH_SPEED = re.compile(r"(\d+)x([A-Z]+\d*)")
+
+
+def infiniband_bandwidth_bps(text: str) -> float:
+    """Bits per second of a width and speed such as `4xHDR` or `2xEDR`; BadInput for an unknown one."""
+    match = _WIDTH_SPEED.fullmatch(text)
+    if match is None or match.group(2) not in INFINIBAND_LANE_GBPS or int(match.group(1)) not in (1, 2, 4, 8, 12):
+        raise BadInput(f"{text!r} is not an InfiniBand width and speed", advice="Expected one like 4xHDR.")
+    return int(match.group(1)) * INFINIBAND_LANE_GBPS[match.group(2)] * 1e9
