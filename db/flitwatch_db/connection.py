@@ -1,0 +1,122 @@
+"""Connections: one place that sets the search path, the time zone and the least role that a caller needs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from flitwatch_domain.errors import Unavailable
+
+#: What a caller may be; None keeps the rights of the login role.
+Role = Literal["writer", "reader", "owner"]
+
+CONNECT_TIMEOUT_S = 10
+
+
+def conninfo(
+    url: str,
+    *,
+    role: Role | None = None,
+    durable: bool = True,
+    application: str = "flitwatch",
+    schema: str = "flitwatch",
+) -> str:
+    """Return `url` completed with search path, time zone, role and commit policy.
+
+    The settings travel in the startup packet, so they cost no round trip and `RESET ALL` returns to them.
+    """
+    settings = {"search_path": f"{schema},public", "timezone": "UTC"}
+    if role is not None:
+        settings["role"] = f"flitwatch_{role}"
+    if not durable:
+        settings["synchronous_commit"] = "off"
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # The text may hold a password, so it is not repeated.
+        raise Unavailable("this is not a PostgreSQL URL", advice="Write postgresql://user@host/database.") from None
+    options = " ".join(
+        [*([str(given["options"])] if given.get("options") else []), *(f"-c {k}={v}" for k, v in settings.items())]
+    )
+    given.setdefault("connect_timeout", str(CONNECT_TIMEOUT_S))
+    given.update(options=options, application_name=application)
+    return make_conninfo("", **{key: value for key, value in given.items() if value is not None})
+
+
+def _unavailable(url: str, problem: Exception) -> Unavailable:
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        given = {}
+    where = f"{given.get('host') or 'localhost'}/{given.get('dbname') or given.get('user') or ''}"
+    lines = [line for line in str(problem).splitlines() if line.strip()]
+    detail = lines[-1].strip() if lines else type(problem).__name__
+    advice = "Check that the server runs and that the URL (--db or FLITWATCH_DB) is right."
+    if 'role "flitwatch_' in detail or "permission denied to set role" in detail:
+        advice = "Run `flitwatch db migrate` with a user that may create roles, or grant this user the role."
+    return Unavailable(f"the database at {where} cannot be used: {detail}", advice=advice)
+
+
+def connect(
+    url: str,
+    role: Role | None = None,
+    durable: bool = True,
+    application: str = "flitwatch",
+    autocommit: bool = False,
+) -> psycopg.Connection[Any]:
+    """Open a connection with Flitwatch's search path, UTC and, if named, a role.
+
+    Parameters
+    ----------
+    url : str
+        A PostgreSQL URL.
+    role : {"writer", "reader", "owner"}, optional
+        The least role that the caller needs; the login role must be a member.
+    durable : bool
+        False switches `synchronous_commit` off: a crash may take back the last fraction of a second, but always whole transactions.
+        Right for whoever can repeat the work, as the writer does from the log.
+
+    Raises
+    ------
+    Unavailable
+        The server does not answer, or does not let the user in.
+    """
+    try:
+        return psycopg.connect(
+            conninfo(url, role=role, durable=durable, application=application), autocommit=autocommit
+        )
+    except psycopg.OperationalError as problem:
+        raise _unavailable(url, problem) from None
+    except psycopg.errors.InvalidParameterValue as problem:
+        raise _unavailable(url, problem) from None
+
+
+def pool(
+    url: str, role: Role | None = None, min_size: int = 1, max_size: int = 4, application: str = "flitwatch"
+) -> ConnectionPool:
+    """Return a closed pool of such connections; use it as a context manager or call `open()`."""
+    return ConnectionPool(
+        conninfo(url, role=role, application=application),
+        min_size=min_size,
+        max_size=max_size,
+        open=False,
+        timeout=CONNECT_TIMEOUT_S,
+        check=ConnectionPool.check_connection,
+    )
+
+
+def async_pool(
+    url: str, role: Role | None = None, min_size: int = 1, max_size: int = 4, application: str = "flitwatch"
+) -> AsyncConnectionPool:
+    """Return a closed pool of asynchronous connections; `await pool.open()` before use."""
+    return AsyncConnectionPool(
+        conninfo(url, role=role, application=application),
+        min_size=min_size,
+        max_size=max_size,
+        open=False,
+        timeout=CONNECT_TIMEOUT_S,
+        check=AsyncConnectionPool.check_connection,
+    )

