@@ -1,6 +1,6 @@
 """Tables, migrations and queries: the only package that speaks SQL about Flitwatch's data."""
 
-from flitwatch_db.connection import async_pool, conninfo, connect, pool
+from flitwatch_db.connection import async_pool, connect, conninfo, pool
 from flitwatch_db.editions import Edition, edition
 
-__all__ = ["Edition", "async_pool", "conninfo", "connect", "edition", "pool"]
+__all__ = ["Edition", "async_pool", "connect", "conninfo", "edition", "pool"]

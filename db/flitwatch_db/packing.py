@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 TRAILER = b"\xff\xff"
+INT4_OID = 23
 FLOAT8_OID = 701
 #: 2000-01-01 in seconds since 1970: PostgreSQL's epoch.
 PG_EPOCH_S = 946_684_800
@@ -96,7 +97,33 @@ def float8_array(values: NDArray[np.float64] | None, rows: int) -> Block:
     return Block(np.concatenate([head.view(np.uint8).reshape(n, 24), elements.bytes], axis=1), used)
 
 
-def text(values: Sequence[str | None]) -> Block:
+def int4_array(values: NDArray[np.int32] | None, rows: int) -> Block:
+    """Pack integers[n, p] as one `int[]` column of p elements; None packs `rows` NULLs."""
+    if values is None:
+        return Block(np.full((rows, 4), 0xFF, dtype=np.uint8), None)
+    n, p = values.shape
+    head = np.broadcast_to(np.array([20 + 8 * p, 1, 0, INT4_OID, p, 1], dtype=">i4").view(np.uint8), (n, 24))
+    elements = int4(values.ravel()).bytes.reshape(n, 8 * p)
+    return Block(np.concatenate([head, elements], axis=1), None)
+
+
+def unpack(sent: bytes | None, dtype: str) -> NDArray[np.generic]:
+    """Read what `array_send` made of an array of numbers without NULLs; None (no rows were aggregated) is empty.
+
+    Parameters
+    ----------
+    sent : bytes or None
+    dtype : str
+        The elements' type, big-endian: ">i4", ">i8" or ">f8".
+    """
+    native = np.dtype(dtype).newbyteorder("=")
+    if sent is None:
+        return np.empty(0, dtype=native)
+    pairs = np.frombuffer(sent, dtype=[("length", ">i4"), ("value", dtype)], offset=20)
+    return pairs["value"].astype(native)
+
+
+def text(values: Sequence[str | None] | NDArray[np.object_]) -> Block:
     """Pack strings as `text`; None is NULL."""
     raw = [b"" if v is None else v.encode() for v in values]
     n = len(raw)

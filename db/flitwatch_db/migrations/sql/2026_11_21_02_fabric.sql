@@ -1,3 +1,5 @@
+-- A fabric is written whole, by COPY; its parts have no foreign key, which would look the fabric up once for each of 150,000 links.
+
 CREATE TABLE fabric (
     fabric_id  int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name       text NOT NULL UNIQUE,
@@ -8,11 +10,12 @@ CREATE TABLE fabric (
     timeless   boolean NOT NULL DEFAULT false,
     source     text NOT NULL DEFAULT '',
     attributes jsonb NOT NULL DEFAULT '{}',
+    warnings   text[] NOT NULL DEFAULT '{}',
     created_at timestamptz NOT NULL DEFAULT now()
 );
 
 CREATE TABLE router (
-    fabric_id  int NOT NULL REFERENCES fabric ON DELETE CASCADE,
+    fabric_id  int NOT NULL,
     router     int NOT NULL,
     name       text NOT NULL,
     guid       text,
@@ -27,10 +30,10 @@ CREATE TABLE router (
 CREATE INDEX router_name ON router (fabric_id, name);
 
 CREATE TABLE endpoint (
-    fabric_id    int NOT NULL REFERENCES fabric ON DELETE CASCADE,
+    fabric_id    int NOT NULL,
     endpoint     int NOT NULL,
     router       int NOT NULL,
-    port         int NOT NULL,
+    port         int,
     node         text NOT NULL,
     nid          bigint,
     component_id bigint,
@@ -42,7 +45,7 @@ CREATE INDEX endpoint_node ON endpoint (node);
 CREATE INDEX endpoint_component ON endpoint (component_id);
 
 CREATE TABLE link (
-    fabric_id     int NOT NULL REFERENCES fabric ON DELETE CASCADE,
+    fabric_id     int NOT NULL,
     link          int NOT NULL,
     src_router    int,
     src_port      int,
@@ -51,7 +54,7 @@ CREATE TABLE link (
     src_endpoint  int,
     dst_endpoint  int,
     class         text NOT NULL,
-    bandwidth_bps float8 NOT NULL,
+    bandwidth_bps float8,
     multiplicity  int NOT NULL DEFAULT 1,
     PRIMARY KEY (fabric_id, link),
     CHECK (num_nonnulls(src_router, src_endpoint) = 1 AND num_nonnulls(dst_router, dst_endpoint) = 1)
