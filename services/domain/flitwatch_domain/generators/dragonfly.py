@@ -28,7 +28,6 @@ from flitwatch_domain.fabric import (
     both_directions,
 )
 
-GIB_PER_S = 8.0 * 2**30
 CLASSES = (LinkClass.GREEN, LinkClass.BLACK, LinkClass.BLUE, LinkClass.TERMINAL)
 
 #: Blue tile pairs in the order in which layers take them, for columns 0-7 and 8-15 (Theta's and Edison's cable lists; the fifth is ours).
@@ -88,7 +87,7 @@ def dragonfly(
     black_cables: int = 3,
     blue_routers: int = 12,
     blue_cables: int = 2,
-    bandwidth_bps: Sequence[float] = (5.25 * GIB_PER_S, 5.25 * GIB_PER_S, 4.69 * GIB_PER_S, 16 * GIB_PER_S),
+    bandwidth_bps: Sequence[float] = (cray.LOCAL_BPS, cray.LOCAL_BPS, cray.BLUE_BPS, cray.TERMINAL_BPS),
     group_ids: Sequence[int] | None = None,
     cabinets_per_row: int = 12,
     technology: Technology = Technology.CRAY_XC,

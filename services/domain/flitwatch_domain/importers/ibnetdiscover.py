@@ -1,0 +1,182 @@
+"""InfiniBand topologies as `ibnetdiscover` (infiniband-diags) and ibsim write them.
+
+A section a device: `Switch 41 "S-0c42..." # "MF0;SLG04-16:MQM8700/U1" enhanced port 0 lid 1380 lmc 0`, `Ca 1 "H-0c42..." # "luna-0560 mlx5_4"`; under it
+a line a cabled port: `[25] "S-0c42..."[16] # "name" lid 894 4xHDR`. Blanks between the parts may be missing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.importers import ibnames, ibtree
+from flitwatch_domain.importers.text import Warnings, numbered_lines
+from flitwatch_domain.units import infiniband_bandwidth_bps
+
+SECTION = re.compile(
+    r'\s*(Switch|Ca|Hca|Rt)\s*(\d+)\s*"([SHR])-([0-9a-fA-F]+)"\s*(?:#\s*(?:"(.*?)")?\s*(.*))?$', re.IGNORECASE
+)
+ATTRIBUTE = re.compile(r"\s*(vendid|devid|sysimgguid|switchguid|caguid|rtguid)\s*=\s*(\S*)\s*$")
+_PORT = re.compile(
+    r"\s*\[\s*(\d+)\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*"
+    r'"([SHR])-([0-9a-fA-F]+)"\s*\[\s*(\d+)\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*(?:#\s*(.*))?$'
+)
+_IGNORED = re.compile(r"\s*(#.*|Chassis\b.*|(Spine|Line)\s+\d+\b.*)?$")
+_SPEED = re.compile(r"(\d+x[A-Z]+\d*)\s*$")
+_QUOTED = re.compile(r'"(.*?)"')
+
+End = tuple[str, int]
+
+
+@dataclass
+class Device:
+    """A switch or channel adapter; `ports` is the number of ports it has, 0 unknown."""
+
+    guid: str
+    is_switch: bool
+    line: int
+    ports: int = 0
+    description: str = ""
+    defined: bool = True
+    port_guid: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass
+class Cable:
+    """A port's line: the peer, the speed as written, the line's number."""
+
+    peer: End
+    speed: str | None
+    line: int
+
+
+def parse(text: str, where: str, name: str) -> Fabric:
+    """A fabric from ibnetdiscover's output; BadInput names the line that cannot be read or contradicts another."""
+    devices, cables = _read(text, where)
+    if not any(device.is_switch for device in devices.values()):
+        raise BadInput("lists no switch", where=where)
+    warnings = Warnings(where)
+    joined = _join(devices, cables, where, warnings)
+    return ibtree.assemble(devices, joined, ibnames.endpoint_names(devices), where, name, warnings)
+
+
+def _read(text: str, where: str) -> tuple[dict[str, Device], dict[End, Cable]]:
+    devices: dict[str, Device] = {}
+    cables: dict[End, Cable] = {}
+    current: Device | None = None
+    for number, line in numbered_lines(text):
+        here = f"{where}:{number}"
+        if match := SECTION.match(line):
+            current = _open_section(devices, match, number, here)
+        elif match := _PORT.match(line):
+            if current is None:
+                raise BadInput("a port stands before any switch or adapter", where=here)
+            _add_port(devices, cables, current, match, number, here)
+        elif not (ATTRIBUTE.match(line) or _IGNORED.match(line)):
+            raise BadInput(
+                f"cannot read {line.strip()[:80]!r}", where=here, advice="Expected a line of ibnetdiscover's output."
+            )
+    return devices, cables
+
+
+def _open_section(devices: dict[str, Device], match: re.Match[str], number: int, here: str) -> Device:
+    word, ports, letter, guid, description, _ = match.groups()
+    guid, is_switch = guid.lower(), word.lower() == "switch"
+    if is_switch != (letter == "S"):
+        raise BadInput(f'{word} is named "{letter}-{guid}"', where=here)
+    known = devices.get(guid)
+    if known is not None and known.defined:
+        raise BadInput(f"{letter}-{guid} is described again; first on line {known.line}", where=here)
+    device = Device(guid, is_switch, number, int(ports), description or (known.description if known else ""))
+    if known is not None:
+        if known.is_switch != is_switch:
+            raise BadInput(f"{guid} is a {word} here, but not on line {known.line}", where=here)
+        device.port_guid.update(known.port_guid)
+    devices[guid] = device
+    return device
+
+
+def _add_port(
+    devices: dict[str, Device], cables: dict[End, Cable], current: Device, match: re.Match[str], number: int, here: str
+) -> None:
+    port_text, own_guid, letter, peer_guid, peer_port_text, peer_port_guid, comment = match.groups()
+    port, peer_port, peer_guid = int(port_text), int(peer_port_text), peer_guid.lower()
+    if current.ports and port > current.ports:
+        raise BadInput(f"port {port} of a device with {current.ports} ports (line {current.line})", where=here)
+    quoted = _QUOTED.search(comment or "")
+    peer = devices.get(peer_guid)
+    if peer is None:
+        peer = Device(peer_guid, letter == "S", number, 0, quoted.group(1) if quoted else "", defined=False)
+        devices[peer_guid] = peer
+    elif peer.is_switch != (letter == "S"):
+        raise BadInput(f'"{letter}-{peer_guid}" has another kind on line {peer.line}', where=here)
+    if own_guid:
+        current.port_guid[port] = own_guid.lower()
+    if peer_port_guid:
+        peer.port_guid[peer_port] = peer_port_guid.lower()
+    speed = _SPEED.search(comment or "")
+    cable = Cable((peer_guid, peer_port), speed.group(1) if speed else None, number)
+    before = cables.get((current.guid, port))
+    if before is not None and before.peer != cable.peer:
+        raise BadInput(
+            f"port {port} of {_show(devices, current.guid)} is listed again with another cable; first on line {before.line}",
+            where=here,
+        )
+    cables.setdefault((current.guid, port), cable)
+
+
+def _join(
+    devices: dict[str, Device], cables: dict[End, Cable], where: str, warnings: Warnings
+) -> list[tuple[End, End, float]]:
+    """Each cable once, with its bandwidth in bits per second (NaN unknown); checks both ends against one another."""
+    joined = []
+    claimed: dict[End, int] = {}
+    for end, cable in cables.items():
+        peer, here = cable.peer, f"{where}:{cable.line}"
+        back = cables.get(peer)
+        if back is not None and back.peer != end:
+            raise BadInput(
+                f"port {end[1]} of {_show(devices, end[0])} leads to port {peer[1]} of {_show(devices, peer[0])}, "
+                f"which leads to port {back.peer[1]} of {_show(devices, back.peer[0])} (line {back.line})",
+                where=here,
+            )
+        if back is None and claimed.setdefault(peer, cable.line) != cable.line:
+            raise BadInput(f"line {claimed[peer]} leads to the same port", where=here)
+        if peer[0] == end[0]:
+            if end <= peer:
+                warnings.add(
+                    "loopback cable",
+                    cable.line,
+                    f"ports {end[1]} and {peer[1]} of one device are cabled together: left out",
+                )
+            continue
+        if back is not None and end > peer:
+            continue
+        if not devices[peer[0]].defined:
+            warnings.add("device without a section", cable.line, f"{_show(devices, peer[0])} is only known as a peer")
+        elif back is None:
+            text = f"only this end lists the cable to port {peer[1]} of {_show(devices, peer[0])}"
+            warnings.add("cable listed from one end only", cable.line, text)
+        joined.append((end, peer, _bandwidth(cable, back, warnings)))
+    return joined
+
+
+def _bandwidth(cable: Cable, back: Cable | None, warnings: Warnings) -> float:
+    rates = []
+    for text, line in {(cable.speed, cable.line), (back.speed if back else None, back.line if back else 0)}:
+        if text is None:
+            continue
+        try:
+            rates.append(infiniband_bandwidth_bps(text))
+        except BadInput as unknown:
+            warnings.add("unknown speed", line, unknown.reason)
+    if len(rates) == 2 and rates[0] != rates[1]:
+        warnings.add("speeds differ", cable.line, "the cable's two ends state different speeds: the lower one is taken")
+    return min(rates, default=float("nan"))
+
+
+def _show(devices: dict[str, Device], guid: str) -> str:
+    device = devices[guid]
+    return f'"{device.description}"' if device.description else f"{'S' if device.is_switch else 'H'}-{guid}"

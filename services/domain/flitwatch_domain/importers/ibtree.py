@@ -1,0 +1,187 @@
+"""From InfiniBand switches and cables to a fabric: levels, pods and link classes.
+
+A leaf is a switch with many hosts, or one whose upward neighbours are a leaf's; levels count the distance from the leaves; a pod is what hangs
+together once the top level is taken away. Where switches of one level are cabled to one another the fabric is a graph without levels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flitwatch_domain.fabric import (
+    ROLES,
+    CountedAt,
+    Endpoints,
+    Fabric,
+    FabricKind,
+    LinkClass,
+    NodeRole,
+    Routers,
+    Technology,
+    both_directions,
+)
+from flitwatch_domain.importers.ibnames import AdapterName, switch_names
+from flitwatch_domain.importers.text import Warnings
+
+if TYPE_CHECKING:
+    from flitwatch_domain.importers.ibnetdiscover import Device, End
+
+CLASSES = (LinkClass.HOST, LinkClass.UP, LinkClass.DOWN, LinkClass.LINK)
+_HOST, _UP, _DOWN, _LINK = range(4)
+#: A switch with at least this share of the most hosts on any switch is a leaf for sure.
+_SURE_LEAF = 0.5
+#: A switch shares at least this share of its neighbours with a sure leaf to be one itself.
+_SAME_NEIGHBOURS = 0.75
+#: Up to this share of cables within a level is taken for exceptions to a tree.
+_LEVEL_CABLES = 0.05
+
+Neighbours = dict[int, set[int]]
+
+
+def assemble(
+    devices: dict[str, Device],
+    cables: list[tuple[End, End, float]],
+    adapters: dict[str, AdapterName],
+    where: str,
+    name: str,
+    warnings: Warnings,
+) -> Fabric:
+    """The fabric of the devices and their cables; cables between two adapters are left out with a warning."""
+    names = switch_names(devices)
+    order = sorted(names, key=lambda guid: natural(names[guid]))
+    index = {guid: number for number, guid in enumerate(order)}
+    between, hosts = [], []
+    for a, b, bandwidth in cables:
+        if a[0] in index and b[0] in index:
+            between.append((index[a[0]], index[b[0]], a[1], b[1], bandwidth))
+        elif a[0] in index or b[0] in index:
+            switch, host = (a, b) if a[0] in index else (b, a)
+            hosts.append((index[switch[0]], host, switch[1], bandwidth))
+        else:
+            warnings.add(
+                "adapters cabled together", devices[a[0]].line, "two adapters are cabled without a switch: left out"
+            )
+    hosts.sort(key=lambda host: (host[0], host[2]))
+    tenants = np.zeros(len(order), int)
+    for owner_switch, adapter, _, _ in hosts:
+        tenants[owner_switch] += adapters[adapter[0]].role is not NodeRole.SERVICE
+    level = _levels(len(order), between, tenants)
+    kind = FabricKind.FAT_TREE if level is not None else FabricKind.GRAPH
+    if level is None:
+        level = np.full(len(order), -1)
+    group = _pods(between, level)
+
+    low = np.array([row[0] for row in between], int)
+    high = np.array([row[1] for row in between], int)
+    rise = np.sign(level[high] - level[low]) if low.size else np.empty(0, int)
+    forward = np.select([rise > 0, rise < 0], [_UP, _DOWN], _LINK)
+    backward = np.select([rise > 0, rise < 0], [_DOWN, _UP], _LINK)
+    owner = np.array([row[0] for row in hosts], int)
+    endpoint = len(order) + np.arange(owner.size)
+    host_class = np.zeros(owner.size, int)
+    links = both_directions(
+        np.concatenate([low, owner]),
+        np.concatenate([high, endpoint]),
+        np.array([row[2] for row in between] + [row[2] for row in hosts], int),
+        np.array([row[3] for row in between] + [row[1][1] for row in hosts], int),
+        np.concatenate([forward, host_class]),
+        np.concatenate([backward, host_class]),
+        np.array([row[4] for row in between] + [row[3] for row in hosts], float),
+        CLASSES,
+    )
+    known = [adapters[row[1][0]] for row in hosts]
+    return Fabric(
+        name=name,
+        kind=kind,
+        technology=Technology.INFINIBAND,
+        routers=Routers([names[guid] for guid in order], guid=order, group=group, level=level),
+        endpoints=Endpoints(
+            owner,
+            port=[row[2] for row in hosts],
+            node=[adapter.node for adapter in known],
+            role=[ROLES.index(adapter.role) for adapter in known],
+            guid=[devices[row[1][0]].port_guid.get(row[1][1], row[1][0]) for row in hosts],
+        ),
+        links=links,
+        counted_at=CountedAt.SENDER,
+        source=where,
+        attributes={
+            "adapters": [adapter.adapter for adapter in known],
+            "adapter_count": len(adapters),
+            "descriptions": [devices[guid].description for guid in order],
+            "roles": "by name: aggregation units serve, storage servers do I/O, all others compute",
+        },
+        warnings=warnings.texts(),
+    )
+
+
+def _levels(count: int, between: list[tuple[int, int, int, int, float]], tenants: np.ndarray) -> np.ndarray | None:
+    """Level of each switch, or None where the switches form no tree."""
+    if not tenants.any():
+        return None
+    neighbours: Neighbours = {switch: set() for switch in range(count)}
+    for a, b, *_ in between:
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    leaves = set(np.flatnonzero(tenants >= _SURE_LEAF * tenants.max()).tolist())
+    distance = _distances(neighbours, leaves, count)
+    sure = [neighbours[leaf] for leaf in leaves]
+    for switch in np.flatnonzero((distance == 2) | (distance < 0)).tolist():
+        up = neighbours[switch]
+        if not up or any(len(up & other) >= _SAME_NEIGHBOURS * len(up) for other in sure):
+            leaves.add(switch)
+    level = _distances(neighbours, leaves, count)
+    level[level < 0] = 0
+    within = sum(level[a] == level[b] for a, b, *_ in between)
+    return level if within <= _LEVEL_CABLES * len(between) else None
+
+
+def _distances(neighbours: Neighbours, start: set[int], count: int) -> np.ndarray:
+    """Cables from the nearest switch of `start`; -1 out of reach."""
+    distance = np.full(count, -1)
+    waiting = deque(sorted(start))
+    distance[list(start)] = 0
+    while waiting:
+        here = waiting.popleft()
+        for there in neighbours[here]:
+            if distance[there] < 0:
+                distance[there] = distance[here] + 1
+                waiting.append(there)
+    return distance
+
+
+def _pods(between: list[tuple[int, int, int, int, float]], level: np.ndarray) -> np.ndarray:
+    """Pod of each switch: connected parts below the top level, numbered by their first switch; -1 for the top.
+
+    With one or two levels all switches are pod 0.
+    """
+    top = int(level.max())
+    if top < 0:
+        return np.full(level.size, -1)
+    if top < 2:
+        return np.zeros(level.size, int)
+    pod = np.arange(level.size)
+
+    def root(switch: int) -> int:
+        while pod[switch] != switch:
+            pod[switch] = pod[pod[switch]]
+            switch = int(pod[switch])
+        return switch
+
+    for a, b, *_ in between:
+        if level[a] < top and level[b] < top:
+            low, high = sorted((root(a), root(b)))
+            pod[high] = low
+    roots = np.array([root(switch) for switch in range(level.size)])
+    below = level < top
+    numbers = {first: number for number, first in enumerate(sorted(set(roots[below].tolist())))}
+    return np.array([numbers[first] if under else -1 for first, under in zip(roots.tolist(), below, strict=True)])
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """A sorting key that puts `leaf2` before `leaf10`."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]

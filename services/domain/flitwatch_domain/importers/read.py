@@ -1,0 +1,64 @@
+"""Read a fabric from a file, finding out which format it has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.importers import ibnetdiscover, interconnect
+from flitwatch_domain.importers.text import numbered_lines, read_text
+
+#: What `--format` takes.
+FORMATS = ("auto", "cray", "ibnetdiscover")
+
+_PARSERS = {"cray": interconnect.parse, "ibnetdiscover": ibnetdiscover.parse}
+
+
+def read_fabric(path: str | Path, format: str = "auto", name: str | None = None) -> Fabric:
+    """Read a fabric.
+
+    Parameters
+    ----------
+    path : str or Path
+        Output of Cray's `rtr --interconnect` or of `ibnetdiscover`.
+    format : str
+        One of `FORMATS`; `auto` looks at the first lines.
+    name : str, optional
+        The fabric's name; by default the file's name without its ending.
+
+    Raises
+    ------
+    BadInput
+        Names file and line of what cannot be read or contradicts itself.
+    """
+    if format not in FORMATS:
+        raise BadRequest(f"unknown fabric format {format!r}", advice=f"Choose one of {', '.join(FORMATS)}.")
+    text = read_text(path)
+    chosen = detect(text, str(path)) if format == "auto" else format
+    return _PARSERS[chosen](text, str(path), name or default_name(path))
+
+
+def detect(text: str, where: str) -> str:
+    """The format of a topology's text: `cray` or `ibnetdiscover`."""
+    for seen, (_, line) in enumerate(numbered_lines(text)):
+        if interconnect.LINE.match(line):
+            return "cray"
+        if ibnetdiscover.SECTION.match(line) or ibnetdiscover.ATTRIBUTE.match(line):
+            return "ibnetdiscover"
+        if seen > 10_000:
+            break
+    raise BadInput(
+        "is neither a Cray interconnect file nor ibnetdiscover output",
+        where=where,
+        advice="Say which with --format cray or --format ibnetdiscover.",
+    )
+
+
+def default_name(path: str | Path) -> str:
+    """A fabric's name from its file's: the name without its ending and without `links-` or `-topo` around it."""
+    stem = Path(path).name
+    for ending in (".txt", ".interconnect", ".topo", ".out", ".log"):
+        stem = stem.removesuffix(ending)
+    stem = stem.removeprefix("links-").removesuffix("-topo")
+    return stem or "fabric"

@@ -1,0 +1,53 @@
+"""Text files as others write them: any line end, any encoding, numbered lines; and warnings that do not flood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from flitwatch_domain.errors import BadInput, NotFound
+
+#: A topology of 100,000 routers is about 500 MB; beyond this a file is not a topology.
+LARGEST_FILE_BYTES = 2**30
+
+
+def read_text(path: str | Path) -> str:
+    """A file's text; bytes that are no UTF-8 become U+FFFD. NotFound or BadInput name the file."""
+    file = Path(path)
+    try:
+        if file.stat().st_size > LARGEST_FILE_BYTES:
+            raise BadInput("is larger than 1 GiB", where=str(path), advice="Is this the right file?")
+        return file.read_bytes().decode("utf-8", errors="replace")
+    except FileNotFoundError as absent:
+        raise NotFound(f"{path} does not exist") from absent
+    except OSError as problem:
+        raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """(line number from 1, line) of `text`; LF, CRLF and lone CR (where there is no LF) end a line, stray CRs become blanks."""
+    ends = "\n" if "\n" in text else "\r"
+    for number, line in enumerate(text.split(ends), start=1):
+        yield number, line.replace("\r", " ").rstrip()
+
+
+class Warnings:
+    """Collects warnings; of one kind only the first few are kept in full, the rest are counted."""
+
+    def __init__(self, file: str, limit: int = 5) -> None:
+        self._file = file
+        self._limit = limit
+        self._kinds: dict[str, list[str]] = {}
+
+    def add(self, kind: str, line: int, text: str) -> None:
+        """Note `text` about `line`; `kind` names what repeats."""
+        self._kinds.setdefault(kind, []).append(f"{self._file}:{line}: {text}")
+
+    def texts(self) -> tuple[str, ...]:
+        """All warnings, in the order in which their kinds appeared."""
+        out: list[str] = []
+        for kind, texts in self._kinds.items():
+            out.extend(texts[: self._limit])
+            if len(texts) > self._limit:
+                out.append(f"{self._file}: {len(texts) - self._limit} more of: {kind}")
+        return tuple(out)
