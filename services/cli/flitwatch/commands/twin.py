@@ -1,0 +1,153 @@
+"""`flitwatch twin`: a simulated machine that speaks the producers' formats."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flitwatch.console import emit, json_option, progress
+from flitwatch_domain.errors import BadRequest
+
+
+@click.group()
+def twin() -> None:
+    """Run the cluster twin: a simulated machine that speaks the producers' formats."""
+
+
+@twin.command("run")
+@click.argument("spec")
+@click.option(
+    "--seconds", type=click.IntRange(0), default=60, show_default=True, help="Simulated seconds; 0 runs until stopped."
+)
+@click.option(
+    "--speed", type=click.FloatRange(0), default=1.0, show_default=True, help="1 is real time, 0 as fast as possible."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed gives the same records."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write store_csv, sacct and AriesNCL files and truth.json here.",
+)
+@click.option("--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log (kafka://... or postgresql://...).")
+@click.option("--db", "db_url", envvar="FLITWATCH_DB", help="Register the simulated fabric in this database.")
+@click.option(
+    "--format",
+    "encoding",
+    type=click.Choice(["json", "avro"]),
+    default="json",
+    show_default=True,
+    help="LDMS records on the log.",
+)
+@click.option(
+    "--sets",
+    type=click.Choice(["quarter", "full"]),
+    help="Four nodes divide a router's tiles, or one sends all; as in the spec.",
+)
+@click.option("--start", default="now", show_default=True, help="Time of second 0: now, epoch seconds, or RFC 3339.")
+@json_option
+def run(
+    spec: str, seconds: int, speed: float, seed: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str,
+    sets: str | None, start: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Simulate SPEC, a scenario's name or a YAML file, and emit what its producers would."""
+    from flitwatch_simulation.twin.cluster import Cluster
+    from flitwatch_simulation.twin.run import TwinRun
+    from flitwatch_simulation.twin.sinks import FileSink, Sink
+    from flitwatch_simulation.twin.spec import load_spec
+
+    if out is None and log_url is None:
+        raise BadRequest("nowhere to write to", advice="Give --out DIR, --log URL, or both.")
+    epoch_s = _epoch(start)
+    loaded = load_spec(spec)
+    cluster = Cluster(loaded, seed)
+    fabric_id = _register(cluster.fabric, db_url) if db_url else None
+    sinks: list[Sink] = []
+    with contextlib.ExitStack() as stack:
+        if log_url:
+            sinks.append(_log_sink(log_url, encoding, out, stack))
+        if out is not None:
+            sinks.append(FileSink(out, loaded.name))
+        stop = _stop_on_signal()
+        bar = stack.enter_context(progress(f"twin {loaded.name}"))
+        task = bar.add_task("seconds", total=seconds or None)
+        running = TwinRun(cluster, sinks, epoch_s, out / "truth.json" if out else None, sets)
+        totals = running.run(seconds, speed, stop, lambda done: bar.update(task, completed=done))
+    result: dict[str, Any] = {
+        "scenario": loaded.name,
+        "seed": seed,
+        "start": epoch_s,
+        "simulated": True,
+        "routers": cluster.machine.routers,
+        "groups": cluster.machine.groups,
+        "nodes": cluster.machine.nodes,
+        **totals,
+        "format": encoding if log_url else "csv",
+        "fabric_id": fabric_id,
+        "out": str(out) if out else None,
+        "truth": str(out / "truth.json") if out else None,
+    }
+    emit(result, as_json)
+
+
+@twin.command("scenarios")
+@json_option
+def scenarios(as_json: bool) -> None:
+    """List the named scenarios."""
+    from flitwatch_simulation.twin.spec import SCENARIOS, load_spec
+
+    emit(
+        {
+            name: load_spec(name).model_dump(include={"fabric", "users", "instrumented", "interference"})
+            for name in SCENARIOS
+        },
+        as_json,
+    )
+
+
+def _epoch(start: str) -> int:
+    import time
+    from datetime import UTC, datetime
+
+    if start == "now":
+        return int(time.time())
+    with contextlib.suppress(ValueError):
+        return int(float(start))
+    try:
+        when = datetime.fromisoformat(start)
+    except ValueError as error:
+        raise BadRequest(
+            f"--start {start!r} is no time", advice="Give now, epoch seconds, or a time like 2026-03-02T10:00:00Z."
+        ) from error
+    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
+
+
+def _register(fabric: Any, db_url: str) -> int:
+    import flitwatch_db
+    from flitwatch_db import fabrics
+
+    with flitwatch_db.connect(db_url) as connection:
+        return fabrics.save(connection, fabric, replace=True)
+
+
+def _log_sink(log_url: str, encoding: str, out: Path | None, stack: contextlib.ExitStack) -> Any:
+    from flitwatch_simulation.twin.sinks import LogSink
+    from flitwatch_stream.log import open_log
+
+    log = open_log(log_url)
+    stack.callback(log.close)
+    return LogSink(log.producer("twin"))
+
+
+def _stop_on_signal() -> threading.Event:
+    """The first SIGINT or SIGTERM ends the run in good order."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop

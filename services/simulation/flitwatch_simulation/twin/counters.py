@@ -1,0 +1,210 @@
+"""Cumulative hardware counters of every tile and NIC, fed by what links carried.
+
+Counter names are the vendor's (Aries); a link counts at its receiver's input queue. Nothing here knows whose traffic it was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Fabric
+from flitwatch_simulation.twin.flows import FabricState
+
+NETWORK_TILES = 40
+PROCESSOR_TILES = 8
+#: Traffic bytes = flits x 20 / 3 on Aries.
+FLITS_PER_BYTE = 3 / 20
+ROUTER_CLOCK_HZ = 800e6
+#: Stall cycles of one flit per unit of the stall curve: a wait of one service time is one packet of four flits.
+CYCLES_PER_WAIT = 4.0
+#: A PUT of 64 bytes: one header flit and up to four of payload (De Sensi 2019, section II).
+FLITS_PER_PACKET = 4.0
+#: Request to response on an idle network.
+ALONE_LATENCY_US = 1.4
+#: How flits divide over the eight virtual channels: requests 0-3 and responses 4-7 by hop; the shares of Edison's counters.
+VC_SHARES = np.array([0.13, 0.16, 0.11, 0.01, 0.18, 0.22, 0.17, 0.02])
+#: Measurement noise of stall counters (log-normal sigma).
+STALL_NOISE = 0.03
+
+NETWORK_METRICS = (
+    *(f"INQ_PRF_INCOMING_FLIT_VC{vc}" for vc in range(8)),
+    "INQ_PRF_ROWBUS_STALL_CNT",
+    "INQ_PRF_ROWBUS_2X_USAGE_CNT",
+)
+PROCESSOR_METRICS = (
+    "INQ_PRF_INCOMING_FLIT_VC0",
+    "INQ_PRF_INCOMING_FLIT_VC4",
+    "INQ_PRF_REQ_ROWBUS_STALL_CNT",
+    "INQ_PRF_RSP_ROWBUS_STALL_CNT",
+    "INQ_PRF_ROWBUS_2X_USAGE_CNT",
+    "COLBUF_PERF_STALL_RQ",
+    "COLBUF_PERF_STALL_RS",
+)
+_RESPONSE_PATHS = {
+    "PI": (0.5, "STALLED"),
+    "AMO": (0.02, "BLOCKED"),
+    "WC": (0.2, "BLOCKED"),
+    "BTE_RD": (0.25, "BLOCKED"),
+    "IOMMU": (0.03, "BLOCKED"),
+}
+NIC_METRICS = (
+    *(f"AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_{kind}" for kind in ("PKTS", "FLITS", "STALLED")),
+    *(
+        f"AR_NIC_RSPMON_PARB_EVENT_CNTR_{path}_{kind}"
+        for path, (_, last) in _RESPONSE_PATHS.items()
+        for kind in ("PKTS", "FLITS", last)
+    ),
+    "AR_NIC_ORB_PRF_REQ_BYTES_SENT",
+    "AR_NIC_RAT_PRF_REQ_BYTES_RCVD",
+    "AR_NIC_ORB_PRF_NET_RSP_TRACK_2",
+    "AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_NET_TRACK",
+)
+_P = {name: place for place, name in enumerate(PROCESSOR_METRICS)}
+
+
+class Counters:
+    """Counters of a whole fabric, cumulative from a random past.
+
+    Attributes
+    ----------
+    network : float64[3, R, 40]; flits, stall cycles and 2X cycles of the network tiles.
+    processor : float64[7, R, 8]; `PROCESSOR_METRICS` of the processor tiles.
+    nic : float64[6, E]; request packets, flits and stalled cycles, bytes sent and received, microseconds of latency.
+    """
+
+    def __init__(self, fabric: Fabric, rng: np.random.Generator) -> None:
+        routers, endpoints, links = len(fabric.routers), len(fabric.endpoints), fabric.links
+        self._rng = rng
+        self._routers = routers
+        self._src = links.src
+        ends_at_router = links.dst < routers
+        self._wire = np.flatnonzero(ends_at_router & (links.src < routers) & (links.dst_port >= 0))
+        self._tile = links.dst[self._wire].astype(np.int64) * NETWORK_TILES + links.dst_port[self._wire]
+        self._wire_router = links.dst[self._wire]
+        self._out = np.flatnonzero(links.src < routers)
+        inject, eject = np.flatnonzero(links.src >= routers), np.flatnonzero(links.dst >= routers)
+        self._inject = inject[np.argsort(links.src[inject])]
+        self._eject = eject[np.argsort(links.dst[eject])]
+        self._home = fabric.endpoints.router
+        self._slot = (fabric.endpoints.port - NETWORK_TILES) // 2
+        past = rng.lognormal(0, 0.3, routers)[:, None] * 2.4e13
+        self.network = np.stack(
+            [past * rng.lognormal(0, 0.5, (routers, NETWORK_TILES)) * scale for scale in (1, 2.5, 0.2)]
+        )
+        tiles = past * rng.lognormal(0, 0.5, (routers, PROCESSOR_TILES))
+        self.processor = np.stack([tiles * scale for scale in (1, 0.4, 0.8, 0.2, 0.1, 0.5, 0.3)])
+        self.nic = rng.lognormal(0, 0.4, endpoints) * np.array([[4e12], [1.6e13], [9e12], [1.1e14], [1.1e14], [8e12]])
+        np.floor(self.network, out=self.network)
+        np.floor(self.processor, out=self.processor)
+
+    def update(self, state: FabricState) -> None:
+        """Add what one step carried, and how long it waited."""
+        flits = state.link_bytes * FLITS_PER_BYTE
+        noise = self._rng.lognormal(0, STALL_NOISE, self._routers)
+        ahead = self._wait_ahead(flits, state.link_wait)
+        self._network_tiles(state, flits, ahead, noise)
+        self._processor_tiles(state, flits, ahead, noise)
+
+    def _wait_ahead(self, flits: NDArray[np.float64], wait: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Per router, the flit-weighted waiting on the links that leave it: what an input queue has to wait for."""
+        out, src = self._out, self._src[self._out]
+        sent = np.bincount(src, flits[out], self._routers)
+        return np.bincount(src, flits[out] * wait[out], self._routers) / np.maximum(sent, 1.0)
+
+    def _network_tiles(
+        self, state: FabricState, flits: NDArray[np.float64], ahead: NDArray[np.float64], noise: NDArray[np.float64]
+    ) -> None:
+        wire, router = self._wire, self._wire_router
+        waited = (0.6 * state.link_wait[wire] + 0.4 * ahead[router]) * noise[router] * CYCLES_PER_WAIT
+        busy = np.minimum(state.link_utilisation[wire], 1.0)
+        for layer, amount in enumerate(
+            (flits[wire], flits[wire] * waited, 0.25 * busy * busy * ROUTER_CLOCK_HZ * state.dt_s)
+        ):
+            self.network[layer].reshape(-1)[:] += np.bincount(self._tile, amount, self._routers * NETWORK_TILES)
+
+    def _processor_tiles(
+        self, state: FabricState, flits: NDArray[np.float64], ahead: NDArray[np.float64], noise: NDArray[np.float64]
+    ) -> None:
+        home = self._home
+        sent, received = flits[self._inject], flits[self._eject]
+        answers = 0.25 * received
+        held = state.link_wait[self._inject] + ahead[home]
+        blocked = state.link_wait[self._eject] * CYCLES_PER_WAIT * noise[home]
+        stalled = sent * held * CYCLES_PER_WAIT * noise[home]
+        busy = np.minimum(state.link_utilisation[self._inject], 1.0)
+        amounts = {
+            "INQ_PRF_INCOMING_FLIT_VC0": sent,
+            "INQ_PRF_INCOMING_FLIT_VC4": answers,
+            "INQ_PRF_REQ_ROWBUS_STALL_CNT": stalled,
+            "INQ_PRF_RSP_ROWBUS_STALL_CNT": answers * ahead[home] * CYCLES_PER_WAIT * noise[home],
+            "INQ_PRF_ROWBUS_2X_USAGE_CNT": 0.25 * busy * busy * ROUTER_CLOCK_HZ * state.dt_s,
+            "COLBUF_PERF_STALL_RQ": received * blocked,
+            "COLBUF_PERF_STALL_RS": 0.25 * sent * blocked,
+        }
+        for name, amount in amounts.items():
+            layer = self.processor[_P[name]]
+            layer[home, 2 * self._slot] += amount / 2
+            layer[home, 2 * self._slot + 1] += amount / 2
+        packets = sent / FLITS_PER_PACKET
+        latency_us = packets * ALONE_LATENCY_US * (1 + held)
+        carried = state.link_bytes
+        self.nic += np.stack([packets, sent, stalled, carried[self._inject], carried[self._eject], latency_us])
+
+    def router_values(self) -> NDArray[np.int64]:
+        """Every tile's counters as the samplers read them: int64[R, 400 + 56], tiles in order, metrics of a tile together."""
+        split = np.floor(self.network[0][:, :, None] * VC_SHARES)
+        network = np.concatenate([split, self.network[1][:, :, None], self.network[2][:, :, None]], axis=2)
+        processor = np.moveaxis(self.processor, 0, 2)
+        flat = [network.reshape(self._routers, -1), processor.reshape(self._routers, -1)]
+        return np.concatenate(flat, axis=1).astype(np.int64)
+
+    def nic_values(self) -> NDArray[np.int64]:
+        """`NIC_METRICS` of every endpoint: int64[E, 22]."""
+        packets, flits, stalled, sent, received, latency_us = self.nic
+        columns = [packets, flits, stalled]
+        for part, _ in _RESPONSE_PATHS.values():
+            columns += [packets * part, flits * part, stalled * part]
+        columns += [sent, received, latency_us, packets]
+        return np.stack(columns, axis=1).astype(np.int64)
+
+    def table_two(self, routers: NDArray[np.int32]) -> NDArray[np.float64]:
+        """The 13 counters of the domain's `TABLE_II`, summed over each router's tiles: float64[len(routers), 13]."""
+        network = self.network[:, routers].sum(axis=2)
+        p = self.processor[:, routers].sum(axis=2)
+        flits = p[0] + p[1]
+        return np.stack(
+            [
+                network[0],
+                network[0] / FLITS_PER_PACKET,
+                network[2],
+                network[1],
+                p[5],
+                p[6],
+                p[0],
+                p[1],
+                flits,
+                flits / FLITS_PER_PACKET,
+                p[2],
+                p[3],
+                p[4],
+            ],
+            axis=1,
+        )
+
+
+def router_metric_names() -> list[str]:
+    """Names of the columns of `Counters.router_values`."""
+    network = [f"AR_RTR_{tile // 8}_{tile % 8}_{metric}" for tile in range(NETWORK_TILES) for metric in NETWORK_METRICS]
+    return network + [f"AR_RTR_PT_5_{tile}_{metric}" for tile in range(PROCESSOR_TILES) for metric in PROCESSOR_METRICS]
+
+
+def tile_columns(tile_cols: tuple[int, ...]) -> NDArray[np.int64]:
+    """Which columns of `Counters.router_values` lie in the given tile columns (0-7), in order."""
+    network = [tile * 10 + k for tile in range(NETWORK_TILES) if tile % 8 in tile_cols for k in range(10)]
+    first = NETWORK_TILES * len(NETWORK_METRICS)
+    width = len(PROCESSOR_METRICS)
+    return np.array(
+        network
+        + [first + tile * width + k for tile in range(PROCESSOR_TILES) if tile in tile_cols for k in range(width)]
+    )

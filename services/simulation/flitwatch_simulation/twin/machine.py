@@ -1,0 +1,94 @@
+"""The machine as a workload sees it: nodes in allocation order, their routers, and the routers' places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
+
+IntArray = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A dragonfly of `groups` x `rows` x `cols` routers, numbered in that order.
+
+    Attributes
+    ----------
+    node_router : int32[N]; router of each compute node, in the order in which the scheduler looks for nodes (by nid).
+    node_endpoint : int32[N]; its endpoint in the fabric.
+    io_router : int32[I]; routers whose nodes serve the file system and run no jobs.
+    io_endpoint : int32[J]; their endpoints.
+    group_of, row_of, col_of : int32[R]; place of each router, groups counted from 0 without gaps.
+    """
+
+    groups: int
+    rows: int
+    cols: int
+    node_router: IntArray
+    node_endpoint: IntArray
+    io_router: IntArray
+    io_endpoint: IntArray
+    group_of: IntArray = field(repr=False)
+    row_of: IntArray = field(repr=False)
+    col_of: IntArray = field(repr=False)
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return self.groups * self.rows * self.cols
+
+    @property
+    def group_size(self) -> int:
+        """Routers in a group."""
+        return self.rows * self.cols
+
+    @property
+    def nodes(self) -> int:
+        """Number of compute nodes."""
+        return len(self.node_router)
+
+    @classmethod
+    def of(cls, fabric: Fabric) -> Machine:
+        """The machine of a dragonfly fabric; BadRequest where groups are not full grids or no compute node is left."""
+        place = fabric.routers
+        if (
+            fabric.kind is not FabricKind.DRAGONFLY
+            or not len(place)
+            or min(place.group.min(), place.row.min(), place.col.min()) < 0
+        ):
+            raise BadRequest(
+                f"fabric {fabric.name!r} is no dragonfly with known places",
+                advice="The twin simulates dragonflies only.",
+            )
+        ids, group = np.unique(place.group, return_inverse=True)
+        rows, cols = int(place.row.max()) + 1, int(place.col.max()) + 1
+        position = (group * rows + place.row) * cols + place.col
+        if len(place) != len(ids) * rows * cols or not np.array_equal(position, np.arange(len(place))):
+            raise BadRequest(f"fabric {fabric.name!r} has groups that are not full {rows} x {cols} grids in order")
+        endpoints = fabric.endpoints
+        order = np.argsort(endpoints.nid, kind="stable")
+        compute = order[endpoints.role[order] == ROLES.index(NodeRole.COMPUTE)]
+        io = order[endpoints.role[order] == ROLES.index(NodeRole.IO)]
+        if not len(compute):
+            raise BadRequest(f"fabric {fabric.name!r} has no compute node")
+        return cls(
+            groups=len(ids),
+            rows=rows,
+            cols=cols,
+            node_router=endpoints.router[compute],
+            node_endpoint=compute.astype(np.int32),
+            io_router=np.unique(endpoints.router[io]).astype(np.int32),
+            io_endpoint=io.astype(np.int32),
+            group_of=group.astype(np.int32),
+            row_of=place.row,
+            col_of=place.col,
+        )
+
+    def nodes_per_group(self, nodes: IntArray) -> NDArray[np.int64]:
+        """How many of the given nodes (positions in the node list) each group holds; int64[groups]."""
+        return np.bincount(self.group_of[self.node_router[nodes]], minlength=self.groups)
