@@ -1,0 +1,16 @@
+"""Forecast: the time of the next k steps from the counters and times of the last m."""
+
+from flitwatch_ml.forecast.backtest import Backtest, backtest
+from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
+from flitwatch_ml.forecast.series import FEATURE_SETS, StepSeries, Windows
+
+__all__ = [
+    "FEATURE_SETS",
+    "AttentionForecaster",
+    "Backtest",
+    "LightGBMForecaster",
+    "RidgeForecaster",
+    "StepSeries",
+    "Windows",
+    "backtest",
+]

@@ -1,0 +1,149 @@
+"""The backtest: every forecaster on the same held-out runs; the one that wins is the one that serves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from flitwatch_domain.errors import NotEnoughData
+from flitwatch_ml.folds import distinct_runs, run_folds
+from flitwatch_ml.forecast.baselines import NAIVE
+from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
+from flitwatch_ml.forecast.intervals import covered, half_width
+from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
+
+Floats = NDArray[np.float64]
+MIN_RUNS = 20
+BOOTSTRAPS = 2000
+
+
+def learned_forecasters() -> dict[str, Any]:
+    """The forecasters that learn, as unfitted prototypes."""
+    return {"ridge": RidgeForecaster(), "lightgbm": LightGBMForecaster(), "attention": AttentionForecaster()}
+
+
+@dataclass
+class Backtest:
+    """Out-of-fold forecasts of every forecaster.
+
+    Attributes
+    ----------
+    mape : name -> % error over held-out windows, each run weighing the same
+    gain : (mean, low, high) of 1 - attention's error / the best other's, paired by run, 90 % bootstrap interval
+    coverage90 : share of held-out windows within the 90 % interval of the serving forecaster, calibrated on the other folds
+    serves : name of the forecaster with the least error
+    train_s, infer_ms : one fit of the attention forecaster; one forecast a running job for 1,000 jobs
+    """
+
+    mape: dict[str, float]
+    gain: tuple[float, float, float]
+    coverage90: float
+    half_width90: float
+    serves: str
+    train_s: float
+    infer_ms: float
+    runs: int
+    windows: int
+    errors: dict[str, Floats] = field(repr=False)
+
+
+def backtest(
+    series: StepSeries,
+    m: int,
+    k: int,
+    sets: tuple[str, ...] = (),
+    folds: int = 5,
+    seed: int = 0,
+    learned: Mapping[str, Any] | None = None,
+) -> Backtest:
+    """Hold out each fold of runs once and forecast it with forecasters that never saw it."""
+    labels = distinct_runs(series.times)
+    if len(np.unique(labels)) < MIN_RUNS:
+        raise NotEnoughData(f"not enough data: a backtest needs {MIN_RUNS} runs, has {len(np.unique(labels))}")
+    prototypes = learned_forecasters() if learned is None else learned
+    collected: dict[str, list[Floats]] = {name: [] for name in (*NAIVE, *prototypes)}
+    observed, owner, fold_of = [], [], []
+    train_s, infer_s = 0.0, 0.0
+    for fold, (train, held) in enumerate(run_folds(labels, folds, seed)):
+        standard = Standard.learn(series.runs(train), sets)
+        past, future = (
+            _known(standard.windows(series.runs(train), m, k)),
+            _known(standard.windows(series.runs(held), m, k)),
+        )
+        for name, forecast in NAIVE.items():
+            collected[name].append(forecast(future, k))
+        for name, prototype in prototypes.items():
+            begun = time.process_time()
+            model = clone(prototype).fit(past)
+            fitted = time.process_time()
+            collected[name].append(model.predict(future))
+            if name == "attention":
+                train_s = max(train_s, fitted - begun)
+                infer_s = max(infer_s, (time.process_time() - fitted) * 1000 / len(future.run))
+        observed.append(future.future_s)
+        owner.append(held[future.run])
+        fold_of.append(np.full(len(future.run), fold))
+    return _summary(
+        {name: np.concatenate(parts) for name, parts in collected.items()},
+        np.concatenate(observed),
+        np.concatenate(owner),
+        np.concatenate(fold_of),
+        train_s,
+        infer_s,
+    )
+
+
+def _known(windows: Windows) -> Windows:
+    return windows.chosen(np.isfinite(windows.future_s))
+
+
+def _summary(
+    forecasts: dict[str, Floats], observed: Floats, owner: NDArray, fold_of: NDArray, train_s: float, infer_s: float
+) -> Backtest:
+    errors = {
+        name: _by_run(np.abs(forecast - observed) / observed * 100, owner) for name, forecast in forecasts.items()
+    }
+    mape = {name: float(values.mean()) for name, values in errors.items()}
+    serves = min(mape, key=mape.__getitem__)
+    residual = np.log(observed / forecasts[serves])
+    coverage = [
+        covered(
+            observed[fold_of == fold],
+            forecasts[serves][fold_of == fold],
+            half_width(residual[fold_of != fold], owner[fold_of != fold]),
+        )
+        for fold in np.unique(fold_of)
+    ]
+    return Backtest(
+        mape=mape,
+        gain=_gain(errors) if "attention" in errors else (0.0, 0.0, 0.0),
+        coverage90=float(np.average(coverage, weights=np.bincount(fold_of))),
+        half_width90=half_width(residual, owner),
+        serves=serves,
+        train_s=train_s,
+        infer_ms=infer_s * 1000,
+        runs=len(np.unique(owner)),
+        windows=len(observed),
+        errors=errors,
+    )
+
+
+def _by_run(values: Floats, owner: NDArray) -> Floats:
+    _, index = np.unique(owner, return_inverse=True)
+    return np.bincount(index, values) / np.bincount(index)
+
+
+def _gain(errors: dict[str, Floats]) -> tuple[float, float, float]:
+    """Relative gain of attention on the best other forecaster, paired by run, with a bootstrap interval over runs."""
+    best = min((name for name in errors if name != "attention"), key=lambda name: errors[name].mean())
+    ours, theirs = errors["attention"], errors[best]
+    draws = np.random.default_rng(0).integers(0, len(ours), (BOOTSTRAPS, len(ours)))
+    gains = 1 - ours[draws].mean(1) / theirs[draws].mean(1)
+    low, high = np.quantile(gains, [0.05, 0.95])
+    return float(1 - ours.mean() / theirs.mean()), float(low), float(high)

@@ -1,0 +1,28 @@
+"""Forecasts that need no learning beyond the mean curve; they stand beside every learned one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_ml.forecast.series import Windows
+
+Floats = NDArray[np.float64]
+
+
+def last_steps(windows: Windows, k: int) -> Floats:
+    """k x the mean time of the last m steps."""
+    return k * windows.last_s
+
+
+def curve(windows: Windows, k: int) -> Floats:
+    """The mean curve's time of the next k steps."""
+    return windows.curve_s
+
+
+def ratio(windows: Windows, k: int) -> Floats:
+    """The mean curve's time of the next k steps x how the last m steps stood to the curve."""
+    return windows.curve_s * np.exp(windows.ratio)
+
+
+NAIVE = {"last steps": last_steps, "curve": curve, "ratio": ratio}

@@ -1,0 +1,178 @@
+"""Step series of runs, and the windows that a forecaster learns from.
+
+A window ends before step t: it holds m past steps; its target is the log of (time of the next k steps / the mean curve's time of the same steps), so
+that what every run does at that step is not learned again (Bhatele 2020, section IV-C; standardisation and target are ours).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flitwatch_domain.errors import BadInput, NotEnoughData
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: What may be added to the application's own counters, in the paper's order.
+FEATURE_SETS = ("placement", "io", "sys")
+#: Below this spread a feature is constant over runs and is left unscaled.
+CONSTANT = 1e-9
+
+
+@dataclass(frozen=True)
+class StepSeries:
+    """Runs of one application.
+
+    Attributes
+    ----------
+    times : (runs, steps), seconds; NaN where a step is missing
+    counters : (runs, steps, counters), counts per second of the step on the run's own routers
+    placement : (runs, placement features) or None, for example NUM_ROUTERS and NUM_GROUPS
+    io, sys : (runs, steps, counters) or None, counts per second on routers with I/O nodes, and on routers with no node of the run
+    """
+
+    times: Floats
+    counters: Floats
+    placement: Floats | None = None
+    io: Floats | None = None
+    sys: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if self.times.ndim != 2 or self.counters.shape[:2] != self.times.shape:
+            raise BadInput(
+                f"times (runs, steps) and counters (runs, steps, counters) do not fit: {self.times.shape}, {self.counters.shape}"
+            )
+        if (self.times <= 0).any():
+            run, step = np.argwhere(self.times <= 0)[0]
+            raise BadInput(f"run {run}, step {step}: a step's time must be above zero")
+
+    def runs(self, index: ArrayLike) -> StepSeries:
+        """The runs of `index` only."""
+        chosen = np.asarray(index)
+        parts = {name: None if (part := getattr(self, name)) is None else part[chosen] for name in FEATURE_SETS}
+        return replace(self, times=self.times[chosen], counters=self.counters[chosen], **parts)
+
+    def features(self, sets: tuple[str, ...]) -> Floats:
+        """log times and log1p rates, (runs, steps, features); the time of a step is always the first."""
+        layers = [np.log(self.times)[:, :, None], np.log1p(self.counters)]
+        for name in ("io", "sys"):
+            if name in sets:
+                layer = getattr(self, name)
+                if layer is None:
+                    raise NotEnoughData(
+                        f"the feature set '{name}' was asked for, but these runs carry no such counters"
+                    )
+                layers.append(np.log1p(layer))
+        return np.concatenate(layers, axis=2)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over runs.
+
+    Attributes
+    ----------
+    past : (windows, m, features), standardised;  placement : (windows, features), standardised, possibly of width 0
+    run, step : (windows,)   run index and the first step of the future
+    share : (windows,)       step / steps of the curve
+    ratio : (windows,)       log of (time of the last m steps / the curve's time of them)
+    curve_s : (windows,)     the mean curve's time of the next k steps
+    future_s : (windows,)    the observed time of the next k steps; NaN where it is not known
+    last_s : (windows,)      mean time of the last m steps
+    """
+
+    past: Floats
+    placement: Floats
+    run: Ints
+    step: Ints
+    share: Floats
+    ratio: Floats
+    curve_s: Floats
+    future_s: Floats
+    last_s: Floats
+
+    @property
+    def target(self) -> Floats:
+        """log(future / curve), (windows,)."""
+        return np.log(self.future_s / self.curve_s)
+
+    def chosen(self, mask: ArrayLike) -> Windows:
+        """The windows of `mask` only."""
+        return Windows(*(getattr(self, name)[np.asarray(mask)] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Standard:
+    """Mean curve and scales, learned from training runs only."""
+
+    curve_s: Floats
+    centre: Floats
+    scale: Floats
+    placement_centre: Floats
+    placement_scale: Floats
+    sets: tuple[str, ...]
+
+    @classmethod
+    def learn(cls, series: StepSeries, sets: tuple[str, ...]) -> Standard:
+        """Means per step and scales over all steps of `series` (training runs)."""
+        unknown = set(sets) - set(FEATURE_SETS)
+        if unknown:
+            raise BadInput(f"unknown feature set {sorted(unknown)[0]!r}; there are {', '.join(FEATURE_SETS)}")
+        features = series.features(sets)
+        with np.errstate(invalid="ignore"):
+            curve, centre = np.nanmean(series.times, axis=0), np.nanmean(features, axis=0)
+        if not np.isfinite(curve).all():
+            raise NotEnoughData(f"no training run has step {int(np.argmin(np.isfinite(curve)))}")
+        scale = np.nanstd(features - centre, axis=(0, 1))
+        place = _placement(series, sets)
+        return cls(curve, centre, np.where(scale > CONSTANT, scale, 1.0), place.mean(0), _safe(place.std(0)), sets)
+
+    def windows(self, series: StepSeries, m: int, k: int, stride: int = 1) -> Windows:
+        """Every window of m known past steps; steps beyond the curve continue at the mean of its last quarter."""
+        steps = series.times.shape[1]
+        if steps < m + k:
+            raise NotEnoughData(f"not enough data: m = {m} and k = {k} need {m + k} steps, runs have {steps}")
+        curve, centre = _extended(self.curve_s, steps), _extended(self.centre, steps)
+        standard = (series.features(self.sets) - centre) / self.scale
+        place = (_placement(series, self.sets) - self.placement_centre) / self.placement_scale
+        parts = [self._ending_at(t, series.times, standard, curve, m, k) for t in range(m, steps - k + 1, stride)]
+        joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        known = np.isfinite(joined["past"]).all((1, 2)) & np.isfinite(joined["last_s"])
+        joined = {name: values[known] for name, values in joined.items()}
+        return Windows(placement=place[joined["run"]], **joined)
+
+    def _ending_at(self, t: int, times: Floats, standard: Floats, curve: Floats, m: int, k: int) -> dict[str, NDArray]:
+        runs = len(times)
+        past_s = times[:, t - m : t]
+        return {
+            "past": standard[:, t - m : t],
+            "run": np.arange(runs),
+            "step": np.full(runs, t),
+            "share": np.full(runs, min(t / len(self.curve_s), 1.0)),
+            "ratio": np.log(past_s.sum(1) / curve[t - m : t].sum()),
+            "curve_s": np.full(runs, curve[t : t + k].sum()),
+            "future_s": times[:, t : t + k].sum(1),
+            "last_s": past_s.mean(1),
+        }
+
+
+def _placement(series: StepSeries, sets: tuple[str, ...]) -> Floats:
+    if "placement" not in sets:
+        return np.zeros((len(series.times), 0))
+    if series.placement is None:
+        raise NotEnoughData("the feature set 'placement' was asked for, but these runs carry no placement")
+    return np.log(series.placement)
+
+
+def _safe(scale: Floats) -> Floats:
+    return np.where(scale > CONSTANT, scale, 1.0)
+
+
+def _extended(curve: Floats, steps: int) -> Floats:
+    if len(curve) >= steps:
+        return curve[:steps]
+    tail = curve[-max(1, len(curve) // 4) :].mean(0)
+    return np.concatenate([curve, np.broadcast_to(tail, (steps - len(curve), *curve.shape[1:]))])

@@ -1,0 +1,151 @@
+"""Windows, forecasters and the backtest on processes planted here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flitwatch_domain.errors import BadInput, NotEnoughData
+from flitwatch_ml.forecast import AttentionForecaster, LightGBMForecaster, RidgeForecaster, StepSeries, backtest
+from flitwatch_ml.forecast.baselines import curve, last_steps, ratio
+from flitwatch_ml.forecast.intervals import covered, half_width
+from flitwatch_ml.forecast.series import Standard
+
+
+def process(seed: int, runs: int = 60, steps: int = 16) -> StepSeries:
+    """Runs whose steps are slowed by a slow process that a counter shows a little earlier."""
+    rng = np.random.default_rng(seed)
+    load = np.zeros((runs, steps + 2))
+    load[:, 0] = rng.normal(size=runs)
+    for t in range(1, steps + 2):
+        load[:, t] = 0.9 * load[:, t - 1] + 0.4 * rng.normal(size=runs)
+    shape = 6 + 3 * np.cos(np.arange(steps) / 3)
+    times = shape * np.exp(0.25 * load[:, :steps] + 0.02 * rng.normal(size=(runs, steps)))
+    rates = np.exp(load[:, 1 : steps + 1, None] + 0.1 * rng.normal(size=(runs, steps, 3)))
+    return StepSeries(
+        times, rates, placement=rng.integers(1, 9, (runs, 2)).astype(float), io=rates[:, :, :1], sys=rates[:, :, 1:2]
+    )
+
+
+#: The whole range of forecasters, with the smallest nets that show what is asserted.
+QUICK = {
+    "ridge": RidgeForecaster(),
+    "lightgbm": LightGBMForecaster(seeds=1),
+    "attention": AttentionForecaster(seeds=1, with_boosting=False, device="cpu"),
+}
+
+
+def test_a_window_sees_only_its_past() -> None:
+    series = process(0)
+    standard = Standard.learn(series.runs(np.arange(30)), ())
+    before = standard.windows(series, 4, 5)
+    changed = StepSeries(np.where(np.arange(16) >= 10, series.times * 7, series.times), series.counters)
+    after = standard.windows(changed, 4, 5)
+    early = before.step <= 10
+    assert np.array_equal(before.past[early], after.past[early])
+    assert not np.array_equal(before.past[~early], after.past[~early])
+
+
+def test_standardisation_never_sees_held_out_runs() -> None:
+    series = process(1)
+    spoiled = StepSeries(np.where(np.arange(60)[:, None] >= 30, series.times * 100, series.times), series.counters)
+    train = np.arange(30)
+    assert np.array_equal(
+        Standard.learn(series.runs(train), ()).curve_s, Standard.learn(spoiled.runs(train), ()).curve_s
+    )
+
+
+def test_naive_forecasts_are_what_they_say() -> None:
+    times = np.tile(np.array([2.0, 4, 6, 8, 10, 12]), (3, 1)) * np.array([[1.0], [2], [1]])
+    series = StepSeries(times, np.ones((3, 6, 1)))
+    windows = Standard.learn(series, ()).windows(series, 2, 3)
+    second = (windows.run == 1) & (windows.step == 2)
+    mean_curve = times.mean(0)
+    assert last_steps(windows, 3)[second] == pytest.approx(3 * 6.0)
+    assert curve(windows, 3)[second] == pytest.approx(mean_curve[2:5].sum())
+    assert ratio(windows, 3)[second] == pytest.approx(mean_curve[2:5].sum() * 12 / mean_curve[:2].sum())
+    assert windows.future_s[second] == pytest.approx(2 * (6 + 8 + 10))
+
+
+def test_learned_forecasts_beat_the_naive_ones_where_counters_tell_more() -> None:
+    result = backtest(process(2, runs=80), 4, 4, folds=3, learned=QUICK)
+    naive = min(result.mape[name] for name in ("last steps", "curve", "ratio"))
+    assert result.mape["ridge"] < 0.95 * naive
+    assert result.mape["attention"] < 0.95 * naive
+    assert result.serves in ("ridge", "lightgbm", "attention")
+    assert 0.8 <= result.coverage90 <= 0.97
+
+
+def test_a_forecast_of_noise_does_not_claim_a_gain() -> None:
+    rng = np.random.default_rng(0)
+    series = StepSeries(5 * rng.lognormal(0, 0.1, (60, 12)), rng.lognormal(0, 1, (60, 12, 3)))
+    result = backtest(series, 3, 3, folds=3, learned=QUICK)
+    assert result.gain[1] < 0.03
+    assert result.mape[result.serves] <= result.mape["curve"]
+
+
+def test_attention_is_deterministic_by_seed_and_its_weights_sum_to_one() -> None:
+    import torch
+
+    series = process(3, runs=30)
+    windows = Standard.learn(series, ("placement",)).windows(series, 4, 4)
+    small = {"seeds": 1, "with_boosting": False, "device": "cpu"}
+    one, two, other = (AttentionForecaster(seed=seed, **small).fit(windows).predict(windows) for seed in (0, 0, 1))
+    assert np.array_equal(one, two)
+    assert not np.array_equal(one, other)
+    net = AttentionForecaster(**small).fit(windows).net_
+    past = torch.as_tensor(windows.past, dtype=torch.float32).expand(1, -1, -1, -1)
+    weights = net.weights(torch.tanh(net.embed(past) + net.position))
+    assert torch.allclose(weights.sum(-1), torch.ones(1, len(windows.run)))
+
+
+def test_intervals_cover_new_runs_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(200):
+        spread = rng.lognormal(0, 0.3, 60)  # runs differ in how well they are forecast
+        run = np.repeat(np.arange(60), 8)
+        residual = rng.normal(size=480) * spread[run] * 0.1
+        half = half_width(residual[run < 50], run[run < 50])
+        shares.append(covered(np.exp(residual[run >= 50]), np.ones((run >= 50).sum()), half))
+    assert 0.89 <= np.mean(shares) <= 0.93
+
+
+def test_windows_with_missing_steps_are_left_out() -> None:
+    series = process(5, runs=30)
+    times = series.times.copy()
+    times[3, 6] = np.nan
+    windows = Standard.learn(series, ()).windows(StepSeries(times, series.counters), 4, 4)
+    steps = set(windows.step[windows.run == 3].tolist())
+    assert steps == {4, 5, 6, 11, 12}
+    unknown = windows.step[(windows.run == 3) & np.isnan(windows.future_s)]
+    assert set(unknown.tolist()) == {4, 5, 6}
+
+
+def test_long_runs_continue_the_curve() -> None:
+    series = process(6, runs=30)
+    longer = StepSeries(np.tile(series.times, (1, 3)), np.tile(series.counters, (1, 3, 1)))
+    windows = Standard.learn(series, ()).windows(longer, 4, 8, stride=8)
+    assert windows.curve_s[-1] == pytest.approx(8 * series.times.mean(0)[-4:].mean())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda s: backtest(s.runs(np.arange(6)), 4, 4), NotEnoughData, "needs 20 runs, has 6"),
+        (lambda s: backtest(s, 10, 10), NotEnoughData, "need 20 steps, runs have 16"),
+        (lambda s: backtest(s, 4, 4, ("weather",)), BadInput, "weather"),
+        (lambda s: backtest(StepSeries(s.times, s.counters), 4, 4, ("io",)), NotEnoughData, "'io'"),
+        (lambda s: StepSeries(s.times, s.counters[:, :-1]), BadInput, "do not fit"),
+        (lambda s: StepSeries(s.times * 0, s.counters), BadInput, "run 0, step 0"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(call, error, words) -> None:
+    with pytest.raises(error, match=words):
+        call(process(0))
+
+
+def test_ridge_on_the_window_is_scikit_learns_ridge_contract() -> None:
+    series = process(7)
+    windows = Standard.learn(series, ()).windows(series, 4, 4)
+    assert RidgeForecaster(strength=1e9).fit(windows).log_ratio(windows).std() < 1e-3
