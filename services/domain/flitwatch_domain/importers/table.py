@@ -1,0 +1,91 @@
+"""CSV tables with a header: rows as typed values, each with its line, bad ones rejected with a reason."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.text import read_text
+
+#: A count; some writers print it as 12.0.
+_WHOLE = re.compile(r"([0-9]{1,20})(?:\.0{1,6})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A piece of input that was not taken."""
+
+    where: str
+    reason: str
+
+
+class Row:
+    """One line of a table, by column name; every access names file and line when it fails."""
+
+    __slots__ = ("_cells", "_columns", "where")
+
+    def __init__(self, columns: dict[str, int], cells: list[str], where: str) -> None:
+        self._columns = columns
+        self._cells = cells
+        self.where = where
+
+    def text(self, column: str) -> str:
+        """The cell's text without surrounding blanks; empty where the table has no such column."""
+        at = self._columns.get(column)
+        return "" if at is None else self._cells[at].strip()
+
+    def count(self, column: str) -> int:
+        """The cell as a whole number from 0 to 2^64 - 1."""
+        text = self.text(column)
+        match = _WHOLE.fullmatch(text)
+        if match is None or int(match.group(1)) >= 2**64:
+            raise BadInput(f"{column} is {text[:40]!r}, expected a whole number from 0", where=self.where)
+        return int(match.group(1))
+
+
+def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejected]) -> tuple[list[str], Iterator[Row]]:
+    """The header and the rows of a CSV file; ragged lines go to `rejected`.
+
+    Raises
+    ------
+    BadInput
+        The file is empty or lacks one of the `required` columns.
+    """
+    text = read_text(path).replace("\0", "\ufffd")
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        header = [cell.strip().lstrip("\ufeff").lower() for cell in next(reader, [])]
+    except csv.Error as bad:
+        raise BadInput(str(bad), where=f"{path}:1") from bad
+    absent = [column for column in required if column not in header]
+    if absent:
+        raise BadInput(
+            f"has no column {', '.join(absent)}",
+            where=f"{path}:1",
+            advice=f"Expected a header with {', '.join(required)}.",
+        )
+    return header, _rows(reader, {name: at for at, name in enumerate(header)}, str(path), rejected)
+
+
+def _rows(reader: Iterator[list[str]], columns: dict[str, int], path: str, rejected: list[Rejected]) -> Iterator[Row]:
+    width = len(columns)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as bad:
+            rejected.append(Rejected(f"{path}:{getattr(reader, 'line_num', 0)}", str(bad)))
+            continue
+        where = f"{path}:{getattr(reader, 'line_num', 0)}"
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != width:
+            rejected.append(Rejected(where, f"has {len(cells)} fields, the header {width}"))
+            continue
+        yield Row(columns, cells, where)

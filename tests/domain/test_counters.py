@@ -1,0 +1,134 @@
+"""The counter catalogue."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from flitwatch_domain.counters import (
+    CATALOGUE,
+    ENDPOINT_COLUMNS,
+    LINK_CLASS_COLUMNS,
+    ROUTER_COLUMNS,
+    TABLE_II,
+    Scope,
+    identify,
+)
+from flitwatch_domain.fabric import Technology
+
+TABLES = Path(__file__).resolve().parents[2] / "docs" / "contracts" / "tables.md"
+
+
+def test_names_are_unique_and_entries_complete() -> None:
+    assert max(Counter((entry.technology, entry.name) for entry in CATALOGUE).values()) == 1
+    for entry in CATALOGUE:
+        assert entry.description.endswith(".")
+        assert entry.unit
+        assert entry.router_column is None or entry.router_column in ROUTER_COLUMNS
+        assert entry.endpoint_column is None or entry.endpoint_column in ENDPOINT_COLUMNS
+        assert entry.port_array in (None, "flits", "stall_cycles", "packets")
+
+
+def test_every_catalogue_name_identifies_itself() -> None:
+    numbers = {"row": "3", "col": "6", "vc": "4", "nic": "2", "tile": "5", "tc": "7"}
+    for entry in CATALOGUE:
+        row = "5" if entry.scope is Scope.PROCESSOR_TILE else numbers["row"]
+        name = entry.name.format(**numbers | {"row": row})
+        use = identify(name, entry.technology)
+        assert use is not None and use.kind is entry, name
+
+
+@pytest.mark.parametrize(
+    ("name", "port", "nic", "vc", "columns"),
+    [
+        ("AR_RTR_1_3_INQ_PRF_INCOMING_FLIT_VC4", 11, None, 4, ("rt_flits",)),
+        ("AR_RTR_4_7_INQ_PRF_ROWBUS_STALL_CNT", 39, None, None, ("rt_stall_cycles",)),
+        ("AR_RTR_PT_5_3_INQ_PRF_INCOMING_FLIT_VC4", 43, 1, 4, ("pt_flits", "pt_vc4_flits")),
+        ("AR_RTR_PT_5_3_INQ_PRF_INCOMING_FLIT_VC1", 43, 1, 1, ("pt_flits",)),
+        ("AR_RTR_PT_5_7_INQ_PRF_REQ_ROWBUS_STALL_CNT", 47, 3, None, ("pt_rq_stall_cycles",)),
+        ("AR_NL_PRF_REQ_PTILES_TO_NIC_3_FLITS", None, 3, None, ()),
+        ("cray_npu:::AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS", None, None, None, ()),
+        ("AR_RTR_PT_INQ_PRF_INCOMING_FLIT_VC0", None, None, 0, ("pt_vc0_flits",)),
+    ],
+)
+def test_aries_names(name: str, port: int | None, nic: int | None, vc: int | None, columns: tuple[str, ...]) -> None:
+    use = identify(name)
+    assert use is not None
+    assert (use.port, use.nic, use.vc, use.router_columns) == (port, nic, vc, columns)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AR_RTR_5_3_INQ_PRF_INCOMING_FLIT_VC4",
+        "AR_RTR_0_8_INQ_PRF_INCOMING_FLIT_VC0",
+        "AR_RTR_PT_4_3_INQ_PRF_INCOMING_FLIT_VC0",
+        "AR_RTR_1_3_INQ_PRF_INCOMING_FLIT_VC8",
+        "AR_RTR_1_3_INQ_PRF_INCOMING_PKT_VC4_FILTER_FLIT3_CNT",
+        "AR_NL_PRF_REQ_PTILES_TO_NIC_4_FLITS",
+        "AR_RTR_BOGUS_NOT_THERE",
+        "MemFree",
+        "",
+        "port_xmit_data.rate",
+    ],
+)
+def test_names_of_nothing(name: str) -> None:
+    assert identify(name) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["port_xmit_data", "PortXmitData", "ib_nics.port_xmit_data", "ib.port_xmit_data#mlx5_0.1"]
+)
+def test_infiniband_data_counts_words(name: str) -> None:
+    use = identify(name)
+    assert use is not None
+    assert (use.kind.technology, use.kind.endpoint_column, use.kind.endpoint_scale) == (
+        Technology.INFINIBAND,
+        "tx_bytes",
+        4,
+    )
+
+
+def test_omni_path_data_counts_flits_of_8_bytes() -> None:
+    use = identify("PortXmitData", Technology.OPA)
+    assert use is not None
+    assert (use.kind.endpoint_column, use.kind.endpoint_scale) == ("tx_bytes", 8)
+
+
+def test_slingshot_traffic_classes() -> None:
+    use = identify("nics.hni_pkts_sent_by_tc_3")
+    assert use is not None
+    assert (use.kind.technology, use.vc, use.kind.endpoint_column) == (Technology.SLINGSHOT, 3, "tx_packets")
+
+
+def test_table_ii_has_its_13_counters_each_with_a_column_of_its_own() -> None:
+    assert len(TABLE_II) == 13
+    assert len({counter.column for counter in TABLE_II}) == 13
+    for counter in TABLE_II:
+        use = identify(counter.vendor)
+        assert use is not None and counter.column in use.router_columns
+    remarked = {counter.abbreviation for counter in TABLE_II if counter.remark}
+    assert remarked == {"RT_PKT_TOT", "PT_PKT_TOT"}
+
+
+def test_columns_are_those_of_the_contract_in_its_order() -> None:
+    text = TABLES.read_text()
+    for columns in (ROUTER_COLUMNS, ENDPOINT_COLUMNS):
+        places = [text.index(name, text.index(columns[0])) for name in columns]
+        assert places == sorted(places)
+    for flits, stalls in LINK_CLASS_COLUMNS.values():
+        assert flits in ROUTER_COLUMNS and stalls in ROUTER_COLUMNS
+
+
+@pytest.mark.shared
+def test_every_aries_counter_of_the_captures_is_known(shared: Path) -> None:
+    seen = 0
+    for capture in sorted((shared / "samples" / "ldms" / "kafka").glob("ldms.aries_*_mmr_*.jsonl")):
+        for name in json.loads(capture.read_text().split("\n")[1]):
+            if name.startswith("AR_"):
+                assert identify(name) is not None, name
+                seen += 1
+    assert seen > 30

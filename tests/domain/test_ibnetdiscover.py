@@ -1,0 +1,198 @@
+"""InfiniBand topologies: real ones, damaged ones, contradictory ones."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, LinkClass, NodeRole
+from flitwatch_domain.generators import quartz1
+from flitwatch_domain.importers import read_fabric
+from flitwatch_domain.importers.ibnetdiscover import parse
+
+#: Two leaves, two spines; leaf 1 has two hosts, leaf 2 one with two ports and a storage server.
+SMALL = """#
+# Topology file: generated on Tue Feb 23 14:02:12 2021
+#
+vendid=0x2c9
+switchguid=0x1(1)
+Switch\t40 "S-0000000000000001"\t\t# "MF0;leaf1:MQM8700/U1" enhanced port 0 lid 1 lmc 0
+[1]\t"H-00000000000000a1"[1](a1) \t\t# "node1 mlx5_0" lid 11 4xHDR
+[2]\t"H-00000000000000a2"[1](a2) \t\t# "node2 mlx5_0" lid 12 4xHDR
+[31]\t"S-0000000000000003"[1]\t\t# "MF0;spine1:MQM8700/U1" lid 3 4xHDR
+[32]\t"S-0000000000000004"[1]\t\t# "MF0;spine2:MQM8700/U1" lid 4 4xEDR
+
+Switch\t40 "S-0000000000000002"\t\t# "MF0;leaf2:MQM8700/U1" enhanced port 0 lid 2 lmc 0
+[1]\t"H-00000000000000a3"[1](a3) \t\t# "node3 HCA-1" lid 13 4xHDR
+[2]\t"H-00000000000000a3"[2](a4) \t\t# "node3 HCA-1" lid 14 4xHDR
+[3]\t"H-00000000000000b1"[1](b1) \t\t# "oss-7 mlx5_2" lid 15 4xEDR
+[41]\t"H-00000000000000c1"[1](c1) \t\t# "Mellanox Technologies Aggregation Node" lid 16 4xHDR
+[31]\t"S-0000000000000003"[2]\t\t# "MF0;spine1:MQM8700/U1" lid 3 4xHDR
+[32]\t"S-0000000000000004"[2]\t\t# "MF0;spine2:MQM8700/U1" lid 4 4xHDR
+
+Switch\t40 "S-0000000000000003"\t\t# "MF0;spine1:MQM8700/U1" enhanced port 0 lid 3 lmc 0
+[1]\t"S-0000000000000001"[31]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 4xHDR
+[2]\t"S-0000000000000002"[31]\t\t# "MF0;leaf2:MQM8700/U1" lid 2 4xHDR
+
+Switch\t40 "S-0000000000000004"\t\t# "MF0;spine2:MQM8700/U1" enhanced port 0 lid 4 lmc 0
+[1]\t"S-0000000000000001"[32]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 4xEDR
+[2]\t"S-0000000000000002"[32]\t\t# "MF0;leaf2:MQM8700/U1" lid 2 4xHDR
+
+Ca\t1 "H-00000000000000a1"\t\t# "node1 mlx5_0"
+[1](a1) \t"S-0000000000000001"[1]\t\t# lid 11 lmc 0 "MF0;leaf1:MQM8700/U1" lid 1 4xHDR
+Ca\t1 "H-00000000000000a2"\t\t# "node2 mlx5_0"
+[1](a2) \t"S-0000000000000001"[2]\t\t# lid 12 lmc 0 "MF0;leaf1:MQM8700/U1" lid 1 4xHDR
+Ca\t2 "H-00000000000000a3"\t\t# "node3 HCA-1"
+[1](a3) \t"S-0000000000000002"[1]\t\t# lid 13 lmc 0 "MF0;leaf2:MQM8700/U1" lid 2 4xHDR
+[2](a4) \t"S-0000000000000002"[2]\t\t# lid 14 lmc 0 "MF0;leaf2:MQM8700/U1" lid 2 4xHDR
+Ca\t1 "H-00000000000000b1"\t\t# "oss-7 mlx5_2"
+[1](b1) \t"S-0000000000000002"[3]\t\t# lid 15 lmc 0 "MF0;leaf2:MQM8700/U1" lid 2 4xEDR
+Ca\t1 "H-00000000000000c1"\t\t# "Mellanox Technologies Aggregation Node"
+[1](c1) \t"S-0000000000000002"[41]\t\t# lid 16 lmc 0 "MF0;leaf2:MQM8700/U1" lid 2 4xHDR
+""".replace("Switch\t40", "Switch\t41")
+
+
+def small(text: str = SMALL) -> Fabric:
+    return parse(text, "ib.txt", "ib")
+
+
+def test_small_fabric_in_full() -> None:
+    fabric = small()
+    assert list(fabric.routers.name) == ["leaf1", "leaf2", "spine1", "spine2"]
+    assert fabric.routers.level.tolist() == [0, 0, 1, 1]
+    assert fabric.kind is FabricKind.FAT_TREE
+    assert list(fabric.endpoints.node) == ["node1", "node2", "node3", "node3", "oss-7", "aggregation-00000000000000c1"]
+    assert fabric.attributes["adapters"] == ["mlx5_0", "mlx5_0", "HCA-1", "HCA-1", "mlx5_2", None]
+    assert [ROLES[code] for code in fabric.endpoints.role[3:]] == [NodeRole.COMPUTE, NodeRole.IO, NodeRole.SERVICE]
+    assert list(fabric.endpoints.guid[:2]) == ["a1", "a2"]
+    assert fabric.summary()["links_by_class"] == {"host": 12, "up": 4, "down": 4}
+    assert fabric.warnings == ()
+    rates = fabric.links.bandwidth_bps
+    assert set(rates.tolist()) == {200e9, 100e9}
+    assert (rates == 100e9).sum() == 4, "one EDR cable up, one to the storage server"
+
+
+@pytest.mark.parametrize("change", [lambda t: t.replace("\t", " "), lambda t: t.replace("\t", ""), lambda t: t.replace("\n", "\r\n"), lambda t: t.replace("\n", "\r"), lambda t: t.replace(' # "', '\r # "')])  # fmt: skip
+def test_lost_tabs_and_carriage_returns_change_nothing(change: object) -> None:
+    changed = small(change(SMALL))  # type: ignore[operator]
+    assert changed.summary() == small().summary()
+    assert list(changed.endpoints.node) == list(small().endpoints.node)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("file", "switches", "endpoints", "adapters", "levels", "groups"),
+    [
+        ("selene.storage.txt", 160, 1247, 1247, [64, 64, 32], [0, 1, 2, 3]),
+        ("loginoff-topo.txt", 8, 145, 144, [6, 2], [0]),
+        ("small_topo_file", 2, 13, 13, [1, 1], [0]),
+    ],
+)
+def test_real_fabrics(
+    shared: Path, file: str, switches: int, endpoints: int, adapters: int, levels: list[int], groups: list[int]
+) -> None:
+    fabric = read_fabric(shared / "data" / "infiniband" / file)
+    assert (len(fabric.routers), len(fabric.endpoints)) == (switches, endpoints)
+    assert fabric.attributes["adapter_count"] == adapters
+    assert np.bincount(fabric.routers.level).tolist() == levels
+    assert fabric.groups == groups
+    assert fabric.kind is FabricKind.FAT_TREE
+
+
+@pytest.mark.shared
+def test_selenes_pods_are_its_leaf_groups(shared: Path) -> None:
+    fabric = read_fabric(shared / "data" / "infiniband" / "selene.storage.txt")
+    for pod in fabric.groups:
+        names = fabric.routers.name[(fabric.routers.group == pod) & (fabric.routers.level == 0)]
+        assert len({re.sub(r"SLG0?(\d).*", r"\1", name) for name in names}) == 1
+    core = fabric.routers.name[fabric.routers.level == 2]
+    assert all(name.startswith("SCORE") for name in core)
+    assert (fabric.routers.group[fabric.routers.level == 2] == -1).all()
+
+
+@pytest.mark.shared
+def test_loopback_cables_of_a_real_switch_are_left_out_with_a_warning(shared: Path) -> None:
+    fabric = read_fabric(shared / "data" / "infiniband" / "small_topo_file")
+    assert [re.sub(r".*/", "", text).split(":")[1] for text in fabric.warnings] == ["28", "30"]
+
+
+@pytest.mark.shared
+def test_ibsim_file_of_quartz1_has_the_generators_links(shared: Path) -> None:
+    real, made = read_fabric(shared / "samples" / "opensm" / "quartz1.topo"), quartz1()
+    assert real.summary()["links_by_class"] == made.summary()["links_by_class"]
+    for level in range(3):
+        pods = [sorted(np.bincount(f.routers.group[f.routers.level == level] + 1).tolist()) for f in (real, made)]
+        assert pods[0] == pods[1]
+    assert set(real.endpoints.node) == set(made.endpoints.node)
+
+
+def edited(old: str, new: str) -> str:
+    assert old in SMALL
+    return SMALL.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "line"),
+    [
+        (edited('[1]\t"S-0000000000000001"[31]', '[1]\t"S-0000000000000002"[31]'), "leads to port", 9),
+        (SMALL + '\n[2](zz)\t"S-', "cannot read", 0),
+        (SMALL + 'Switch\t41 "S-0000000000000001"\t# "again"\n', "described again", 0),
+        (SMALL + 'Ca\t1 "S-0000000000000009"\t# "x"\n', "is named", 0),
+        (edited('[2]\t"H-00000000000000a2"[1](a2)', '[1]\t"H-00000000000000a2"[1](a2)'), "listed again", 8),
+        (edited('[31]\t"S-0000000000000003"[1]', '[99]\t"S-0000000000000003"[1]'), "port 99 of a device with 41", 9),
+        ("[1] \"S-0000000000000001\"[2]\n" + SMALL, "before any switch", 1),
+        ('Ca\t1 "H-00000000000000a1"\t# "n"\n', "lists no switch", 0),
+    ],
+)  # fmt: skip
+def test_contradictions_name_file_and_line(text: str, said: str, line: int) -> None:
+    with pytest.raises(BadInput, match=said) as caught:
+        small(text)
+    assert caught.value.where.startswith("ib.txt")
+    if line:
+        assert caught.value.where == f"ib.txt:{line}"
+
+
+def test_survivable_doubts_are_warnings() -> None:
+    one_end = edited('[2]\t"S-0000000000000002"[32]\t\t# "MF0;leaf2:MQM8700/U1" lid 2 4xHDR\n', "")
+    fabric = small(one_end)
+    assert fabric.summary()["links_by_class"] == small().summary()["links_by_class"]
+    assert len(fabric.warnings) == 1 and "ib.txt:18: " in fabric.warnings[0]
+    speeds = small(edited('[1]\t"S-0000000000000001"[31]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 4xHDR', '[1]\t"S-0000000000000001"[31]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 2xHDR'))  # fmt: skip
+    assert any("lower" in text for text in speeds.warnings)
+    assert speeds.links.bandwidth_bps.min() == 100e9
+    unknown = small(SMALL.replace("4xHDR", "4xZDR"))
+    assert any("4xZDR" in text for text in unknown.warnings)
+    assert np.isnan(unknown.links.bandwidth_bps).any()
+
+
+def ring(switches: int) -> str:
+    """Switches in a ring with a host each: no tree."""
+    lines = []
+    for s in range(switches):
+        lines.append(f'Switch 8 "S-{s + 1:016x}" # "sw{s}" base port 0 lid {s} lmc 0')
+        lines.append(f'[1] "H-{s + 1000:016x}"[1] # "n{s}" lid 9 4xHDR')
+        lines.append(f'[2] "S-{(s + 1) % switches + 1:016x}"[3] # "x" lid 9 4xHDR')
+        lines.append(f'[3] "S-{(s - 1) % switches + 1:016x}"[2] # "x" lid 9 4xHDR')
+    return "\n".join(lines)
+
+
+def test_a_fabric_without_levels_is_a_graph() -> None:
+    fabric = small(ring(6))
+    assert fabric.kind is FabricKind.GRAPH
+    assert set(fabric.routers.level.tolist()) == {-1}
+    assert fabric.of_class(LinkClass.LINK).sum() == 12
+
+
+@given(data=st.text(max_size=200), cut=st.integers(0, 4000))
+@settings(max_examples=150, deadline=None)
+def test_damaged_files_raise_bad_input_only(data: str, cut: int) -> None:
+    try:
+        small(SMALL[:cut] + data)
+    except BadInput as bad:
+        assert bad.where.startswith("ib.txt")

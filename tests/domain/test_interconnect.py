@@ -1,0 +1,150 @@
+"""Cray cable lists: real ones, and ones that contradict themselves."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flitwatch_domain import cray
+from flitwatch_domain.errors import BadInput, BadRequest, NotFound
+from flitwatch_domain.fabric import Fabric, FabricKind, LinkClass, Technology
+from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.importers import read_fabric
+from flitwatch_domain.importers.interconnect import parse
+
+WIRING = Path("data") / "cray-wiring"
+
+
+def written(fabric: Fabric) -> list[str]:
+    """A generated machine as `rtr --interconnect` prints it."""
+    links, routers = fabric.links, fabric.routers
+
+    def place(router: int, tile: int) -> str:
+        here = f"({routers.group[router]}:{routers.row[router]}:{routers.col[router]})"
+        return f"{routers.name[router]}l{cray.tile_name(tile)}{here}"
+
+    lines = []
+    for link in fabric.router_links().nonzero()[0]:
+        a = place(links.src[link], links.src_port[link])
+        b = place(links.dst[link], links.dst_port[link])
+        lines.append(f"{a} {links.classes[links.link_class[link]]} -> {b}")
+    for router, port in zip(fabric.endpoints.router, fabric.endpoints.port, strict=True):
+        lines += [f"{place(router, port + lane)} ptile -> processor" for lane in (0, 1)]
+    return lines
+
+
+TINY = written(dragonfly(2, 2, 3, blue_routers=2))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("file", "name", "routers", "groups"),
+    [
+        ("links-edison.txt", "edison", 1440, [*range(12), 13, 14, 15]),
+        ("theta.interconnect", "theta", 864, [*range(9)]),
+    ],
+)
+def test_real_cable_lists(shared: Path, file: str, name: str, routers: int, groups: list[int]) -> None:
+    fabric = read_fabric(shared / WIRING / file)
+    assert (fabric.name, fabric.kind, fabric.technology) == (name, FabricKind.DRAGONFLY, Technology.CRAY_XC)
+    assert len(fabric.routers) == routers
+    assert fabric.groups == groups
+    assert fabric.warnings == ()
+    assert not fabric.simulated
+    bundled = fabric.bundled()
+    for kind, cables in ((LinkClass.GREEN, 1), (LinkClass.BLACK, 3), (LinkClass.BLUE, 2)):
+        assert set(bundled.links.multiplicity[bundled.of_class(kind)].tolist()) == {cables}
+
+
+@given(seed=st.integers(0, 10_000), ends=st.sampled_from(["\n", "\r\n", "\r"]))
+@settings(max_examples=20, deadline=None)
+def test_order_blanks_and_line_ends_do_not_matter(seed: int, ends: str) -> None:
+    lines = TINY.copy()
+    random.Random(seed).shuffle(lines)
+    lines = ["# rtr --interconnect", "", *(line.replace(" -> ", "\t->  ") for line in lines)]
+    shuffled = parse(ends.join(lines), "x", "tiny")
+    straight = parse("\n".join(TINY), "x", "tiny")
+    assert shuffled.summary() == straight.summary()
+    assert (shuffled.links.src == straight.links.src).all()
+    assert (shuffled.links.dst_port == straight.links.dst_port).all()
+
+
+def replaced(old: str, new: str) -> list[str]:
+    assert old in TINY
+    return [new if line == old else line for line in TINY]
+
+
+GREEN = next(line for line in TINY if "green" in line)
+BACK = next(line for line in TINY if line.startswith(GREEN.split(" -> ")[1]))
+BLUE = next(line for line in TINY if "blue" in line)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([*TINY, TINY[0].split(" -> ")[0] + " -> unused"], "listed again"),
+        (replaced(BACK, BACK.split(" -> ")[0] + " -> unused"), "is unused"),
+        (replaced(GREEN, GREEN.replace("green", "black")), "run within one column"),
+        (replaced(BLUE, BLUE.replace("blue", "green")), "run within one row"),
+        (replaced(GREEN, GREEN.replace("green", "blue")), "between two groups"),
+        (replaced(GREEN, GREEN.replace("(0:0:0)", "(0:1:0)", 1)), "stands at"),
+        (replaced(GREEN, GREEN.replace("green", "purple")), "unknown link colour"),
+        (replaced(GREEN, GREEN[: len(GREEN) // 2]), "cannot read"),
+        (replaced(GREEN, GREEN.split(" green")[0].replace("l", "l5", 1)[:-1]), "cannot read"),
+        ([*TINY, "c9-0c0s0a0l48(7:0:0) green -> unused"], "does not exist"),
+        ([*TINY, "c9-0c0s0a0l00(0:0:0) green -> unused"], "both stand at"),
+        ([*TINY, "c9-0c0s0a0l00(4:0:0) green -> nowhere"], "unknown target"),
+        ([*TINY, "c9-0c0s0a0l00(4:3:0) green -> processor"], "cannot be green"),
+    ],
+)
+def test_contradictions_name_file_and_line(lines: list[str], said: str) -> None:
+    with pytest.raises(BadInput, match=said) as caught:
+        parse("\n".join(lines), "machine.txt", "m")
+    file, line = caught.value.where.split(":")
+    assert file == "machine.txt"
+    assert 1 <= int(line) <= len(lines)
+
+
+def test_a_cable_listed_from_one_end_only_is_kept_with_a_warning() -> None:
+    fabric = parse("\n".join(line for line in TINY if line != BACK), "machine.txt", "m")
+    whole = parse("\n".join(TINY), "machine.txt", "m")
+    assert fabric.summary()["links_by_class"] == whole.summary()["links_by_class"]
+    assert len(fabric.warnings) == 1
+    assert fabric.warnings[0].startswith(f"machine.txt:{TINY.index(GREEN) + 1}: ")
+
+
+def test_many_warnings_are_counted_not_listed() -> None:
+    greens = [line for line in TINY if "green" in line]
+    kept = [line for line in TINY if line not in greens or line.split(" -> ")[0] < line.split(" -> ")[1]]
+    fabric = parse("\n".join(kept), "machine.txt", "m")
+    assert len(greens) / 2 > 5
+    assert len(fabric.warnings) == 6
+    assert "more of" in fabric.warnings[-1]
+
+
+def test_files_that_are_no_topology(tmp_path: Path) -> None:
+    nothing = tmp_path / "empty.txt"
+    nothing.write_bytes(b"")
+    for choice in ("auto", "cray", "ibnetdiscover"):
+        with pytest.raises(BadInput, match=r"empty\.txt"):
+            read_fabric(nothing, choice)
+    with pytest.raises(NotFound):
+        read_fabric(tmp_path / "absent.txt")
+    with pytest.raises(BadRequest):
+        read_fabric(nothing, "dot")
+    with pytest.raises(BadInput):
+        read_fabric(tmp_path)
+
+
+@given(data=st.binary(max_size=400), cut=st.integers(0, 4000))
+@settings(max_examples=150, deadline=None)
+def test_damaged_files_raise_bad_input_only(data: bytes, cut: int) -> None:
+    text = ("\n".join(TINY)[:cut]).encode() + data
+    try:
+        parse(text.decode("utf-8", errors="replace"), "machine.txt", "m")
+    except BadInput as bad:
+        assert bad.where.startswith("machine.txt")
