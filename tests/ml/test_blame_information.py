@@ -13,6 +13,7 @@ from scipy.stats import false_discovery_control, fisher_exact
 from sklearn.metrics import mutual_info_score
 
 from flitwatch_ml.blame.information import association_sign, benjamini_hochberg, exact_p_values, mutual_information_bits
+from flitwatch_ml.blame.permutation import permutation_p_values
 
 runs_and_users = st.tuples(st.integers(2, 30), st.integers(1, 6)).flatmap(
     lambda shape: st.tuples(arrays(bool, shape), arrays(bool, shape[0]))
@@ -80,3 +81,11 @@ def test_sign_tells_presence_in_slow_runs_from_presence_in_fast_ones() -> None:
     slow = np.array([1, 1, 0, 0], bool)
     present = np.stack([slow, ~slow, np.array([1, 0, 1, 0], bool)], axis=1)
     assert association_sign(present, slow).tolist() == [1, -1, 0]
+
+
+def test_permutation_p_values_agree_with_the_exact_ones() -> None:
+    rng = np.random.default_rng(1)
+    present, slow, strata = rng.random((120, 40)) < 0.3, rng.random(120) < 0.4, rng.integers(0, 5, 120)
+    exact = exact_p_values(present, slow, strata)
+    estimate = permutation_p_values(present, slow, strata, permutations=20_000)
+    assert np.abs(estimate - exact).max() < 5 * np.sqrt(0.25 / 20_000)
