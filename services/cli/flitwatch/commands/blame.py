@@ -1,0 +1,128 @@
+"""`flitwatch blame`: who interferes, from a scenario of the twin or from CSV."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flitwatch.console import emit, fail, json_option
+
+CAVEAT = "Dependence between presence and slow runs; not proof of cause."
+
+
+@click.command()
+@click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--users", type=click.IntRange(20, 20000), default=300, show_default=True)
+@click.option("--method", type=click.Choice(["exposure", "mi"]), default="exposure", show_default=True)
+@click.option(
+    "--rule",
+    type=click.Choice(["throughout", "any"]),
+    default="any",
+    show_default=True,
+    help="What counts as present (mi).",
+)
+@click.option(
+    "--tau",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="A run is optimal below tau x the mean time.",
+)
+@click.option("--presence", type=click.Path(path_type=Path), help="CSV run,user,overlap instead of a scenario.")
+@click.option("--times", type=click.Path(path_type=Path), help="CSV run,time beside --presence.")
+@json_option
+def blame(
+    scenario: str | None,
+    seed: int,
+    users: int,
+    method: str,
+    rule: str,
+    tau: float,
+    presence: Path | None,
+    times: Path | None,
+    as_json: bool,
+) -> None:
+    """Rank users by how much their presence goes with slow runs."""
+    if (scenario is None) == (presence is None) or (presence is None) != (times is None):
+        fail("give --scenario NAME, or --presence FILE with --times FILE", code=2)
+    begun = time.perf_counter()
+    if scenario is not None:
+        result = _of_scenario(scenario, seed, users, method, rule, tau)
+    else:
+        result = _of_tables(presence, times, method, rule, tau)  # type: ignore[arg-type]
+    wall_s = time.perf_counter() - begun
+    result |= {"method": method, "caveat": CAVEAT, "simulated": scenario is not None}
+    if scenario is not None:
+        from flitwatch.scoring import score
+
+        estimate = {"ranking": result["ranking"], "q": [user["q"] for user in result["users"]]}
+        result |= score("blame", scenario, seed, users, estimate)
+    ranking = result.pop("ranking")
+    result["users"] = [result["users"][index] for index in ranking]
+    result["wall_s"] = wall_s
+    if as_json:
+        emit(result, True)
+    else:
+        _print(result)
+
+
+def _of_scenario(scenario: str, seed: int, users: int, method: str, rule: str, tau: float) -> dict[str, Any]:
+    from flitwatch_ml.blame.strata import hour_and_weekend
+    from flitwatch_simulation.twin.campaign import generate
+
+    campaign = generate(scenario, seed, users)
+    names = list(campaign.user_names)
+    strata = hour_and_weekend(campaign.run_start_s)
+    return _estimate(names, campaign.exposure, campaign.overlap, campaign.run_time_s, strata, method, rule, tau)
+
+
+def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) -> dict[str, Any]:
+    from flitwatch_ml.tables import read_presence
+
+    table = read_presence(presence, times)
+    return _estimate(table.users, table.overlap, table.overlap, table.time_s, None, method, rule, tau)
+
+
+def _estimate(
+    names: list[str], exposure, overlap, time_s, strata, method: str, rule: str, tau: float
+) -> dict[str, Any]:
+    from flitwatch_ml.blame import ExposureBlame, PresenceBlame
+
+    paper = PresenceBlame(tau=tau, rule=rule).fit(overlap, time_s)
+    chosen = paper if method == "mi" else ExposureBlame().fit(exposure, time_s, strata)
+    rows = [
+        {
+            "user": name,
+            "score": float(chosen.score_[index]),
+            "mi_bits": float(paper.mi_bits_[index]),
+            "sign": int(chosen.sign_[index]),
+            "p": _known(chosen.p_value_[index]),
+            "q": _known(chosen.q_value_[index]),
+            "testable": bool(chosen.testable_[index]),
+            "exposed_runs": int(chosen.exposed_runs_[index]),
+        }
+        for index, name in enumerate(names)
+    ]
+    return {"users": rows, "ranking": [int(index) for index in chosen.ranking_], "runs": len(time_s)}
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _print(result: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{result['runs']} runs{', simulated' if result['simulated'] else ''}", caption=CAVEAT)
+    for heading in ("user", "score", "MI, bits", "q", "exposed runs"):
+        table.add_column(heading, justify="left" if heading == "user" else "right")
+    for user in result["users"][:15]:
+        q = "not testable" if not user["testable"] else f"{user['q']:.3g}"
+        table.add_row(user["user"], f"{user['score']:.2f}", f"{user['mi_bits']:.4f}", q, str(user["exposed_runs"]))
+    Console().print(table)

@@ -1,0 +1,75 @@
+"""`flitwatch deviation`: which counters carry the deviation of step times."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from flitwatch.console import emit, fail, json_option
+
+
+@click.command()
+@click.option("--scenario", help="A scenario of the twin, for example milc-128 (simulated).")
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--users", type=click.IntRange(20, 20000), default=300, show_default=True)
+@click.option("--inputs", type=click.Choice(["rates", "deltas"]), default="rates", show_default=True)
+@click.option("--learner", type=click.Choice(["lightgbm", "gbr"]), default="lightgbm", show_default=True)
+@click.option("--folds", type=click.IntRange(2, 50), default=10, show_default=True)
+@click.option(
+    "--split",
+    type=click.Choice(["run", "row"]),
+    default="run",
+    show_default=True,
+    help="'row' is the paper's; it flatters.",
+)
+@click.option("--steps", type=click.Path(path_type=Path), help="CSV run,step,time,counter... instead of a scenario.")
+@json_option
+def deviation(
+    scenario: str | None,
+    seed: int,
+    users: int,
+    inputs: str,
+    learner: str,
+    folds: int,
+    split: str,
+    steps: Path | None,
+    as_json: bool,
+) -> None:
+    """Relevance of each counter for the deviation of step times from the mean behaviour."""
+    if (scenario is None) == (steps is None):
+        fail("give --scenario NAME or --steps FILE", code=2)
+    from flitwatch_ml.deviation import DeviationModel
+
+    if scenario is not None:
+        from flitwatch_simulation.twin.campaign import COUNTER_NAMES, generate
+
+        campaign = generate(scenario, seed, users)
+        names, counts, times = list(COUNTER_NAMES), campaign.counters, campaign.times_s
+    else:
+        from flitwatch_ml.tables import read_steps
+
+        table = read_steps(steps)  # type: ignore[arg-type]
+        names, counts, times = table.counters, table.counts, table.time_s
+    begun = time.perf_counter()
+    model = DeviationModel(inputs=inputs, learner=learner, folds=folds, split=split, seed=seed).fit(counts, times)
+    result = {
+        "relevance": {name: float(value) for name, value in zip(names, model.relevance_, strict=True)},
+        "rank": {name: float(value) for name, value in zip(names, model.rank_, strict=True)},
+        "rank_spread": {name: float(value) for name, value in zip(names, model.rank_spread_, strict=True)},
+        "mape": model.mape_,
+        "baseline_mape": model.baseline_mape_,
+        "planted": None,
+        "rank_of_planted": None,
+        "wall_s": time.perf_counter() - begun,
+        "runs": model.runs_,
+        "inputs": inputs,
+        "split": split,
+        "simulated": scenario is not None,
+    }
+    if scenario is not None:
+        from flitwatch.scoring import score
+
+        result |= score("deviation", scenario, seed, users, {"rank": result["rank"]})
+    emit(result, as_json)
