@@ -10,7 +10,7 @@ import psycopg
 from numpy.typing import NDArray
 
 from flitwatch_db import additive
-from flitwatch_db.columns import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
 
 #: Bucket times must lie in [1970, 2106): beyond, a clock is wrong, and every odd day would make partitions of its own.

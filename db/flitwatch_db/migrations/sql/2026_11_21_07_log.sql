@@ -74,6 +74,30 @@ BEGIN
     RETURN now_segment;
 END $$;
 
+-- Takes offsets for a producer's next batch; the rows of the partitions stay locked until the commit. Returns nothing if the producer's
+-- batch of that number is in the log already. Locks are always taken in the same order: the table, the producer, the partitions sorted.
+CREATE FUNCTION log.reserve(p_producer uuid, p_sequence bigint, p_topics int[], p_partitions int[], p_records int[])
+RETURNS TABLE (topic_id int, partition int, base_offset bigint, segment int)
+LANGUAGE plpgsql SET search_path = log, pg_temp AS $$
+#variable_conflict use_column
+DECLARE now_segment int;
+BEGIN
+    LOCK TABLE batch IN ROW EXCLUSIVE MODE;
+    INSERT INTO producer AS p VALUES (p_producer, p_sequence)
+        ON CONFLICT (producer_id) DO UPDATE SET sequence = excluded.sequence, updated_at = now() WHERE p.sequence < excluded.sequence;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    now_segment := current_segment();
+    PERFORM 1 FROM partition JOIN unnest(p_topics, p_partitions) AS w (topic_id, partition) USING (topic_id, partition)
+        ORDER BY topic_id, partition FOR UPDATE OF partition;
+    RETURN QUERY
+        UPDATE partition AS p SET next_offset = next_offset + w.records, segment = greatest(p.segment, now_segment)
+        FROM unnest(p_topics, p_partitions, p_records) AS w (topic_id, partition, records)
+        WHERE p.topic_id = w.topic_id AND p.partition = w.partition
+        RETURNING p.topic_id, p.partition, p.next_offset - w.records, p.segment;
+END $$;
+
 -- Drops the oldest segments: those over the age, and those over the size. Returns how many.
 CREATE FUNCTION log.trim(p_max_age interval, p_max_bytes bigint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = log, pg_temp AS $$
@@ -82,6 +106,7 @@ DECLARE
     total   bigint;
     dropped int := 0;
 BEGIN
+    LOCK TABLE batch IN ACCESS EXCLUSIVE MODE;
     SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0) INTO total FROM pg_inherits WHERE inhparent = 'log.batch'::regclass;
     FOR oldest IN
         SELECT c.relname, pg_total_relation_size(c.oid) AS bytes, substring(c.relname FROM 7)::int AS segment
@@ -102,8 +127,10 @@ BEGIN
     RETURN dropped;
 END $$;
 
-REVOKE ALL ON FUNCTION log.ensure_topic(text, int), log.current_segment(), log.trim(interval, bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION log.ensure_topic(text, int), log.current_segment(), log.trim(interval, bigint) TO flitwatch_writer;
+REVOKE ALL ON FUNCTION log.ensure_topic(text, int), log.current_segment(), log.trim(interval, bigint),
+    log.reserve(uuid, bigint, int[], int[], int[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION log.ensure_topic(text, int), log.current_segment(), log.trim(interval, bigint),
+    log.reserve(uuid, bigint, int[], int[], int[]) TO flitwatch_writer;
 GRANT USAGE ON SCHEMA log TO flitwatch_reader, flitwatch_writer;
 GRANT SELECT ON log.topic, log.partition, log.batch, log.producer TO flitwatch_reader, flitwatch_writer;
 GRANT INSERT ON log.batch, log.producer TO flitwatch_writer;

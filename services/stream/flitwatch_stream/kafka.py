@@ -1,0 +1,130 @@
+"""The log in Apache Kafka, by confluent-kafka (librdkafka)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import Consumer as RdConsumer
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import TopicPartition as RdTopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from flitwatch_domain.errors import BadRequest, NotFound, Unavailable
+from flitwatch_stream.log import (
+    DEFAULT_PARTITIONS,
+    Consumer,
+    Log,
+    OnAssign,
+    OnRevoke,
+    Producer,
+    Start,
+    check_subscription,
+)
+
+#: No call on a broker waits longer than this.
+CALL_TIMEOUT_S = 10.0
+
+#: How soon a broker that came back is found again.
+RECONNECT = {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 1000, "socket.connection.setup.timeout.ms": 5000}
+
+
+def brokers_of(url: str) -> str:
+    """The bootstrap servers of a `kafka://` URL."""
+    brokers = url.removeprefix("kafka://").strip("/")
+    if not brokers or "/" in brokers or "@" in brokers:
+        raise BadRequest("this is not a Kafka URL", advice="Write kafka://host:9092[,host:9092].")
+    return brokers
+
+
+def unavailable(brokers: str, problem: object) -> Unavailable:
+    """What a failed call means to the caller."""
+    if isinstance(problem, KafkaException) and problem.args and isinstance(problem.args[0], KafkaError):
+        problem = problem.args[0].str()
+    return Unavailable(
+        f"Kafka at {brokers} does not answer: {problem}", advice="Check that the broker runs and is reachable."
+    )
+
+
+def quiet(_: KafkaError) -> None:
+    """librdkafka reconnects by itself; what lasts shows up as a call that runs into its time limit."""
+
+
+class KafkaLog(Log):
+    """The log of one Kafka cluster."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.brokers = brokers_of(url)
+        self._admin: AdminClient | None = None
+
+    def _client(self) -> AdminClient:
+        if self._admin is None:
+            self._admin = AdminClient({"bootstrap.servers": self.brokers, "error_cb": quiet, **RECONNECT})
+        return self._admin
+
+    def producer(self, client: str = "flitwatch") -> Producer:
+        from flitwatch_stream.kafka_producer import KafkaProducer
+
+        return KafkaProducer(self, client)
+
+    def consumer(
+        self,
+        group: str,
+        topics: Sequence[str] = (),
+        pattern: str | None = None,
+        start: Start = "earliest",
+        on_assign: OnAssign | None = None,
+        on_revoke: OnRevoke | None = None,
+    ) -> Consumer:
+        from flitwatch_stream.kafka_consumer import KafkaConsumer
+
+        check_subscription(topics, pattern)
+        return KafkaConsumer(self.brokers, group, topics, pattern, start, on_assign, on_revoke)
+
+    def topics(self) -> dict[str, int]:
+        try:
+            found = self._client().list_topics(timeout=CALL_TIMEOUT_S).topics
+        except KafkaException as problem:
+            raise unavailable(self.brokers, problem) from None
+        return {name: len(topic.partitions) for name, topic in sorted(found.items()) if not name.startswith("__")}
+
+    def create_topic(self, name: str, partitions: int | None = None) -> None:
+        # -1: the broker's own replication factor, which a site has set for its number of brokers.
+        topic = NewTopic(name, num_partitions=partitions or DEFAULT_PARTITIONS, replication_factor=-1)
+        request = self._client().create_topics(
+            [topic], operation_timeout=CALL_TIMEOUT_S, request_timeout=CALL_TIMEOUT_S
+        )[name]
+        try:
+            request.result(timeout=CALL_TIMEOUT_S + 5)
+        except KafkaException as problem:
+            if problem.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise unavailable(self.brokers, problem) from None
+        except TimeoutError as problem:
+            raise unavailable(self.brokers, problem) from None
+
+    def end_offsets(self, topic: str) -> list[int]:
+        partitions = self.topics().get(topic)
+        if partitions is None:
+            raise NotFound(f"no topic {topic!r}")
+        reader = RdConsumer(
+            {"bootstrap.servers": self.brokers, "group.id": "flitwatch-offsets", "error_cb": quiet, **RECONNECT}
+        )
+        try:
+            return [watermarks(reader, self.brokers, topic, p)[1] for p in range(partitions)]
+        finally:
+            reader.close()
+
+    def close(self) -> None:
+        self._admin = None
+
+
+def watermarks(consumer: Any, brokers: str, topic: str, partition: int) -> tuple[int, int]:
+    """The oldest offset of a partition and the next to be written."""
+    try:
+        found = consumer.get_watermark_offsets(RdTopicPartition(topic, partition), timeout=CALL_TIMEOUT_S)
+    except KafkaException as problem:
+        raise unavailable(brokers, problem) from None
+    if found is None:
+        raise unavailable(brokers, "no offsets within the time limit")
+    return found

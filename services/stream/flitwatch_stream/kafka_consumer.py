@@ -1,0 +1,194 @@
+"""Reading from Kafka: the group divides the partitions, positions are the reader's own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException
+from confluent_kafka import Consumer as RdConsumer
+from confluent_kafka import TopicPartition as RdTopicPartition
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_stream.kafka import RECONNECT, unavailable, watermarks
+from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
+
+#: Silence after "all brokers are down" before a broker is asked whether it is there.
+SUSPECT_S = 3.0
+
+
+class KafkaConsumer(Consumer):
+    """See `flitwatch_stream.log.Consumer`."""
+
+    def __init__(
+        self,
+        brokers: str,
+        group: str,
+        topics: Sequence[str],
+        pattern: str | None,
+        start: Start,
+        on_assign: OnAssign | None,
+        on_revoke: OnRevoke | None,
+    ) -> None:
+        self._brokers = brokers
+        self._start = start
+        self._on_assign = on_assign
+        self._on_revoke = on_revoke
+        self._positions: dict[TopicPartition, int] = {}
+        self._left_at: dict[TopicPartition, int] = {}
+        self._down_since: float | None = None
+        self._failure: BaseException | None = None
+        self._consumer: Any = RdConsumer(
+            {
+                "bootstrap.servers": brokers,
+                "group.id": group,
+                "client.id": f"flitwatch-{group}",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                # A member that comes or a topic that appears leaves the other partitions where they are.
+                "partition.assignment.strategy": "cooperative-sticky",
+                "session.timeout.ms": 10_000,
+                "heartbeat.interval.ms": 1_000,
+                "topic.metadata.refresh.interval.ms": 2_000,
+                "topic.metadata.refresh.fast.interval.ms": 250,
+                "allow.auto.create.topics": False,
+                # Large fetches that wait a little: a few wake-ups a second carry 13,000 records.
+                "fetch.min.bytes": 64 << 10,
+                "fetch.wait.max.ms": 100,
+                "max.partition.fetch.bytes": 4 << 20,
+                "fetch.max.bytes": 32 << 20,
+                "fetch.message.max.bytes": 4 << 20,
+                "message.max.bytes": MAX_RECORD_BYTES + (64 << 10),
+                "queued.min.messages": 20_000,
+                "queued.max.messages.kbytes": 32 << 10,
+                "error_cb": self._on_error,
+                **RECONNECT,
+            }
+        )
+        subscription = [*topics, *([pattern] if pattern is not None else [])]
+        self._consumer.subscribe(subscription, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+
+    def _on_error(self, problem: KafkaError) -> None:
+        if problem.code() == KafkaError._ALL_BROKERS_DOWN and self._down_since is None:
+            self._down_since = time.monotonic()
+
+    def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
+        try:
+            # The first call waits for one record, the second takes what else is there: a single call would wait for all of them.
+            messages = self._consumer.consume(1, timeout_s)
+            if messages and max_records > 1:
+                messages += self._consumer.consume(max_records - 1, 0.005)
+        except KafkaException as problem:
+            raise unavailable(self._brokers, problem) from None
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        records = self._records(messages)
+        if records:
+            self._down_since = None
+        elif self._down_since is not None and time.monotonic() - self._down_since > SUSPECT_S:
+            self._ask_broker()
+        return records
+
+    def _records(self, messages: list[Any]) -> list[Record]:
+        records = []
+        positions = self._positions
+        for message in messages:
+            problem = message.error()
+            if problem is not None:
+                if problem.fatal():
+                    raise unavailable(self._brokers, problem.str())
+                continue
+            topic, partition, offset = message.topic(), message.partition(), message.offset()
+            at = TopicPartition(topic, partition)
+            if at not in positions:
+                # Taken away while it lay in the queue: it is the next owner's.
+                continue
+            positions[at] = offset + 1
+            # confluent-kafka hands an empty value over as None where the record was a tombstone.
+            records.append(
+                Record(
+                    topic,
+                    partition,
+                    offset,
+                    message.timestamp()[1],
+                    message.key(),
+                    message.value() or b"",
+                    message.headers() or [],
+                )
+            )
+        return records
+
+    def _ask_broker(self) -> None:
+        try:
+            self._consumer.list_topics(timeout=1.0)
+            self._down_since = None
+        except KafkaException as problem:
+            raise unavailable(self._brokers, problem) from None
+
+    def _assigned(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
+        places = sorted(TopicPartition(p.topic, p.partition) for p in partitions)
+        try:
+            begins = dict((self._on_assign(places) if self._on_assign and places else None) or {})
+        except BaseException as problem:
+            # Nothing is read from a partition whose beginning is not known; poll raises this after the call-back.
+            self._failure = problem
+            consumer.incremental_assign([])
+            return
+        default = OFFSET_BEGINNING if self._start == "earliest" else OFFSET_END
+        starts = {at: begins.get(at, self._left_at.pop(at, default)) for at in places}
+        consumer.incremental_assign([RdTopicPartition(at.topic, at.partition, offset) for at, offset in starts.items()])
+        self._positions |= starts
+
+    def _revoked(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
+        gone = sorted(TopicPartition(p.topic, p.partition) for p in partitions)
+        try:
+            if self._on_revoke and gone:
+                self._on_revoke(gone)
+        except BaseException as problem:
+            self._failure = problem
+        for at in gone:
+            position = self._positions.pop(at, -1)
+            if position >= 0:
+                self._left_at[at] = position
+        consumer.incremental_unassign(partitions)
+
+    def _lost(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
+        self._revoked(consumer, partitions)
+
+    def assignment(self) -> list[TopicPartition]:
+        return sorted(self._positions)
+
+    def _known(self, topic: str, partition: int) -> TopicPartition:
+        at = TopicPartition(topic, partition)
+        if at not in self._positions:
+            raise BadRequest(f"partition {partition} of {topic} is not assigned to this consumer")
+        return at
+
+    def seek(self, topic: str, partition: int, offset: int) -> None:
+        at = self._known(topic, partition)
+        # Assigned anew rather than sought: librdkafka refuses to seek until the first fetch has begun.
+        self._consumer.incremental_unassign([RdTopicPartition(topic, partition)])
+        self._consumer.incremental_assign([RdTopicPartition(topic, partition, offset)])
+        self._positions[at] = offset
+
+    def position(self, topic: str, partition: int) -> int:
+        at = self._known(topic, partition)
+        position = self._positions[at]
+        if position >= 0:
+            return position
+        begin, end = watermarks(self._consumer, self._brokers, topic, partition)
+        return begin if position == OFFSET_BEGINNING else end
+
+    def begin_offsets(self) -> dict[TopicPartition, int]:
+        return {at: watermarks(self._consumer, self._brokers, *at)[0] for at in self.assignment()}
+
+    def end_offsets(self) -> dict[TopicPartition, int]:
+        return {at: watermarks(self._consumer, self._brokers, *at)[1] for at in self.assignment()}
+
+    def close(self) -> None:
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close()
+            self._positions = {}

@@ -1,0 +1,145 @@
+"""The JSON values of docs/contracts/log.md as pydantic models: one place that says what a collector may publish."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from flitwatch_domain.errors import BadInput
+
+#: Seconds since 1970 UTC, at most in the year 2106.
+EpochSeconds = Annotated[float, Field(ge=0, lt=1 << 32, allow_inf_nan=False)]
+Name = Annotated[str, Field(min_length=1, max_length=1024)]
+
+
+class _Shape(BaseModel):
+    """Unknown fields are ignored: a newer collector may say more."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class JobStepValue(_Shape):
+    """A step within a job's record."""
+
+    step: Name
+    name: str | None = None
+    state: str | None = None
+    start: EpochSeconds | None = None
+    end: EpochSeconds | None = None
+    nodes: Annotated[int, Field(ge=0)] | None = None
+    node_list: str | None = None
+
+
+class JobValue(_Shape):
+    """One job, or one requeue of a job (topic flitwatch.jobs.v1)."""
+
+    cluster: Name
+    job_id: Name
+    restart: Annotated[int, Field(ge=0)] = 0
+    user: Name
+    account: str | None = None
+    name: str | None = None
+    partition: str | None = None
+    state: Name
+    exit_code: str | None = None
+    submit: EpochSeconds | None = None
+    start: EpochSeconds | None = None
+    end: EpochSeconds | None = None
+    nodes: Annotated[int, Field(ge=0)] | None = None
+    node_list: str | None = None
+    steps: list[JobStepValue] = []
+    simulated: bool = False
+
+
+class RankPlace(_Shape):
+    """Where one rank ran."""
+
+    rank: Annotated[int, Field(ge=0)]
+    node: Name
+
+
+class RunValue(_Shape):
+    """The header of a run (topic flitwatch.runs.v1)."""
+
+    type: Literal["run"]
+    run_key: Name
+    job_id: str | None = None
+    exe: Name
+    start: EpochSeconds | None = None
+    ranks: list[RankPlace]
+    counters: list[Name] = []
+    simulated: bool = False
+
+
+class StepValue(_Shape):
+    """One step of a run: its time by rank and, where counted, its counters as [rank][counter]."""
+
+    type: Literal["step"]
+    run_key: Name
+    step: Annotated[int, Field(ge=0)]
+    time_ns: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+    values: list[list[int]] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> StepValue:
+        if self.values is not None:
+            if len(self.values) != len(self.time_ns):
+                raise ValueError(f"values of {len(self.values)} ranks beside times of {len(self.time_ns)}")
+            if len({len(row) for row in self.values}) > 1:
+                raise ValueError("ranks with different numbers of counters")
+        return self
+
+
+class SampleValue(_Shape):
+    """Packet-sample sums of one link and slice (topic flitwatch.samples.v1)."""
+
+    context: Name
+    slice: int
+    link: Annotated[int, Field(ge=0)]
+    traffic: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    congested: Annotated[int, Field(ge=0)]
+    tested: Annotated[int, Field(ge=0)]
+    simulated: bool = False
+
+
+class EventValue(_Shape):
+    """Something that happened (topic flitwatch.events.v1)."""
+
+    kind: Name
+    at: EpochSeconds
+    payload: dict[str, Any]
+
+
+RunRecord = Annotated[RunValue | StepValue, Field(discriminator="type")]
+
+_RUNS: TypeAdapter[RunValue | StepValue] = TypeAdapter(RunRecord)
+
+
+def parse_job(value: bytes, where: str = "") -> JobValue:
+    """Read a record of flitwatch.jobs.v1; raise `BadInput` that names the field."""
+    return _parse(JobValue.model_validate_json, value, where)
+
+
+def parse_run(value: bytes, where: str = "") -> RunValue | StepValue:
+    """Read a record of flitwatch.runs.v1; raise `BadInput` that names the field."""
+    return _parse(_RUNS.validate_json, value, where)
+
+
+def parse_sample(value: bytes, where: str = "") -> SampleValue:
+    """Read a record of flitwatch.samples.v1; raise `BadInput` that names the field."""
+    return _parse(SampleValue.model_validate_json, value, where)
+
+
+def parse_event(value: bytes, where: str = "") -> EventValue:
+    """Read a record of flitwatch.events.v1; raise `BadInput` that names the field."""
+    return _parse(EventValue.model_validate_json, value, where)
+
+
+def _parse(read: Any, value: bytes, where: str) -> Any:
+    try:
+        return read(value)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "record"
+        raise BadInput(f"{field}: {first['msg']}", where=where) from None

@@ -1,0 +1,116 @@
+"""The log as a table of PostgreSQL (schema `log`): for the embedded stack, with nothing to install.
+
+Appenders take their partitions' row locks until the commit, so offsets have no gaps and become visible in order. A NOTIFY wakes
+readers. See the migration `log` of flitwatch_db for the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from flitwatch_domain.errors import BadRequest, FlitwatchError, NotFound, Unavailable
+from flitwatch_stream.log import (
+    DEFAULT_PARTITIONS,
+    Consumer,
+    Log,
+    OnAssign,
+    OnRevoke,
+    Producer,
+    Start,
+    check_subscription,
+)
+
+CHANNEL = "flitwatch_log"
+CONNECT_TIMEOUT_S = 5
+
+
+def connect(url: str, application: str) -> psycopg.Connection[Any]:
+    """Open an autocommit connection that sees schema `log`; raise `Unavailable` if the server does not answer."""
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise BadRequest("this is not a log's URL", advice="Write postgresql://user@host/database.") from None
+    options = f"{given.get('options') or ''} -c search_path=log,public -c role=flitwatch_writer -c timezone=UTC".strip()
+    given.update(options=options, application_name=application)
+    given.setdefault("connect_timeout", str(CONNECT_TIMEOUT_S))
+    try:
+        return psycopg.connect(make_conninfo("", **{k: v for k, v in given.items() if v is not None}), autocommit=True)
+    except psycopg.OperationalError as problem:
+        raise unavailable(problem) from None
+    except psycopg.errors.InvalidParameterValue as problem:
+        raise unavailable(problem) from None
+
+
+def unavailable(problem: psycopg.Error) -> FlitwatchError:
+    """What a failed call means to the caller."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    detail = lines[-1] if lines else type(problem).__name__
+    if (
+        isinstance(problem, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedFunction)
+        or 'role "flitwatch' in detail
+    ):
+        return Unavailable("the database has no log yet", advice="Run `flitwatch db migrate`.")
+    return Unavailable(f"the log's database does not answer: {detail}", advice="Check that the server runs.")
+
+
+class TableLog(Log):
+    """The log of one database."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._conn: psycopg.Connection[Any] | None = None
+
+    def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        if self._conn is None or self._conn.closed:
+            self._conn = connect(self.url, "flitwatch log")
+        try:
+            return self._conn.execute(query.encode(), parameters).fetchall()
+        except psycopg.Error as problem:
+            self.close()
+            raise unavailable(problem) from None
+
+    def producer(self, client: str = "flitwatch") -> Producer:
+        from flitwatch_stream.table_producer import TableProducer
+
+        return TableProducer(self.url, client)
+
+    def consumer(
+        self,
+        group: str,
+        topics: Sequence[str] = (),
+        pattern: str | None = None,
+        start: Start = "earliest",
+        on_assign: OnAssign | None = None,
+        on_revoke: OnRevoke | None = None,
+    ) -> Consumer:
+        from flitwatch_stream.table_consumer import TableConsumer
+
+        check_subscription(topics, pattern)
+        return TableConsumer(self.url, group, topics, pattern, start, on_assign, on_revoke)
+
+    def topics(self) -> dict[str, int]:
+        return dict(self._query("SELECT name, partitions FROM topic ORDER BY name"))  # type: ignore[arg-type]
+
+    def create_topic(self, name: str, partitions: int | None = None) -> None:
+        self._query("SELECT ensure_topic(%s, %s)", name, partitions or DEFAULT_PARTITIONS)
+
+    def end_offsets(self, topic: str) -> list[int]:
+        rows = self._query(
+            "SELECT next_offset FROM partition JOIN topic USING (topic_id) WHERE name = %s ORDER BY partition", topic
+        )
+        if not rows:
+            raise NotFound(f"no topic {topic!r}")
+        return [row[0] for row in rows]
+
+    def trim(self, max_age_s: float, max_bytes: int) -> int:
+        """Drop the oldest segments over the age or the size; return how many."""
+        return int(self._query("SELECT trim(make_interval(secs => %s), %s)", max_age_s, max_bytes)[0][0])
+
+    def close(self) -> None:
+        if self._conn is not None:
+            self._conn.close()
+            self._conn = None

@@ -1,0 +1,279 @@
+"""Reading from the table: a consumer group's members share the partitions by advisory locks.
+
+A lock lives as long as its connection, so a member that is killed frees its partitions at once, without a lease's clock. Every member
+computes the same division from the sorted list of members and takes or lets go of its part; nobody negotiates.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import zlib
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from flitwatch_domain.errors import BadRequest, Unavailable
+from flitwatch_stream import frames
+from flitwatch_stream.log import Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
+from flitwatch_stream.table import CHANNEL, connect, unavailable
+
+#: How often a member looks for new topics and for members that came or went.
+REBALANCE_S = 1.0
+RETRY_S = 0.2
+#: Rows (of about half a megabyte) held per reader; shared among its partitions.
+PREFETCH_ROWS = 16
+
+
+@dataclass
+class _Place:
+    """Reading one partition: `position` is the next record to hand out, `fetch_from` the next to fetch."""
+
+    topic_id: int
+    position: int
+    fetch_from: int
+    segment: int = 0
+
+
+class TableConsumer(Consumer):
+    """See `flitwatch_stream.log.Consumer`."""
+
+    def __init__(
+        self,
+        url: str,
+        group: str,
+        topics: Sequence[str],
+        pattern: str | None,
+        start: Start,
+        on_assign: OnAssign | None,
+        on_revoke: OnRevoke | None,
+    ) -> None:
+        self._url = url
+        self._group = group
+        self._wanted = frozenset(topics)
+        self._pattern = re.compile(pattern) if pattern is not None else None
+        self._start = start
+        self._on_assign = on_assign
+        self._on_revoke = on_revoke
+        # Advisory locks have two numbers: the first names the group and the purpose, the second a member or a partition.
+        self._member_class = _lock_class(f"member {group}")
+        self._partition_class = _lock_class(f"partition {group}")
+        self._conn: psycopg.Connection[Any] | None = None
+        self._places: dict[TopicPartition, _Place] = {}
+        self._left_at: dict[TopicPartition, int] = {}
+        self._ready: deque[Record] = deque()
+        self._balanced_at = -REBALANCE_S
+
+    def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                self._rebalance_if_due()
+                if not self._ready:
+                    self._fetch()
+                records = self._take(max_records)
+                left = deadline - time.monotonic()
+                if records or left <= 0:
+                    return records
+                self._wait(min(left, REBALANCE_S))
+            except (psycopg.Error, Unavailable) as problem:
+                self._lose()
+                lasting = isinstance(problem, psycopg.Error) and not isinstance(problem, psycopg.OperationalError)
+                if lasting or time.monotonic() + RETRY_S > deadline:
+                    raise (unavailable(problem) if isinstance(problem, psycopg.Error) else problem) from None
+                time.sleep(RETRY_S)
+
+    def _take(self, max_records: int) -> list[Record]:
+        ready = self._ready
+        records = [ready.popleft() for _ in range(min(max_records, len(ready)))]
+        for record in records:
+            self._places[TopicPartition(record.topic, record.partition)].position = record.offset + 1
+        return records
+
+    def _connection(self) -> psycopg.Connection[Any]:
+        if self._conn is None or self._conn.closed:
+            conn = connect(self._url, f"flitwatch consumer {self._group}")
+            conn.execute("SELECT pg_advisory_lock(%s, pg_backend_pid())", [self._member_class])
+            conn.execute(f"LISTEN {CHANNEL}".encode())
+            self._conn = conn
+            self._balanced_at = -REBALANCE_S
+        return self._conn
+
+    def _wait(self, seconds: float) -> None:
+        for _ in self._connection().notifies(timeout=seconds, stop_after=1):
+            pass
+
+    def _fetch(self) -> None:
+        if not self._places:
+            return
+        names = {(place.topic_id, at.partition): at for at, place in self._places.items()}
+        rows = self._connection().execute(
+            "SELECT w.topic_id, w.partition, b.base_offset, b.records, b.segment, b.payload"
+            " FROM unnest(%s::int[], %s::int[], %s::bigint[], %s::int[]) AS w (topic_id, partition, from_offset, segment)"
+            " CROSS JOIN LATERAL (SELECT * FROM batch b WHERE b.topic_id = w.topic_id AND b.partition = w.partition"
+            " AND b.base_offset >= w.from_offset AND b.segment >= w.segment ORDER BY b.base_offset LIMIT %s) AS b",
+            [
+                [place.topic_id for place in self._places.values()],
+                [at.partition for at in self._places],
+                [place.fetch_from for place in self._places.values()],
+                [place.segment for place in self._places.values()],
+                max(1, PREFETCH_ROWS // len(self._places)),
+            ],
+            binary=True,
+        )
+        for topic_id, partition, base_offset, count, segment, payload in rows:
+            at = names[topic_id, partition]
+            place = self._places[at]
+            records = frames.decode(at.topic, partition, base_offset, count, payload)
+            self._ready.extend(records[max(0, place.position - base_offset) :])
+            place.fetch_from, place.segment = base_offset + count, segment
+
+    def _rebalance_if_due(self) -> None:
+        conn = self._connection()
+        if time.monotonic() - self._balanced_at < REBALANCE_S:
+            return
+        self._balanced_at = time.monotonic()
+        mine = self._share(conn)
+        self._revoke([at for at in self._places if at not in mine])
+        taken = {}
+        for at, topic_id in mine.items():
+            if at not in self._places and self._lock(conn, topic_id, at.partition):
+                taken[at] = topic_id
+        if taken:
+            self._assign(conn, taken)
+
+    def _share(self, conn: psycopg.Connection[Any]) -> dict[TopicPartition, int]:
+        members = [
+            row[0]
+            for row in conn.execute(
+                "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = %s AND objsubid = 2"
+                " AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY 1",
+                [self._member_class & 0xFFFFFFFF],
+            )
+        ]
+        topics = conn.execute("SELECT name, topic_id, partitions FROM topic ORDER BY name").fetchall()
+        partitions = [
+            (TopicPartition(name, p), topic_id)
+            for name, topic_id, count in topics
+            if self._subscribed(name)
+            for p in range(count)
+        ]
+        rank = members.index(conn.info.backend_pid)
+        return dict(partitions[rank :: len(members)])
+
+    def _subscribed(self, name: str) -> bool:
+        return name in self._wanted or (self._pattern is not None and self._pattern.search(name) is not None)
+
+    def _lock(self, conn: psycopg.Connection[Any], topic_id: int, partition: int) -> bool:
+        row = conn.execute(
+            "SELECT pg_try_advisory_lock(%s, %s)", [self._partition_class, topic_id * 1024 + partition]
+        ).fetchone()
+        return row is not None and row[0]
+
+    def _assign(self, conn: psycopg.Connection[Any], taken: dict[TopicPartition, int]) -> None:
+        try:
+            begins = dict((self._on_assign(sorted(taken)) if self._on_assign else None) or {})
+            for at, topic_id in taken.items():
+                row = conn.execute(
+                    "SELECT first_offset, next_offset FROM partition WHERE topic_id = %s AND partition = %s",
+                    [topic_id, at.partition],
+                ).fetchone()
+                assert row is not None
+                default = self._left_at.pop(at, row[0] if self._start == "earliest" else row[1])
+                self._place(conn, at, topic_id, max(begins.get(at, default), row[0]))
+        except BaseException:
+            # A partition whose beginning is not known must not be read: give all back and let the next poll try again.
+            self._disconnect()
+            raise
+
+    def _place(self, conn: psycopg.Connection[Any], at: TopicPartition, topic_id: int, offset: int) -> None:
+        """Begin at `offset`: find the row that holds it."""
+        row = conn.execute(
+            "SELECT base_offset, segment FROM batch WHERE topic_id = %s AND partition = %s AND base_offset <= %s"
+            " ORDER BY base_offset DESC LIMIT 1",
+            [topic_id, at.partition, offset],
+        ).fetchone()
+        self._places[at] = _Place(topic_id, offset, *(row or (offset, 0)))
+
+    def _revoke(self, gone: list[TopicPartition]) -> None:
+        if not gone:
+            return
+        self._ready = deque(r for r in self._ready if TopicPartition(r.topic, r.partition) not in gone)
+        if self._on_revoke:
+            self._on_revoke(sorted(gone))
+        conn = self._connection()
+        for at in gone:
+            place = self._places.pop(at)
+            conn.execute(
+                "SELECT pg_advisory_unlock(%s, %s)", [self._partition_class, place.topic_id * 1024 + at.partition]
+            )
+
+    def _lose(self) -> None:
+        """The connection is gone, and the locks with it: another member may read these partitions already."""
+        self._disconnect()
+        lost, self._places = self._places, {}
+        self._ready.clear()
+        self._left_at |= {at: place.position for at, place in lost.items()}
+        if lost and self._on_revoke:
+            self._on_revoke(sorted(lost))
+
+    def _disconnect(self) -> None:
+        if self._conn is not None:
+            self._conn.close()
+            self._conn = None
+
+    def assignment(self) -> list[TopicPartition]:
+        return sorted(self._places)
+
+    def _assigned(self, topic: str, partition: int) -> tuple[TopicPartition, _Place]:
+        at = TopicPartition(topic, partition)
+        if at not in self._places:
+            raise BadRequest(f"partition {partition} of {topic} is not assigned to this consumer")
+        return at, self._places[at]
+
+    def seek(self, topic: str, partition: int, offset: int) -> None:
+        at, place = self._assigned(topic, partition)
+        self._ready = deque(r for r in self._ready if (r.topic, r.partition) != at)
+        try:
+            first = self._offsets("first_offset")[at]
+            self._place(self._connection(), at, place.topic_id, max(offset, first))
+        except psycopg.Error as problem:
+            raise unavailable(problem) from None
+
+    def position(self, topic: str, partition: int) -> int:
+        return self._assigned(topic, partition)[1].position
+
+    def begin_offsets(self) -> dict[TopicPartition, int]:
+        return self._offsets("first_offset")
+
+    def end_offsets(self) -> dict[TopicPartition, int]:
+        return self._offsets("next_offset")
+
+    def _offsets(self, column: str) -> dict[TopicPartition, int]:
+        try:
+            rows = self._connection().execute(
+                "SELECT name, partition, first_offset, next_offset FROM partition JOIN topic USING (topic_id)"
+            )
+            which = 2 if column == "first_offset" else 3
+            found = {TopicPartition(row[0], row[1]): row[which] for row in rows}
+        except psycopg.Error as problem:
+            raise unavailable(problem) from None
+        return {at: found[at] for at in sorted(self._places)}
+
+    def close(self) -> None:
+        if self._conn is not None and self._places:
+            try:
+                if self._on_revoke:
+                    self._on_revoke(sorted(self._places))
+            finally:
+                self._places = {}
+                self._disconnect()
+        self._disconnect()
+
+
+def _lock_class(text: str) -> int:
+    """A signed 32-bit number for a text."""
+    return zlib.crc32(text.encode()) - (1 << 31)
