@@ -1,0 +1,67 @@
+"""`flitwatch sim`: simulate collectives (flow level) and packets."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Any
+
+import click
+
+from flitwatch.console import emit, json_option, progress
+
+#: subcommands that live in modules of their own: name -> (module under flitwatch.commands, attribute)
+ELSEWHERE = {"packet": ("sim_packet", "packet")}
+
+
+class SimGroup(click.Group):
+    """Imports a subcommand's module only when it is named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        present = [name for name, (module, _) in ELSEWHERE.items() if _find(module)]
+        return sorted([*super().list_commands(ctx), *present])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in ELSEWHERE and _find(ELSEWHERE[cmd_name][0]):
+            module, attribute = ELSEWHERE[cmd_name]
+            return getattr(importlib.import_module(f"flitwatch.commands.{module}"), attribute)
+        return super().get_command(ctx, cmd_name)
+
+
+def _find(module: str) -> bool:
+    return importlib.util.find_spec(f"flitwatch.commands.{module}") is not None
+
+
+@click.group(cls=SimGroup)
+def sim() -> None:
+    """Simulate collectives and packets on a topology."""
+
+
+@sim.command()
+@click.option("--topology", required=True, metavar="SPEC", help="See `flitwatch topology show --help`.")
+@click.option("--routing", default=None, help="dmodk, dor, minhop, updn, ftree, minimal, valiant or lft:PATH.")
+@click.option("--pattern", default="binomial-bcast", show_default=True, help="A communication pattern.")
+@click.option("--ratio", default=0.5, show_default=True, help="Perturbing endpoints over all endpoints.")
+@click.option("--runs", default=1000, show_default=True, type=click.IntRange(1, 10_000_000), help="Random mappings.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0, 2**63 - 1))
+@click.option("--semantics", type=click.Choice(["longest-path", "orcs"]), default="longest-path", show_default=True)
+@click.option("--wait-for-own-send", is_flag=True, help="A message also waits for its sender's previous one.")
+@click.option(
+    "--perturbation", type=click.Choice(["permutation", "random-peer"]), default="permutation", show_default=True
+)
+@click.option("--mapping", type=click.Choice(["random", "linear"]), default="random", show_default=True)
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 1024))
+@json_option
+def collective(as_json: bool, **parameters: Any) -> None:
+    """Slow down a collective by a random perturbation beside it (Hoefler et al. 2009)."""
+    from flitwatch_simulation.collectives import collective as simulate
+
+    with progress("simulating") as bar:
+        task = bar.add_task("", total=parameters["runs"])
+
+        def watch(done: int, total: int) -> bool:
+            bar.update(task, completed=done, total=total)
+            return True
+
+        result = simulate(parameters, watch)
+    emit(result, as_json)

@@ -1,0 +1,131 @@
+"""Flow-level noise: what a perturbation costs a collective (Hoefler, Schneider and Lumsdaine 2009, section 3).
+
+A pattern is a directed acyclic graph of messages in rounds. Each message's weight is the largest number of messages
+on a link of its route, counted over its round and over the perturbation, which stays the same over the rounds. The
+collective costs the longest path through the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import _flow
+from flitwatch_core._flow import Routes, Topology, algorithmic_routes, annotate, pattern, pattern_names
+
+__all__ = [
+    "Collective",
+    "Routes",
+    "Topology",
+    "algorithmic_routes",
+    "annotate",
+    "pattern",
+    "pattern_names",
+    "run_collective",
+]
+
+Semantics = Literal["longest-path", "orcs"]
+
+
+@dataclass(frozen=True)
+class Collective:
+    """Costs of one collective in units of one uncongested message.
+
+    Attributes
+    ----------
+    quiet, perturbed : uint32 array of shape (runs,)
+        Cost without and with the perturbation; run i draws from (seed, first_run + i) alone.
+    increments : int
+        Link counts made: a message's link counts once for the quiet and once for the perturbed network.
+    cpu_s : float
+        Processor time of all threads.
+    semantics : str
+        Which rule chained the messages; see `run_collective`.
+    """
+
+    quiet: NDArray[np.uint32]
+    perturbed: NDArray[np.uint32]
+    increments: int
+    cpu_s: float
+    semantics: str
+
+    @property
+    def slowdown(self) -> NDArray[np.float64]:
+        """Perturbed over unperturbed cost, run by run."""
+        return self.perturbed / self.quiet
+
+    @property
+    def overhead(self) -> NDArray[np.int64]:
+        """Perturbed minus unperturbed cost, run by run."""
+        return self.perturbed.astype(np.int64) - self.quiet
+
+
+def run_collective(
+    routes: Routes,
+    pattern: str,
+    ranks: int,
+    perturbing: int,
+    runs: int,
+    *,
+    seed: int = 1,
+    first_run: int = 0,
+    threads: int = 1,
+    semantics: Semantics = "longest-path",
+    wait_for_own_send: bool = False,
+    perturbation: Literal["permutation", "random-peer"] = "permutation",
+    random_mapping: bool = True,
+    watch: Callable[[int, int], bool] | None = None,
+) -> Collective | None:
+    """Simulate `runs` random mappings of a collective, each without and with perturbation.
+
+    Parameters
+    ----------
+    routes : Routes
+        The network.
+    pattern : str
+        A name of `pattern_names()`, for some with an argument, as in "shift:4".
+    ranks, perturbing : int
+        Endpoints of the application and endpoints that perturb; drawn at random and disjoint.
+    semantics : {"longest-path", "orcs"}
+        "longest-path": a message waits for everything that its sender receives in earlier rounds. "orcs": it waits
+        only for the message by which its sender was reached in the round just before, as in the simulator behind the
+        published curves; never the larger of the two.
+    wait_for_own_send : bool
+        Longest path only: a message also waits for its sender's previous one.
+    perturbation : {"permutation", "random-peer"}
+        Each perturbing endpoint sends to the next in a random circle, or to an independent random one.
+    watch : callable, optional
+        Called with (runs done, runs) about twenty times a second; a false answer cancels.
+
+    Returns
+    -------
+    Collective, or None after a cancel.
+
+    Raises
+    ------
+    ValueError
+        For sizes, names or numbers that do not fit.
+    """
+    outcome = _flow.run_collective(
+        routes,
+        pattern,
+        ranks,
+        perturbing,
+        runs,
+        seed=seed,
+        first_run=first_run,
+        threads=threads,
+        semantics=semantics,
+        wait_for_own_send=wait_for_own_send,
+        perturbation=perturbation,
+        random_mapping=random_mapping,
+        watch=watch,
+    )
+    if outcome is None:
+        return None
+    quiet, perturbed, increments, cpu_s = outcome  # type: ignore[misc]
+    return Collective(quiet, perturbed, increments, cpu_s, semantics)

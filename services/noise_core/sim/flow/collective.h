@@ -1,0 +1,66 @@
+// Flow-level noise (Hoefler, Schneider, Lumsdaine 2009): what a perturbation costs a collective.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "sim/flow/dag.h"
+#include "sim/flow/pattern.h"
+#include "sim/flow/routes.h"
+
+namespace flitwatch::sim {
+
+using Routes = std::variant<XgftRoutes, TorusRoutes, TableRoutes>;
+
+enum class Perturbation {
+  kPermutation,  // the outsiders in a random circle: each sends to the next, so each sends and receives once
+  kRandomPeer,   // each outsider to an independent random other outsider
+};
+
+struct Rules {
+  Semantics semantics = Semantics::kLongestPath;
+  bool wait_for_own_send = false;  // longest path only: a message also waits for its sender's previous one
+};
+
+struct Experiment {
+  const Pattern* pattern = nullptr;  // its ranks are the application
+  std::uint32_t perturbing = 0;      // endpoints outside the application that perturb
+  Perturbation perturbation = Perturbation::kPermutation;
+  bool random_mapping = true;  // otherwise rank r runs on endpoint r and the outsiders follow
+  Rules rules;
+  std::uint64_t seed = 1;
+  std::uint32_t first_run = 0, runs = 1;  // runs [first_run, first_run + runs) of the seed: a sweep may be split
+  std::uint32_t threads = 1;
+};
+
+struct Outcome {
+  std::vector<std::uint32_t> quiet, perturbed;  // one cost a run, in hops of congestion
+  std::uint64_t increments = 0;                 // counts made: a message's link counts once for the quiet and once for the perturbed network
+  double cpu_s = 0;                             // of all threads
+};
+
+// Throws std::invalid_argument where application and perturbation exceed the endpoints.
+// `done` counts finished runs for a progress display; a true `cancelled` ends early with the runs so far undefined.
+Outcome run_collective(const Routes& routes, const Experiment& experiment, std::atomic<std::uint32_t>* done = nullptr,
+                       const std::atomic<bool>* cancelled = nullptr);
+
+// One explicit case: `mapping[rank]` is an endpoint; the perturbation is given pair by pair.
+struct Annotated {
+  Peak cost;
+  std::vector<Peak> weights;  // one a message, in the pattern's order
+};
+Annotated annotate_collective(const Routes& routes, const Pattern& pattern, std::span<const std::uint32_t> mapping,
+                              std::span<const Pair> perturbation, Rules rules);
+
+// Messages a link carries when all pairs send at once; one count a link.
+std::vector<std::uint32_t> count_links(const Routes& routes, std::span<const Pair> pairs);
+
+// Links from src to dst, in the order that the kernel counts them.
+std::vector<LinkId> links_of(const Routes& routes, Pair pair, std::uint64_t salt = 0);
+std::uint32_t endpoints_of(const Routes& routes);
+
+}  // namespace flitwatch::sim

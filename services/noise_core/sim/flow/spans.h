@@ -1,0 +1,126 @@
+// Adding to, and taking the maximum over, a run of counters. A cell holds two counters side by side: the low half
+// counts the application's messages, the high half those of the application and of the perturbation, so that one
+// pass serves the quiet and the perturbed network.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "sim/flow/routes.h"
+
+namespace flitwatch::sim {
+
+template <class Cell>
+struct Lanes {
+  static constexpr int kHalf = std::numeric_limits<Cell>::digits / 2;
+  static constexpr Cell kMost = (Cell{1} << kHalf) - 1;  // largest count of one lane
+  static constexpr Cell kPerturbation = Cell{1} << kHalf;
+  static constexpr Cell kApplication = kPerturbation + 1;
+};
+
+struct Peak {
+  std::uint32_t quiet = 0, perturbed = 0;
+};
+
+// The high lane decides the order of whole cells; the low lane is compared by itself.
+template <class Cell>
+class PeakOver {
+ public:
+  void take(Cell cell) {
+    high_ = std::max(high_, cell);
+    low_ = std::max(low_, static_cast<Cell>(cell & Lanes<Cell>::kMost));
+  }
+  Peak peak() const {
+    return {static_cast<std::uint32_t>(low_), static_cast<std::uint32_t>(high_ >> Lanes<Cell>::kHalf)};
+  }
+
+ private:
+  Cell high_ = 0, low_ = 0;
+};
+
+// Rings are handled whole, a vector of sixteen cells at a time: choosing the cells of a run by comparison costs less
+// than branching on where it begins and ends. Reads, and writes of what was there, reach up to kOverrun cells past
+// the last ring.
+inline constexpr std::uint32_t kBlock = 16, kOverrun = kBlock;
+
+template <class Cell>
+struct Vector {
+  using Type [[gnu::vector_size(kBlock * sizeof(Cell)), gnu::aligned(alignof(Cell)), gnu::may_alias]] = Cell;
+  static constexpr Type kPositions{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+  static Type& at(Cell* cells) { return *reinterpret_cast<Type*>(cells); }
+  static const Type& at(const Cell* cells) { return *reinterpret_cast<const Type*>(cells); }
+  static Type larger(Type a, Type b) { return a > b ? a : b; }
+  // All ones in the lanes of the ring's positions block..block + 15 that belong to the run.
+  static auto in_run(const RingRun& run, std::uint32_t block) {
+    const Type at = kPositions + Cell{block}, ahead = at - Cell{run.begin}, behind = ahead + Cell{run.size};
+    return ((ahead < behind ? ahead : behind) < Cell{run.length}) & (at < Cell{run.size});
+  }
+};
+
+template <class Cell>
+inline void add_run(Cell* cells, const RingRun& run, Cell amount) {
+  using V = Vector<Cell>;
+  for (std::uint32_t block = 0; block < run.size; block += kBlock) {
+    auto& here = V::at(cells + run.ring + block);
+    here += reinterpret_cast<typename V::Type>(V::in_run(run, block)) & amount;
+  }
+}
+
+template <class Cell>
+class PeakOverRuns {
+ public:
+  void take(const Cell* cells, const RingRun& run) {
+    for (std::uint32_t block = 0; block < run.size; block += kBlock) {
+      const auto here = V::at(cells + run.ring + block) & reinterpret_cast<typename V::Type>(V::in_run(run, block));
+      high_ = V::larger(high_, here);
+      low_ = V::larger(low_, here & Lanes<Cell>::kMost);
+    }
+  }
+  Peak peak() const {
+    Cell high = 0, low = 0;
+    for (std::uint32_t lane = 0; lane < kBlock; ++lane) {
+      high = std::max(high, Cell{high_[lane]});
+      low = std::max(low, Cell{low_[lane]});
+    }
+    return {static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high >> Lanes<Cell>::kHalf)};
+  }
+
+ private:
+  using V = Vector<Cell>;
+  typename V::Type high_{}, low_{};
+};
+
+template <class Cell>
+inline void add_path(Cell* cells, const LinkId* begin, const LinkId* end, Cell amount) {
+  for (; begin != end; ++begin) cells[*begin] += amount;
+}
+
+template <class Cell>
+inline void add_path(Cell* cells, const RingRun* begin, const RingRun* end, Cell amount) {
+  for (; begin != end; ++begin) add_run(cells, *begin, amount);
+}
+
+template <class Cell>
+inline Peak peak_of_path(const Cell* cells, const LinkId* begin, const LinkId* end) {
+  PeakOver<Cell> over;
+  for (; begin != end; ++begin) over.take(cells[*begin]);
+  return over.peak();
+}
+
+template <class Cell>
+inline Peak peak_of_path(const Cell* cells, const RingRun* begin, const RingRun* end) {
+  PeakOverRuns<Cell> over;
+  for (; begin != end; ++begin) over.take(cells, *begin);
+  return over.peak();
+}
+
+inline std::uint64_t links_crossed(const LinkId* begin, const LinkId* end) { return static_cast<std::uint64_t>(end - begin); }
+inline std::uint64_t links_crossed(const RingRun* begin, const RingRun* end) {
+  std::uint64_t links = 0;
+  for (; begin != end; ++begin) links += begin->length;
+  return links;
+}
+
+}  // namespace flitwatch::sim

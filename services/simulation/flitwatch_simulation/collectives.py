@@ -1,0 +1,150 @@
+"""One collective under perturbation: the numbers that the command line, tasks and studies report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student_t
+
+from flitwatch_core import flow
+from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_simulation import topologies
+
+Watch = Callable[[int, int], bool]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with its two-sided 95 % confidence interval (Student's t; unbounded for one value: NaN)."""
+
+    mean: float
+    low: float
+    high: float
+
+    def as_json(self) -> dict[str, object]:
+        ci95 = None if np.isnan(self.low) else [self.low, self.high]
+        return {"mean": self.mean, "ci95": ci95}
+
+
+def mean_with_ci95(values: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint32]) -> Mean:
+    """Mean and 95 % confidence interval of independent values, shape (n,)."""
+    n = len(values)
+    mean = float(np.mean(values))
+    if n < 2:
+        return Mean(mean, float("nan"), float("nan"))
+    half = float(student_t.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n))
+    return Mean(mean, mean - half, mean + half)
+
+
+def split_endpoints(endpoints: int, ratio: float) -> tuple[int, int]:
+    """(ranks, perturbing): the perturbation ratio is perturbing endpoints over all endpoints.
+
+    Raises
+    ------
+    BadRequest
+        Where the ratio leaves fewer than two ranks, or lies outside [0, 1).
+    """
+    if not 0.0 <= ratio < 1.0:
+        raise BadRequest(f"the perturbation ratio {ratio} lies outside [0, 1)")
+    perturbing = round(ratio * endpoints)
+    if endpoints - perturbing < 2:
+        raise BadRequest(f"ratio {ratio} of {endpoints} endpoints leaves fewer than two ranks")
+    return endpoints - perturbing, perturbing
+
+
+def simulate(
+    routes: flow.Routes,
+    pattern: str,
+    ratio: float,
+    runs: int,
+    *,
+    seed: int = 1,
+    first_run: int = 0,
+    threads: int = 1,
+    semantics: flow.Semantics = "longest-path",
+    wait_for_own_send: bool = False,
+    perturbation: str = "permutation",
+    random_mapping: bool = True,
+    watch: Watch | None = None,
+) -> flow.Collective:
+    """Run a collective on the endpoints that `ratio` leaves; see `flitwatch_core.flow.run_collective`.
+
+    Raises
+    ------
+    BadRequest
+        For parameters that do not fit one another.
+    Cancelled
+        Where `watch` says so.
+    """
+    ranks, perturbing = split_endpoints(routes.endpoints, ratio)
+    try:
+        result = flow.run_collective(
+            routes,
+            pattern,
+            ranks,
+            perturbing,
+            runs,
+            seed=seed,
+            first_run=first_run,
+            threads=threads,
+            semantics=semantics,
+            wait_for_own_send=wait_for_own_send,
+            perturbation=perturbation,  # type: ignore[arg-type]
+            random_mapping=random_mapping,
+            watch=watch,
+        )
+    except ValueError as bad:
+        raise BadRequest(str(bad)) from bad
+    if result is None:
+        raise Cancelled("the simulation was cancelled")
+    return result
+
+
+def report(result: flow.Collective) -> dict[str, object]:
+    """Means with confidence intervals, and what the runs cost."""
+    return {
+        "slowdown": mean_with_ci95(result.slowdown).as_json(),
+        "overhead": mean_with_ci95(result.overhead).as_json(),
+        "cost": {"quiet": float(result.quiet.mean()), "perturbed": float(result.perturbed.mean())},
+        "semantics": result.semantics,
+        "runs": len(result.quiet),
+        "cpu_s_per_run": result.cpu_s / len(result.quiet),
+        "increments_per_s": result.increments / result.cpu_s if result.cpu_s > 0 else None,
+    }
+
+
+def collective(parameters: dict, watch: Watch | None = None) -> dict[str, object]:
+    """Simulate what a command or a task of the same options asks for; returns the JSON object they answer with."""
+    named = topologies.parse(parameters["topology"])
+    routes = topologies.routes_of(named, parameters.get("routing"))
+    pattern, ratio = parameters.get("pattern", "binomial-bcast"), float(parameters.get("ratio", 0.5))
+    seed = int(parameters.get("seed", 1))
+    result = simulate(
+        routes,
+        pattern,
+        ratio,
+        int(parameters.get("runs", 1000)),
+        seed=seed,
+        first_run=int(parameters.get("first_run", 0)),
+        threads=int(parameters.get("threads", 1)),
+        semantics=parameters.get("semantics", "longest-path"),
+        wait_for_own_send=bool(parameters.get("wait_for_own_send", False)),
+        perturbation=parameters.get("perturbation", "permutation"),
+        random_mapping=parameters.get("mapping", "random") == "random",
+        watch=watch,
+    )
+    ranks, perturbing = split_endpoints(routes.endpoints, ratio)
+    return {
+        "topology": named.spec,
+        "routing": routes.name,
+        "pattern": pattern,
+        "ratio": ratio,
+        "ranks": ranks,
+        "perturbing": perturbing,
+        "seed": seed,
+        "simulated": True,
+        **report(result),
+    }
