@@ -46,6 +46,10 @@ def twin() -> None:
     help="LDMS records on the log.",
 )
 @click.option(
+    "--registry",
+    help="Where --format avro registers schemas: a registry's URL or a JSON file (default: OUT/registry.json).",
+)
+@click.option(
     "--sets",
     type=click.Choice(["quarter", "full"]),
     help="Four nodes divide a router's tiles, or one sends all; as in the spec.",
@@ -53,7 +57,7 @@ def twin() -> None:
 @click.option("--start", default="now", show_default=True, help="Time of second 0: now, epoch seconds, or RFC 3339.")
 @json_option
 def run(
-    spec: str, seconds: int, speed: float, seed: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str,
+    spec: str, seconds: int, speed: float, seed: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str, registry: str | None,
     sets: str | None, start: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Simulate SPEC, a scenario's name or a YAML file, and emit what its producers would."""
@@ -71,7 +75,7 @@ def run(
     sinks: list[Sink] = []
     with contextlib.ExitStack() as stack:
         if log_url:
-            sinks.append(_log_sink(log_url, encoding, out, stack))
+            sinks.append(_log_sink(log_url, _registry(encoding, registry, out), stack))
         if out is not None:
             sinks.append(FileSink(out, loaded.name))
         stop = _stop_on_signal()
@@ -136,13 +140,28 @@ def _register(fabric: Any, db_url: str) -> int:
         return fabrics.save(connection, fabric, replace=True)
 
 
-def _log_sink(log_url: str, encoding: str, out: Path | None, stack: contextlib.ExitStack) -> Any:
+def _registry(encoding: str, registry: str | None, out: Path | None) -> Any:
+    from flitwatch_simulation.twin.registry import FileRegistry, HttpRegistry
+
+    if encoding == "json":
+        return None
+    if registry is None and out is None:
+        raise BadRequest(
+            "--format avro needs a schema registry", advice="Give --registry URL, --registry FILE, or --out DIR."
+        )
+    if registry is not None and registry.startswith(("http://", "https://")):
+        return HttpRegistry(registry)
+    path = Path(registry) if registry is not None else (out or Path()) / "registry.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return FileRegistry(path)
+
+
+def _log_sink(log_url: str, schema_id: Any, stack: contextlib.ExitStack) -> Any:
     from flitwatch_simulation.twin.sinks import LogSink
     from flitwatch_stream.log import open_log
 
-    log = open_log(log_url)
-    stack.callback(log.close)
-    return LogSink(log.producer("twin"))
+    log = stack.enter_context(open_log(log_url))
+    return LogSink(log.producer("twin"), schema_id)
 
 
 def _stop_on_signal() -> threading.Event:
