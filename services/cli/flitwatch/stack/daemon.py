@@ -49,9 +49,10 @@ class Daemon:
 
     def pid(self) -> int | None:
         """Its process id while it runs, else None."""
-        if self._child is not None:
-            # Reaps our own child, which would stay a zombie under its process id otherwise.
-            self._child.poll()
+        # Asking reaps our own child, which would stay a zombie under its process id otherwise; and right after its start its command line
+        # is still empty.
+        if self._child is not None and self._child.poll() is None:
+            return self._child.pid
         try:
             pid = int(self.pid_file.read_text())
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
