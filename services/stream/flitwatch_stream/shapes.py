@@ -37,7 +37,7 @@ class JobValue(_Shape):
     cluster: Name
     job_id: Name
     restart: Annotated[int, Field(ge=0)] = 0
-    user: Name
+    user: Name | None = None
     account: str | None = None
     name: str | None = None
     partition: str | None = None
@@ -56,7 +56,7 @@ class RankPlace(_Shape):
     """Where one rank ran."""
 
     rank: Annotated[int, Field(ge=0)]
-    node: Name
+    node: Name | None = None
 
 
 class RunValue(_Shape):

@@ -5,7 +5,7 @@ CREATE TABLE job (
     array_task  int,
     het_offset  int,
     restart     int NOT NULL DEFAULT 0,
-    user_name   text NOT NULL,
+    user_name   text,
     account     text,
     name        text,
     partition   text,
@@ -66,7 +66,7 @@ CREATE INDEX run_exe ON run (exe, ranks);
 CREATE TABLE run_rank (
     run_id    bigint NOT NULL REFERENCES run ON DELETE CASCADE,
     rank      int NOT NULL,
-    node      text NOT NULL,
+    node      text,
     endpoint  int,
     PRIMARY KEY (run_id, rank)
 );

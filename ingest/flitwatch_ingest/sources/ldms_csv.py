@@ -1,0 +1,217 @@
+"""LDMS store_csv files: lines to the JSON that store_avro_kafka writes for the same set.
+
+A file is `<schema>[.<epoch>]`, or `<schema>_<7 hex digits>` with an as_is decomposition; `.HEADER.` and `.KIND.` files stand beside it and are no data. The
+header is the first line, or the side file (altheader); a restarted ldmsd writes it again. Strings are not escaped, so a comma in one makes a
+ragged line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_ingest.sources.ldms_fast import Template
+from flitwatch_ingest.sources.rejection import Rejection
+
+_EPOCH = re.compile(r"(.+)\.(\d{9,11})")
+_SIDE = re.compile(r".+\.(HEADER|KIND)(\.\d{9,11})?")
+_INTEGER = re.compile(rb"-?\d{1,20}")
+_FLOAT = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NO_NUMBER = frozenset({b"nan", b"-nan", b"inf", b"-inf", b"+inf"})
+#: A line longer than this is no set of LDMS; store_csv itself stops at 1 MiB buffers.
+LONGEST_LINE = 8 * 2**20
+_EARLIEST_S, _LATEST_S = 946684800, 4102444800
+#: Columns that name the sampler or the job, not metrics.
+IDENTITY = frozenset({"timestamp", "producer", "component_id", "job_id", "app_id"})
+
+
+@dataclass(frozen=True, slots=True)
+class CsvName:
+    """What a file's name says."""
+
+    schema: str
+    epoch: str | None
+
+    @property
+    def topic(self) -> str:
+        """The topic that store_avro_kafka would use with `topic=ldms.%S`."""
+        return f"ldms.{self.schema}"
+
+
+def parse_name(path: str | Path) -> CsvName | None:
+    """Schema and rollover epoch of a file's name; None for side files and hidden files."""
+    name = Path(path).name
+    if name.startswith(".") or _SIDE.fullmatch(name):
+        return None
+    name = name.removesuffix(".csv")
+    match = _EPOCH.fullmatch(name)
+    schema, epoch = (match.group(1), match.group(2)) if match else (name, None)
+    return CsvName(re.sub(r"[^A-Za-z0-9._-]", "_", schema), epoch)
+
+
+def side_header(path: Path) -> bytes | None:
+    """The header of a file that was stored with altheader: the side file of the same epoch, else the newest one not after it."""
+    name = _EPOCH.fullmatch(path.name)
+    stem, epoch = (name.group(1), int(name.group(2))) if name else (path.name, None)
+    choices = []
+    for side in path.parent.glob(f"{_escaped(stem)}.HEADER*"):
+        tail = side.name[len(stem) + len(".HEADER") :].lstrip(".")
+        at = int(tail) if tail.isdigit() else 0
+        if epoch is None or at <= epoch:
+            choices.append((at, side))
+    if not choices:
+        return None
+    try:
+        return max(choices)[1].read_bytes().split(b"\n")[0] or None
+    except OSError:
+        return None
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", text)
+
+
+@dataclass
+class Header:
+    """The columns after the two time columns, and how the time is written."""
+
+    columns: list[str]
+    milliseconds: bool
+
+    def __post_init__(self) -> None:
+        #: Cells a line must have, and how many of them are metrics.
+        self.width = len(self.columns) + 2
+        self.metrics = sum(name not in IDENTITY for name in self.columns)
+
+
+def parse_header(line: bytes) -> Header:
+    """Read `#Time,Time_usec,...` or `#Time_msec,Time_usec,...`; BadInput for anything else."""
+    names = line.rstrip(b"\r\n").decode("utf-8", errors="replace").lstrip("\ufeff").removeprefix("#").split(",")
+    if len(names) < 3 or names[0] not in ("Time", "Time_msec") or names[1] != "Time_usec":
+        raise BadInput(
+            f"{line[:60]!r} is not a header of store_csv",
+            advice="Expected '#Time,Time_usec,...' or '#Time_msec,Time_usec,...'.",
+        )
+    columns = ["producer" if name == "ProducerName" else name for name in names[2:]]
+    if len(set(columns)) != len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise BadInput(f"the header names {twice} twice")
+    return Header(columns, names[0] == "Time_msec")
+
+
+@dataclass
+class Decoder:
+    """Decodes the lines of one file in order.
+
+    Attributes
+    ----------
+    header : Header or None
+        The header in force; a header line replaces it.
+    records, values : int
+        Lines decoded so far and metric values in them.
+    """
+
+    where: str
+    header: Header | None = None
+    records: int = 0
+    values: int = 0
+    producers: set[str] = field(default_factory=set)
+    _template: Template | None = None
+    _producer: int | None = None
+    _component: int | None = None
+
+    def line(self, raw: bytes, number: int | None = None, offset: int | None = None) -> bytes | Rejection | None:
+        """The JSON of a data line, a rejection, or None for a header or an empty line.
+
+        Parameters
+        ----------
+        raw : bytes
+            The line with its end; without one it is half-written.
+        number, offset : int, optional
+            Place in the file, for messages.
+        """
+        place = f"{self.where}:{number}" if number is not None else f"{self.where}: byte {offset}"
+        try:
+            return self._line(raw)
+        except BadInput as bad:
+            return Rejection(place, bad.reason, raw)
+
+    def _line(self, raw: bytes) -> bytes | None:
+        if not raw.strip():
+            return None
+        if len(raw) > LONGEST_LINE:
+            raise BadInput(f"the line has {len(raw)} bytes, more than a set of LDMS")
+        if not raw.endswith(b"\n"):
+            raise BadInput("the line has no end: the file is half-written")
+        if raw.startswith((b"#", b"\xef\xbb\xbf#")):
+            self.header, self._template = parse_header(raw), None
+            return None
+        if self.header is None:
+            raise BadInput("the file has no header and there is no .HEADER file beside it")
+        cells = raw.rstrip(b"\r\n").split(b",")
+        if len(cells) != self.header.width:
+            raise BadInput(
+                f"has {len(cells)} fields, the header {self.header.width}: a text with a comma, or a half-written line"
+            )
+        timestamp = _timestamp(cells[0], cells[1], self.header.milliseconds)
+        del cells[:2]
+        quick = self._template.fill(cells, timestamp) if self._template else None
+        if quick is None:
+            quick = self._careful(cells, timestamp, self.header)
+        elif self._producer is not None:
+            self.producers.add(cells[self._producer].decode())
+        elif self._component is not None:
+            self.producers.add(f"component_id {int(cells[self._component])}")
+        self.records += 1
+        self.values += self.header.metrics
+        return quick
+
+    def _careful(self, cells: list[bytes], timestamp: float, header: Header) -> bytes:
+        record: dict[str, Any] = {"timestamp": timestamp}
+        for name, cell in zip(header.columns, cells, strict=True):
+            record[name] = _value(name, cell)
+        component = record.get("component_id")
+        if "component_id" in record and (type(component) is not int or component < 0):
+            raise BadInput(f"component_id is {str(component)[:40]!r}, expected a whole number")
+        self.producers.add(str(record["producer"]) if "producer" in record else f"component_id {component}")
+        if self._template is None:
+            self._template = Template(header.columns, record)
+            self._producer = header.columns.index("producer") if "producer" in record else None
+            self._component = header.columns.index("component_id") if "component_id" in record else None
+        return orjson.dumps(record)
+
+
+def _timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
+    """Epoch seconds: `1795216807.001584,1584`, or `1795216807001,584` with time_format=1."""
+    if milliseconds:
+        if not (first.isdigit() and micros.isdigit() and len(first) <= 15 and int(micros) < 1000):
+            raise BadInput(f"time {first[:30]!r},{micros[:30]!r} is not milliseconds and microseconds")
+        total_us = int(first) * 1000 + int(micros)
+    else:
+        whole, _, fraction = first.partition(b".")
+        if not (whole.isdigit() and len(whole) <= 12 and (fraction.isdigit() or not fraction) and len(fraction) <= 9):
+            raise BadInput(f"time {first[:30]!r} is not seconds")
+        total_us = int(whole) * 10**6 + int(fraction.ljust(6, b"0")[:6])
+    if not _EARLIEST_S * 10**6 <= total_us <= _LATEST_S * 10**6:
+        raise BadInput(f"time {first[:30].decode(errors='replace')} lies outside 2000 to 2100")
+    return total_us / 1e6
+
+
+def _value(name: str, cell: bytes) -> Any:
+    """A cell as the type it has: integers stay integers, NaN is unknown (null), the rest is text."""
+    if _INTEGER.fullmatch(cell):
+        number = int(cell)
+        if not -(2**63) <= number < 2**64:
+            raise BadInput(f"{name} is {number}, beyond 64 bits")
+        return number
+    if _FLOAT.fullmatch(cell):
+        value = float(cell)
+        return value if value not in (float("inf"), float("-inf")) else None
+    if cell.lower() in _NO_NUMBER:
+        return None
+    return cell.decode("utf-8", errors="replace")

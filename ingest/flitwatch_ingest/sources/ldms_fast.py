@@ -1,0 +1,56 @@
+"""The quick way for the lines that nearly all are: whole numbers below 10^18 and plain names.
+
+Decoding cell by cell reaches 0.6 M values a second on one core; a line whose numbers are digits only can be put into JSON by one format
+operation instead. Anything unusual is left to the careful decoder, which then says what is wrong; both give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import itemgetter
+from typing import Any
+
+import orjson
+
+#: Whole numbers of at most this many digits surely fit 64 bits.
+_MOST_DIGITS = 18
+#: A text that needs no escaping and cannot be taken for a number; the empty one included.
+_PLAIN_TEXT = re.compile(rb"(?=.*[A-Za-z_])(?!(?:nan|inf)$)[A-Za-z0-9_.:/@ -]*|", re.IGNORECASE)
+
+
+class Template:
+    """A format for lines with texts in the same columns as `record`, a line decoded carefully.
+
+    Parameters
+    ----------
+    columns : list of str
+        Names after the two time columns.
+    record : dict
+        Its values tell which columns are texts.
+    """
+
+    def __init__(self, columns: list[str], record: dict[str, Any]) -> None:
+        self._texts = [at for at, name in enumerate(columns) if isinstance(record[name], str)]
+        numbers = [at for at in range(len(columns)) if at not in set(self._texts)]
+        self._width = len(columns)
+        self._numbers = itemgetter(*numbers) if len(numbers) > 1 else None
+        parts = []
+        for at, name in enumerate(columns):
+            key = orjson.dumps(name).replace(b"%", b"%%")
+            parts.append(key + (b':"%b"' if at in set(self._texts) else b":%b"))
+        self._format = b'{"timestamp":%b,' + b",".join(parts) + b"}"
+
+    def fill(self, cells: list[bytes], timestamp: float) -> bytes | None:
+        """The JSON of a line, or None where the careful decoder must look at it. `cells` excludes the time columns."""
+        if self._numbers is None or len(cells) != self._width:
+            return None
+        for at in self._texts:
+            if _PLAIN_TEXT.fullmatch(cells[at]) is None:
+                return None
+        numbers = self._numbers(cells)
+        if not all(numbers) or len(max(numbers, key=len)) > _MOST_DIGITS or not b"".join(numbers).isdigit():
+            return None
+        # JSON has no leading zeros.
+        if any(cell != b"0" for cell in numbers if cell[0] == 48):
+            return None
+        return self._format % (repr(timestamp).encode(), *cells)

@@ -1,0 +1,23 @@
+"""Input that was not taken, kept with its place, its reason and its bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One piece of input that could not be decoded.
+
+    Attributes
+    ----------
+    where : str
+        File and line, or file and offset.
+    reason : str
+    raw : bytes
+        The input itself, for the dead-letter table.
+    """
+
+    where: str
+    reason: str
+    raw: bytes = b""

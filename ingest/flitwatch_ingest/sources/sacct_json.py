@@ -1,0 +1,168 @@
+"""`sacct --json` of Slurm 22.05 (plain values, `state.current` text) and later (`{"set", "infinite", "number"}`, lists)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.jobs import Job, JobStep, split_job_id
+from flitwatch_ingest.sources import sacct_fields as fields
+from flitwatch_ingest.sources.rejection import Rejection
+
+
+def decode(data: bytes, where: str, cluster: str) -> tuple[list[tuple[Job, bool]], list[Rejection]]:
+    """Jobs with whether their restart is known, and rejected entries; of a truncated file the whole entries are read."""
+    found: list[tuple[Job, bool]] = []
+    rejected: list[Rejection] = []
+    for place, entry, raw in _entries(data, where, rejected):
+        try:
+            found.append(_job(entry, cluster))
+        except BadInput as bad:
+            rejected.append(Rejection(place, bad.reason, raw or orjson.dumps(entry)))
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as odd:
+            rejected.append(
+                Rejection(place, f"not a job as sacct prints it: {odd!r}"[:200], raw or orjson.dumps(entry))
+            )
+    return found, rejected
+
+
+def _entries(data: bytes, where: str, rejected: list[Rejection]) -> Iterator[tuple[str, Any, bytes]]:
+    try:
+        whole = orjson.loads(data)
+    except orjson.JSONDecodeError as broken:
+        yield from _entries_of_broken(data, where, rejected, str(broken))
+        return
+    jobs = whole.get("jobs") if isinstance(whole, dict) else whole
+    if not isinstance(jobs, list):
+        raise BadInput('has no list "jobs"', where=where, advice="Expected the output of sacct --json.")
+    for number, entry in enumerate(jobs):
+        yield f"{where}: jobs[{number}]", entry, b""
+
+
+def _entries_of_broken(
+    data: bytes, where: str, rejected: list[Rejection], why: str
+) -> Iterator[tuple[str, Any, bytes]]:
+    """Entries one by one up to the damage; the rest is rejected."""
+    text = data.decode("utf-8", errors="replace")
+    opened = text.find('"jobs"')
+    start = text.find("[", opened) + 1
+    if opened < 0 or start == 0:
+        raise BadInput(f"is not JSON: {why}", where=where, advice="Expected the output of sacct --json.")
+    decoder = json.JSONDecoder()
+    number = 0
+    while True:
+        while start < len(text) and text[start] in " \t\r\n,":
+            start += 1
+        try:
+            entry, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            rejected.append(
+                Rejection(f"{where}: jobs[{number}] at character {start}", f"is not JSON: {why}", text[start:].encode())
+            )
+            return
+        yield f"{where}: jobs[{number}]", entry, text[start:end].encode()
+        start, number = end, number + 1
+
+
+def _job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
+    time = entry["time"]
+    restarts = entry.get("restart_cnt")
+    return (
+        Job(
+            cluster=entry.get("cluster") or cluster,
+            job_id=_job_id(entry),
+            state=_state(entry["state"]["current"]),
+            restart=int(_number(restarts) or 0),
+            user=_text(entry.get("user")) or _text(entry.get("association", {}).get("user")),
+            account=_text(entry.get("account")),
+            name=_text(entry.get("name")),
+            partition=_text(entry.get("partition")),
+            exit_code=_exit_code(entry.get("exit_code")),
+            submit_s=_time(time.get("submission")),
+            start_s=_time(time.get("start")),
+            end_s=_time(time.get("end")),
+            nodes=_count(entry.get("allocation_nodes")),
+            node_list=fields.node_list(entry.get("nodes") or ""),
+            steps=tuple(_step(step) for step in entry.get("steps") or ()),
+        ),
+        bool(_number(restarts)),
+    )
+
+
+def _job_id(entry: dict[str, Any]) -> str:
+    """The id as sacct prints it: 3_4 for a task of an array, 10+1 for a component of a heterogeneous job."""
+    array, het = entry.get("array") or {}, entry.get("het") or {}
+    task = _number(array.get("task_id"))
+    pending = array.get("task") or ""
+    job_id = str(int(entry["job_id"]))
+    if array.get("job_id"):
+        which = str(task) if task is not None else f"[{pending}]" if pending else None
+        job_id = f"{int(array['job_id'])}_{which}" if which is not None else job_id
+    if het.get("job_id"):
+        job_id = f"{int(het['job_id'])}+{_number(het.get('job_offset')) or 0}"
+    split_job_id(job_id)
+    return job_id
+
+
+def _step(step: dict[str, Any]) -> JobStep:
+    time, nodes = step.get("time") or {}, step.get("nodes") or {}
+    identity = str(step["step"]["id"])
+    return JobStep(
+        # Slurm 24.11 writes 1.batch where 22.05 writes batch.
+        step=identity.rpartition(".")[2] if "." in identity else identity,
+        name=_text(step["step"].get("name")),
+        state=_state(step["state"]) if step.get("state") else None,
+        start_s=_time(time.get("start")),
+        end_s=_time(time.get("end")),
+        nodes=_count(nodes.get("count")),
+        node_list=fields.node_list(nodes.get("range") or ""),
+    )
+
+
+def _number(value: Any) -> int | None:
+    """A number in either form; None where it is not set."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") and not value.get("infinite") else None
+    if value is None or isinstance(value, bool):
+        return None
+    if not isinstance(value, int):
+        raise BadInput(f"{str(value)[:40]!r} is not a whole number")
+    return value
+
+
+def _count(value: Any) -> int | None:
+    number = _number(value)
+    if number is not None and not 0 <= number < 10**9:
+        raise BadInput(f"{number} is not a number of nodes")
+    return number
+
+
+def _time(value: Any) -> float | None:
+    """Epoch seconds; 0 means that it has not come yet."""
+    number = _number(value)
+    return fields.time_s(str(number), None) if number else None
+
+
+def _text(value: Any) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _state(value: Any) -> str:
+    """One state of a text or a list: a list's first is the state, REQUEUED beside PENDING is how sacct prints it."""
+    names = value if isinstance(value, list) else [value]
+    if not names or not all(isinstance(name, str) for name in names):
+        raise BadInput("has no state")
+    return fields.state("REQUEUED" if "REQUEUED" in names else names[0])
+
+
+def _exit_code(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    code = _number(value.get("return_code"))
+    signal = value.get("signal") or {}
+    number = _number(signal.get("id", signal.get("signal_id"))) if isinstance(signal, dict) else None
+    return None if code is None and number is None else f"{code or 0}:{number or 0}"

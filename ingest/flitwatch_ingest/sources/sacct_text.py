@@ -1,0 +1,228 @@
+"""`sacct --parsable2`: a header, then one line a job or step; fields in any order, any one-character delimiter.
+
+A name or comment may contain the delimiter. Such a line has too many cells; it is read only where exactly one way to share them out gives
+every other column a value of its kind, and rejected otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.jobs import Job, JobStep, split_job_id
+from flitwatch_ingest.sources import sacct_fields as fields
+from flitwatch_ingest.sources.rejection import Rejection
+
+DELIMITERS = ("\x1f", "|", "\t", "^", ";", ",")
+#: Columns whose text is the user's: they may contain the delimiter.
+_FREE_TEXT = frozenset(
+    {"jobname", "comment", "admincomment", "systemcomment", "workdir", "submitline", "wckey", "extra"}
+)
+#: More cells than this beyond the header are not shared out: the ways to do so grow too many.
+_MOST_SURPLUS = 12
+_LONGEST_LINE = 1_000_000
+
+_Checks = dict[str, Callable[[str], Any]]
+
+
+def decode(
+    data: bytes, where: str, zone: ZoneInfo | None, cluster: str
+) -> tuple[list[tuple[Job, bool]], list[Rejection]]:
+    """Jobs with whether their restart is known, and rejected lines; BadInput where there is no header with a JobID."""
+    lines = _lines(data)
+    header_line = next(lines, None)
+    if header_line is None:
+        raise BadInput("is empty", where=where, advice="Expected the output of sacct --parsable2 or --json.")
+    number, raw = header_line
+    delimiter, columns = _header(raw, f"{where}:{number}")
+    reader = _Reader(columns, delimiter, zone, cluster)
+    rejected: list[Rejection] = []
+    for number, raw in lines:
+        here = f"{where}:{number}"
+        if not raw.strip() or raw.rstrip(b"\r\n") == header_line[1].rstrip(b"\r\n"):
+            continue
+        try:
+            if not raw.endswith(b"\n"):
+                raise BadInput("the line has no end: the file is half-written")
+            reader.take(raw)
+        except BadInput as bad:
+            rejected.append(Rejection(here, bad.reason, raw))
+    return reader.found(), rejected
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    start, number = 0, 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end + 1
+        number += 1
+        yield number, data[start:end]
+        start = end
+
+
+def _header(raw: bytes, here: str) -> tuple[str, list[str]]:
+    text = raw.decode("utf-8", errors="replace").lstrip("\ufeff").strip("\r\n")
+    for delimiter in DELIMITERS:
+        columns = [name.strip().lower().partition("%")[0] for name in text.split(delimiter)]
+        if {"jobid", "jobidraw"} & set(columns) and (len(columns) > 1 or delimiter == DELIMITERS[-1]):
+            if columns[-1] == "" and len(columns) > 1:
+                # --parsable (without the 2) ends every line with the delimiter.
+                columns[-1] = "_end"
+            if len(set(columns)) != len(columns):
+                raise BadInput("names a column twice", where=here)
+            return delimiter, columns
+    raise BadInput(
+        "has no header with a JobID",
+        where=here,
+        advice="Use sacct --parsable2 (without --noheader), with --delimiter=$'\\x1f' where names contain '|', or --json.",
+    )
+
+
+class _Reader:
+    """Turns lines into jobs; a step joins the job of its id that was read last."""
+
+    def __init__(self, columns: list[str], delimiter: str, zone: ZoneInfo | None, cluster: str) -> None:
+        self._columns = columns
+        self._delimiter = delimiter
+        self._cluster = cluster
+        self._free = [at for at, name in enumerate(columns) if name in _FREE_TEXT]
+        self._checks: _Checks = {
+            "jobid": _job_or_step,
+            "state": fields.state,
+            "exitcode": fields.exit_code,
+            "nnodes": fields.count,
+            "allocnodes": fields.count,
+            "nodelist": fields.node_list,
+            "restarts": fields.count,
+            "jobidraw": _job_or_step,
+            "uid": _whole,
+            "ncpus": _whole,
+            "elapsedraw": _whole,
+            "_end": _empty,
+        }
+        for name in ("submit", "start", "end", "eligible"):
+            self._checks[name] = lambda text: fields.time_s(text, zone)
+        self._jobs: list[tuple[Job, bool]] = []
+        self._latest: dict[tuple[str, str], int] = {}
+
+    def take(self, raw: bytes) -> None:
+        """Read one line; BadInput says why it cannot be."""
+        if len(raw) > _LONGEST_LINE:
+            raise BadInput(f"the line has {len(raw)} bytes")
+        cells = raw.decode("utf-8", errors="replace").rstrip("\r\n").split(self._delimiter)
+        values = self._values(cells)
+        job_id, _, step = (values.get("jobid") or values.get("jobidraw") or "").partition(".")
+        cluster = values.get("cluster") or self._cluster
+        if step:
+            self._add_step(cluster, job_id, step, values)
+            return
+        known = values.get("restarts") is not None
+        if "state" not in values:
+            raise BadInput("the output has no State column", advice="Add State to sacct's --format.")
+        self._latest[cluster, job_id] = len(self._jobs)
+        self._jobs.append((_job(cluster, job_id, values), known))
+
+    def found(self) -> list[tuple[Job, bool]]:
+        """The jobs read so far."""
+        return self._jobs
+
+    def _add_step(self, cluster: str, job_id: str, step: str, values: dict[str, Any]) -> None:
+        at = self._latest.get((cluster, job_id))
+        if at is None:
+            raise BadInput(f"step {step} of job {job_id}, which was not read before")
+        job, known = self._jobs[at]
+        self._jobs[at] = (replace(job, steps=(*job.steps, _step(step, values))), known)
+
+    def _values(self, cells: list[str]) -> dict[str, Any]:
+        surplus = len(cells) - len(self._columns)
+        if surplus < 0:
+            raise BadInput(f"has {len(cells)} fields, the header {len(self._columns)}")
+        if surplus == 0:
+            return self._checked(cells)
+        if not self._free or surplus > _MOST_SURPLUS:
+            raise BadInput(f"has {len(cells)} fields, the header {len(self._columns)}: a text contains the delimiter")
+        ways = []
+        for shares in combinations_with_replacement(range(len(self._free)), surplus):
+            try:
+                ways.append(self._checked(self._joined(cells, shares)))
+            except BadInput:
+                continue
+        if len(ways) != 1:
+            raise BadInput(
+                f"has {len(cells)} fields, the header {len(self._columns)}: a text contains the delimiter and it cannot be told where",
+                advice="Use sacct --delimiter=$'\\x1f' or --json.",
+            )
+        return ways[0]
+
+    def _joined(self, cells: list[str], shares: tuple[int, ...]) -> list[str]:
+        """The cells with each free-text column taking as many surplus cells as `shares` names it."""
+        out: list[str] = []
+        rest = iter(cells)
+        extra = {column: shares.count(which) for which, column in enumerate(self._free)}
+        for column in range(len(self._columns)):
+            out.append(self._delimiter.join(next(rest) for _ in range(1 + extra.get(column, 0))))
+        return out
+
+    def _checked(self, cells: list[str]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for name, text in zip(self._columns, cells, strict=True):
+            check = self._checks.get(name)
+            try:
+                values[name] = check(text) if check else fields.optional(text)
+            except BadInput as bad:
+                raise BadInput(f"{name}: {bad.reason}") from bad
+        return values
+
+
+def _job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
+    nodes = values.get("nnodes")
+    return Job(
+        cluster=cluster,
+        job_id=job_id,
+        state=values["state"],
+        restart=values.get("restarts") or 0,
+        user=values.get("user"),
+        account=values.get("account"),
+        name=values.get("jobname"),
+        partition=values.get("partition"),
+        exit_code=values.get("exitcode"),
+        submit_s=values.get("submit"),
+        start_s=values.get("start"),
+        end_s=values.get("end"),
+        nodes=nodes if nodes is not None else values.get("allocnodes"),
+        node_list=values.get("nodelist"),
+    )
+
+
+def _step(step: str, values: dict[str, Any]) -> JobStep:
+    return JobStep(
+        step=step,
+        name=values.get("jobname"),
+        state=values.get("state"),
+        start_s=values.get("start"),
+        end_s=values.get("end"),
+        nodes=values.get("nnodes"),
+        node_list=values.get("nodelist"),
+    )
+
+
+def _job_or_step(text: str) -> str:
+    job, _, step = text.strip().partition(".")
+    split_job_id(job)
+    if "." in text and not (step and step.replace("+", "").replace("_", "").isalnum() and len(step) < 40):
+        raise BadInput(f"{text[:40]!r} is not a job step")
+    return text.strip()
+
+
+def _whole(text: str) -> None:
+    if text.strip() and not text.strip().isdigit():
+        raise BadInput(f"{text[:40]!r} is not a whole number")
+
+
+def _empty(text: str) -> None:
+    if text.strip():
+        raise BadInput("text after the last delimiter")
