@@ -81,6 +81,8 @@ class Embedded:
         Unavailable
             The server did not come up; the message quotes its log.
         """
+        if self._held is not None and self.pid() is not None:
+            return self.url
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._exclusive():
             host = embedded_host.prepare(self.folder)

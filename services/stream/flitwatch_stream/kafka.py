@@ -25,8 +25,13 @@ from flitwatch_stream.log import (
 #: No call on a broker waits longer than this.
 CALL_TIMEOUT_S = 10.0
 
-#: How soon a broker that came back is found again.
-RECONNECT = {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 1000, "socket.connection.setup.timeout.ms": 5000}
+#: How soon a broker that came back is found again; a broker that is away shows as a call's time limit, not as lines of librdkafka's log.
+RECONNECT: dict[str, Any] = {
+    "log_level": 2,
+    "reconnect.backoff.ms": 50,
+    "reconnect.backoff.max.ms": 1000,
+    "socket.connection.setup.timeout.ms": 5000,
+}
 
 
 def brokers_of(url: str) -> str:
@@ -60,7 +65,8 @@ class KafkaLog(Log):
 
     def _client(self) -> AdminClient:
         if self._admin is None:
-            self._admin = AdminClient({"bootstrap.servers": self.brokers, "error_cb": quiet, **RECONNECT})
+            settings: dict[str, Any] = {"bootstrap.servers": self.brokers, "error_cb": quiet, **RECONNECT}
+            self._admin = AdminClient(settings)
         return self._admin
 
     def producer(self, client: str = "flitwatch") -> Producer:
