@@ -1,0 +1,239 @@
+// Python bindings of the packet engine: arrays in, arrays out. The readable interface is flitwatch_core/packet.py.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "sim/packet/simulate.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+namespace packet = flitwatch::sim::packet;
+
+namespace {
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+std::vector<T> copy(const Array<T>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+template <class T>
+nb::object numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape.size(), shape.begin(), owner));
+}
+template <class T>
+nb::object numpy(std::vector<T>&& values) {
+  const std::size_t n = values.size();
+  return numpy(std::move(values), {n});
+}
+
+struct Fabric {
+  std::unique_ptr<packet::Network> network;
+  std::unique_ptr<packet::Routing> routing;
+};
+
+std::unique_ptr<packet::Network> make_network(std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src,
+                                              Array<std::uint32_t> dst, Array<double> bandwidth_bps, Array<double> latency_ns,
+                                              Array<std::int32_t> buffer_bytes, Array<std::uint32_t> order, double router_delay_ns,
+                                              std::uint32_t largest_packet_bytes) {
+  flitwatch::sim::LinkArrays links;
+  links.src = copy(src);
+  links.dst = copy(dst);
+  links.bandwidth_bps = copy(bandwidth_bps);
+  const flitwatch::sim::Graph graph(routers, endpoints, std::move(links));
+  return std::make_unique<packet::Network>(graph, packet::LinkParameters{copy(latency_ns), copy(buffer_bytes), copy(order)},
+                                           router_delay_ns, largest_packet_bytes);
+}
+
+std::vector<packet::GeneratorSpec> generators(nb::list rows) {
+  std::vector<packet::GeneratorSpec> specs;
+  for (nb::handle row : rows) {
+    const nb::tuple t = nb::cast<nb::tuple>(row);
+    specs.push_back({nb::cast<std::uint32_t>(t[0]), nb::cast<std::uint32_t>(t[1]), nb::cast<std::uint32_t>(t[2]),
+                     nb::cast<std::uint64_t>(t[3]), nb::cast<std::uint64_t>(t[4]), nb::cast<double>(t[5]), nb::cast<bool>(t[6]),
+                     nb::cast<bool>(t[7]), nb::cast<std::uint8_t>(t[8])});
+  }
+  return specs;
+}
+
+nb::dict describe(packet::RunResult&& r, std::size_t links) {
+  const packet::RunStatistics& s = r.statistics;
+  nb::dict out;
+  out["end_ps"] = r.workload_end;
+  out["unfinished"] = r.unfinished;
+  out["vcs"] = r.vcs;
+  out["conserved"] = s.conserved;
+  out["violations"] = s.violations;
+  out["sent_bytes"] = s.sent_bytes;
+  out["delivered_bytes"] = s.delivered_bytes;
+  out["packets"] = s.packets;
+  out["packet_hops"] = s.packet_hops;
+  out["events"] = s.events;
+  out["wakes"] = s.wakes;
+  out["queued"] = s.queued;
+  out["minimal"] = s.minimal;
+  out["non_minimal"] = s.non_minimal;
+  out["peak_packets"] = s.peak_packets;
+  nb::dict latency;
+  latency["mean"] = s.latency.mean_ns();
+  latency["p50"] = s.latency.percentile_ns(0.5);
+  latency["p99"] = s.latency.percentile_ns(0.99);
+  latency["max"] = s.latency.max_ns();
+  out["latency_ns"] = latency;
+  nb::list jobs;
+  for (const packet::JobStatistics& j : s.jobs) {
+    nb::dict job;
+    job["bytes"] = j.bytes;
+    job["packets"] = j.packets;
+    job["hops"] = j.hops;
+    job["latency_ps"] = j.latency_ps;
+    job["end_ps"] = j.end;
+    jobs.append(job);
+  }
+  out["jobs"] = jobs;
+  out["link_bytes"] = numpy(std::move(r.link_bytes));
+  out["link_wait_ps"] = numpy(std::move(r.link_wait_ps));
+  out["vc_bytes"] = numpy(std::move(r.vc_bytes), {links, r.vcs});
+  out["vc_packets"] = numpy(std::move(r.vc_packets), {links, r.vcs});
+  out["vc_flits"] = numpy(std::move(r.vc_flits), {links, r.vcs});
+  out["vc_stall_ps"] = numpy(std::move(r.vc_stall_ps), {links, r.vcs});
+  const auto nic = [&](auto field) {
+    std::vector<std::uint64_t> values;
+    for (const packet::NicCounters& n : r.nics) values.push_back(n.*field);
+    return numpy(std::move(values));
+  };
+  out["nic_request_packets"] = nic(&packet::NicCounters::request_packets);
+  out["nic_request_flits"] = nic(&packet::NicCounters::request_flits);
+  out["nic_responses"] = nic(&packet::NicCounters::responses);
+  out["nic_stalled_ps"] = nic(&packet::NicCounters::stalled_ps);
+  out["nic_latency_ps"] = nic(&packet::NicCounters::latency_ps);
+  const auto sample = [&]<class T>(T packet::SampleRecord::*field) {
+    std::vector<T> values;
+    values.reserve(r.samples.size());
+    for (const packet::SampleRecord& record : r.samples) values.push_back(record.*field);
+    return numpy(std::move(values));
+  };
+  out["sample_src"] = sample(&packet::SampleRecord::src);
+  out["sample_dst"] = sample(&packet::SampleRecord::dst);
+  out["sample_link"] = sample(&packet::SampleRecord::link);
+  out["sample_job"] = sample(&packet::SampleRecord::job);
+  out["sample_hops"] = sample(&packet::SampleRecord::hops);
+  out["sample_marked"] = sample(&packet::SampleRecord::marked);
+  out["rank_end_ps"] = numpy(std::move(r.rank_end_ps));
+  out["rank_compute_ps"] = numpy(std::move(r.rank_compute_ps));
+  out["send_ps"] = numpy(std::move(r.send_ps));
+  return out;
+}
+
+}  // namespace
+
+NB_MODULE(_packet, m) {
+  m.doc() = "The packet engine: virtual cut-through with credits on dragonflies and trees.";
+
+  nb::class_<packet::RunControl>(m, "Control", "Progress and cancellation of a run in another thread.")
+      .def(nb::init<>())
+      .def("cancel", [](packet::RunControl& c) { c.cancelled = true; })
+      .def_prop_ro("delivered_bytes", [](packet::RunControl& c) { return c.delivered_bytes.load(); });
+  nb::exception<packet::CancelledRun>(m, "CancelledRun");
+  nb::exception<packet::EngineFault>(m, "EngineFault");
+
+  nb::class_<packet::WorkloadSpec>(m, "WorkloadSpec", "What the endpoints do; see flitwatch_core.packet.Workload.")
+      .def(nb::init<>())
+      .def("set_ops",
+           [](packet::WorkloadSpec& w, Array<std::uint8_t> kind, Array<std::uint32_t> rank, Array<std::uint32_t> match,
+              Array<std::uint64_t> amount, Array<std::uint32_t> requires_begin, Array<std::uint32_t> required,
+              Array<std::uint8_t> mode, Array<std::uint32_t> endpoint_of_rank, Array<std::uint8_t> job_of_rank) {
+             w.ops = {copy(kind), copy(rank), copy(match), copy(amount), copy(requires_begin), copy(required), copy(mode)};
+             w.endpoint_of_rank = copy(endpoint_of_rank);
+             w.job_of_rank = copy(job_of_rank);
+           })
+      .def("set_flows",
+           [](packet::WorkloadSpec& w, Array<std::uint32_t> src, Array<std::uint32_t> dst, Array<std::uint64_t> bytes, int job) {
+             w.flows = {copy(src), copy(dst), copy(bytes)};
+             w.flow_job = static_cast<std::uint8_t>(job);
+           })
+      .def("set_generators",
+           [](packet::WorkloadSpec& w, nb::list rows, Array<std::uint32_t> peers) {
+             w.generators = generators(rows);
+             w.peers = copy(peers);
+           })
+      .def_rw("default_mode", &packet::WorkloadSpec::default_mode)
+      .def_rw("eager_bytes", &packet::WorkloadSpec::eager_bytes)
+      .def_rw("local_ps_per_byte", &packet::WorkloadSpec::local_ps_per_byte)
+      .def_rw("local_latency_ns", &packet::WorkloadSpec::local_latency_ns)
+      .def_rw("seed", &packet::WorkloadSpec::seed);
+
+  nb::class_<Fabric>(m, "Fabric", "A network with its routing policy.")
+      .def("simulate",
+           [](const Fabric& f, const packet::WorkloadSpec& workload, std::uint32_t packet_bytes, std::uint64_t seed, bool nic_protocol,
+              std::uint32_t outstanding, double mark_after_ns, std::uint32_t jobs, int engine, packet::RunControl& control) {
+             packet::EngineOptions options{packet_bytes, seed, nic_protocol, outstanding,
+                                           static_cast<packet::Time>(mark_after_ns * 1000), jobs};
+             packet::RunResult result;
+             {
+               nb::gil_scoped_release released;
+               result = packet::simulate(*f.network, *f.routing, workload, options, static_cast<packet::EngineKind>(engine), control);
+             }
+             return describe(std::move(result), f.network->links());
+           },
+           "workload"_a, "packet_bytes"_a, "seed"_a, "nic_protocol"_a, "outstanding"_a, "mark_after_ns"_a, "jobs"_a, "engine"_a,
+           "control"_a)
+      .def("static_table",
+           [](const Fabric& f) {
+             const auto* tree = std::get_if<std::unique_ptr<packet::Tree>>(f.routing.get());
+             std::vector<std::uint32_t> table;
+             if (tree) {
+               const auto& ports = (*tree)->table();
+               table.reserve(ports.size());
+               for (std::size_t i = 0; i < ports.size(); ++i) {
+                 const std::uint32_t router = static_cast<std::uint32_t>(i % f.network->routers());
+                 table.push_back(ports[i] == 255 ? packet::kNil : f.network->link_of_port(router * f.network->stride() + ports[i]));
+               }
+             }
+             return numpy(std::move(table), {tree ? f.network->endpoints() : 0, f.network->routers()});
+           },
+           "Links that a tree's static routes take: uint32[endpoint, router], 2^32 - 1 where none.");
+
+  m.def("dragonfly",
+        [](std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src, Array<std::uint32_t> dst, Array<double> bandwidth_bps,
+           Array<double> latency_ns, Array<std::int32_t> buffer_bytes, Array<std::uint32_t> order, double router_delay_ns,
+           std::uint32_t largest_packet_bytes, Array<std::int32_t> group, bool through_router, std::vector<double> bias_ns) {
+          auto f = std::make_unique<Fabric>();
+          f->network = make_network(routers, endpoints, src, dst, bandwidth_bps, latency_ns, buffer_bytes, order, router_delay_ns,
+                                    largest_packet_bytes);
+          packet::DragonflyOptions options;
+          options.through_router = through_router;
+          if (bias_ns.size() != 8) throw std::invalid_argument("bias_ns needs 8 values: 4 modes x hops 0 and 1");
+          for (int i = 0; i < 8; ++i) options.bias_ps[i / 2][i % 2] = static_cast<packet::Time>(bias_ns[i] * 1000);
+          f->routing = std::make_unique<packet::Routing>(std::make_unique<packet::Dragonfly>(*f->network, copy(group), options));
+          return f.release();
+        },
+        nb::rv_policy::take_ownership);
+  m.def("tree",
+        [](std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src, Array<std::uint32_t> dst, Array<double> bandwidth_bps,
+           Array<double> latency_ns, Array<std::int32_t> buffer_bytes, Array<std::uint32_t> order, double router_delay_ns,
+           std::uint32_t largest_packet_bytes, Array<std::int32_t> level, Array<std::uint32_t> table, std::uint32_t vcs) {
+          auto f = std::make_unique<Fabric>();
+          f->network = make_network(routers, endpoints, src, dst, bandwidth_bps, latency_ns, buffer_bytes, order, router_delay_ns,
+                                    largest_packet_bytes);
+          std::vector<std::uint8_t> ports;  // links [endpoint][router] become ports
+          ports.reserve(table.size());
+          for (std::size_t i = 0; i < table.size(); ++i) {
+            const std::uint32_t link = table.data()[i], router = static_cast<std::uint32_t>(i % routers);
+            if (link == packet::kNil) {
+              ports.push_back(255);
+              continue;
+            }
+            if (link >= f->network->links() || f->network->port_of_link(link) / f->network->stride() != router)
+              throw std::invalid_argument("a route leaves router " + std::to_string(router) + " by link " + std::to_string(link) + ", which is not its own");
+            ports.push_back(static_cast<std::uint8_t>(f->network->port_of_link(link) % f->network->stride()));
+          }
+          f->routing = std::make_unique<packet::Routing>(std::make_unique<packet::Tree>(*f->network, copy(level), std::move(ports), vcs));
+          return f.release();
+        },
+        nb::rv_policy::take_ownership);
+}

@@ -1,0 +1,398 @@
+"""The packet engine: virtual cut-through with byte credits per virtual channel, on dragonflies and trees.
+
+The model, its sources and what it leaves out: docs/adr/0200-packet-engine.md. Arrays over links follow the order in which the fabric's links
+were given; links to and from endpoints are among them. Vertices: router r is r, endpoint e is routers + e.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flitwatch_core import _packet
+from flitwatch_core._packet import CancelledRun, Control, EngineFault
+
+__all__ = [
+    "AdaptiveBias", "CancelledRun", "Control", "DragonflyMode", "EngineFault", "EngineKind", "Generator", "Links",
+    "OpKind", "Ops", "PacketFabric", "Result", "TreeMode", "Workload", "dragonfly", "flits_of", "tree",
+]  # fmt: skip
+
+NO_LINK = 2**32 - 1
+
+
+class DragonflyMode(IntEnum):
+    """Routing modes of a packet on a dragonfly (De Sensi 2019, section II-B; Wang 2018, section III)."""
+
+    MINIMAL = 0
+    VALIANT = 1
+    ADAPTIVE_0 = 2
+    ADAPTIVE_1 = 3
+    ADAPTIVE_2 = 4
+    ADAPTIVE_3 = 5
+    MIN_HASH = 6
+    NMIN_HASH = 7
+    IN_ORDER = 8
+
+
+class TreeMode(IntEnum):
+    """Routing modes of a packet on a tree: the static table, the least loaded admissible port, a random one."""
+
+    STATIC = 0
+    ADAPTIVE = 1
+    RANDOM = 2
+
+
+class EngineKind(IntEnum):
+    """EAGER is the fast engine; the others are the conventional-event oracle with its two arbitration policies."""
+
+    EAGER = 0
+    ORACLE_OLDEST_FIRST = 1
+    ORACLE_ROUND_ROBIN = 2
+
+
+class OpKind(IntEnum):
+    """What a rank does."""
+
+    SEND = 0
+    RECEIVE = 1
+    COMPUTE = 2
+
+
+def flits_of(payload_bytes: int) -> int:
+    """Flits of one packet as an Aries NIC cuts it: 64-byte packets of a header flit and up to four 16-byte payload flits."""
+    return -(-payload_bytes // 64) - (-payload_bytes // 16)
+
+
+@dataclass(frozen=True)
+class Links:
+    """Directed links, one a cable and direction, those to and from endpoints included; arrays of length L.
+
+    Attributes
+    ----------
+    src, dst : vertices
+    bandwidth_bps, latency_ns : float
+    buffer_bytes : int
+        Of one virtual channel at the receiving end; not used at endpoints, which drain at line rate.
+    order : int, optional
+        Ports of a router are sorted by it. Parallel cables of a dragonfly must become neighbours.
+    """
+
+    src: ArrayLike
+    dst: ArrayLike
+    bandwidth_bps: ArrayLike
+    latency_ns: ArrayLike
+    buffer_bytes: ArrayLike
+    order: ArrayLike = ()
+
+
+@dataclass(frozen=True)
+class AdaptiveBias:
+    """What UGAL adds to the cost (waiting time x hops) of non-minimal candidates, in ns, by mode and by hops taken.
+
+    ADAPTIVE_0 has none, ADAPTIVE_1's grows towards the destination, ADAPTIVE_2's is low and ADAPTIVE_3's is high (De Sensi 2019, section
+    II-B); Cray does not publish the values.
+    """
+
+    adaptive_0_ns: tuple[float, float] = (0.0, 0.0)
+    adaptive_1_ns: tuple[float, float] = (0.0, 4000.0)
+    adaptive_2_ns: tuple[float, float] = (2000.0, 2000.0)
+    adaptive_3_ns: tuple[float, float] = (8000.0, 8000.0)
+
+    def flat(self) -> list[float]:
+        """Eight values, mode by mode."""
+        return [*self.adaptive_0_ns, *self.adaptive_1_ns, *self.adaptive_2_ns, *self.adaptive_3_ns]
+
+
+@dataclass(frozen=True)
+class Ops:
+    """Operations of all ranks of all jobs; arrays of length N, see `flitwatch_simulation.workloads` for makers.
+
+    Attributes
+    ----------
+    kind : OpKind
+    rank : int
+        Into `endpoint_of_rank`.
+    match : int
+        Of a send, the position of its receive; `NO_LINK` (2**32 - 1) otherwise.
+    amount : int
+        Bytes; of a computation nanoseconds.
+    requires_begin, required : int[N + 1], int[M]
+        CSR: the operations that must be complete before this one starts.
+    endpoint_of_rank, job_of_rank : int[R]
+    mode : int, optional
+        Routing mode of each send; empty: the workload's.
+    """
+
+    kind: NDArray[np.uint8]
+    rank: NDArray[np.uint32]
+    match: NDArray[np.uint32]
+    amount: NDArray[np.uint64]
+    requires_begin: NDArray[np.uint32]
+    required: NDArray[np.uint32]
+    endpoint_of_rank: NDArray[np.uint32]
+    job_of_rank: NDArray[np.uint8]
+    mode: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Open-loop traffic of one endpoint: messages to a random peer, or to all peers in turn (`burst`), every interval.
+
+    `total_bytes` 0 means until the jobs end; `interval_ns` 0 as fast as the NIC takes it.
+    """
+
+    endpoint: int
+    peers: Sequence[int] | NDArray[np.integer]
+    message_bytes: int
+    total_bytes: int = 0
+    interval_ns: float = 0.0
+    poisson: bool = True
+    burst: bool = False
+    job: int = 0
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What the endpoints do.
+
+    Attributes
+    ----------
+    ops : Ops, optional
+    flows : (src, dst, bytes) arrays, optional
+        A source sends its flows one after the other.
+    flow_job : int
+    generators : sequence of Generator
+    default_mode : int
+        A DragonflyMode or TreeMode.
+    eager_bytes : int
+        A send up to this size completes when its last byte has left the NIC, a larger one when it has arrived.
+    """
+
+    ops: Ops | None = None
+    flows: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None
+    flow_job: int = 0
+    generators: Sequence[Generator] = ()
+    default_mode: int = 0
+    eager_bytes: int = 8192
+
+    def _spec(self, seed: int) -> _packet.WorkloadSpec:
+        spec = _packet.WorkloadSpec()
+        spec.seed, spec.default_mode, spec.eager_bytes = seed, int(self.default_mode), int(self.eager_bytes)
+        empty = np.empty(0, np.uint32)
+        if self.ops is not None:
+            o = self.ops
+            spec.set_ops(
+                _array(o.kind, np.uint8), _array(o.rank, np.uint32), _array(o.match, np.uint32), _array(o.amount, np.uint64),
+                _array(o.requires_begin, np.uint32), _array(o.required, np.uint32), _array(o.mode, np.uint8),
+                _array(o.endpoint_of_rank, np.uint32), _array(o.job_of_rank, np.uint8),
+            )  # fmt: skip
+        else:
+            none = np.empty(0, np.uint8)
+            spec.set_ops(none, empty, empty, np.empty(0, np.uint64), np.zeros(1, np.uint32), empty, none, empty, none)
+        if self.flows is not None:
+            src, dst, size = self.flows
+            spec.set_flows(_array(src, np.uint32), _array(dst, np.uint32), _array(size, np.uint64), self.flow_job)
+        # Peer lists are shared between the generators that hold the same object.
+        lists: dict[int, tuple[int, int]] = {}
+        parts: list[NDArray[np.uint32]] = []
+        used = 0
+        rows = []
+        for g in self.generators:
+            if id(g.peers) not in lists:
+                peers = _array(g.peers, np.uint32)
+                lists[id(g.peers)] = (used, peers.size)
+                parts.append(peers)
+                used += peers.size
+            begin, count = lists[id(g.peers)]
+            rows.append((
+                g.endpoint, begin, count, g.message_bytes, g.total_bytes, g.interval_ns * 1000, g.poisson, g.burst, g.job,
+            ))  # fmt: skip
+        spec.set_generators(rows, np.concatenate(parts) if parts else empty)
+        return spec
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run leaves behind. Counters of shape [links, vcs] use VC 0 for links to and from endpoints.
+
+    Attributes
+    ----------
+    time_s : float
+        End of the last operation or flow of the jobs; for generated traffic alone, its last byte.
+    vc_bytes, vc_packets, vc_flits, vc_stall_ps : [links, vcs]
+        Counted at the receiving end; the stall is the sum over packets of the time between arrival and departure, beyond
+        cut-through, in the receiver's buffer.
+    link_bytes, link_wait_ps : [links]
+        Bytes sent; time the link stood idle while a packet waited for credit.
+    """
+
+    time_s: float
+    delivered_bytes: int
+    packets: int
+    packet_hops: int
+    events: int
+    conserved: bool
+    violations: list[str]
+    latency_ns: dict[str, float]
+    jobs: list[dict[str, float]]
+    cpu_s: float
+    wall_s: float
+    peak_rss_mb: float
+    raw: dict[str, Any]
+
+    @property
+    def events_per_hop(self) -> float:
+        """Events handled for each router that a packet passed."""
+        return self.events / max(self.packet_hops, 1)
+
+    @property
+    def hops_per_s(self) -> float:
+        """Packet-router-hops per second of CPU time of the one core used."""
+        return self.packet_hops / max(self.cpu_s, 1e-9)
+
+    @property
+    def mean_hops(self) -> float:
+        """Routers that a packet passed, on average."""
+        return self.packet_hops / max(self.packets, 1)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["raw"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class PacketFabric:
+    """A network with its routing policy; made by `dragonfly` or `tree`. May run any number of times, also from several threads."""
+
+    def __init__(self, core: _packet.Fabric, routers: int, endpoints: int, links: int) -> None:
+        self._core = core
+        self.routers, self.endpoints, self.links = routers, endpoints, links
+
+    def static_table(self) -> NDArray[np.uint32]:
+        """Link that a tree's static routes take: uint32[endpoint, router], 2**32 - 1 where none."""
+        return self._core.static_table()
+
+    def run(
+        self,
+        workload: Workload,
+        *,
+        packet_bytes: int = 2048,
+        seed: int = 1,
+        nic_protocol: bool = False,
+        outstanding: int = 1024,
+        mark_after_ns: float = 0.0,
+        engine: EngineKind = EngineKind.EAGER,
+        control: Control | None = None,
+    ) -> Result:
+        """Run a workload to its end.
+
+        Parameters
+        ----------
+        packet_bytes : int
+            Payload of a packet, at most 16384 and no more than the fabric was made for.
+        nic_protocol : bool
+            Request and response packets with header flits on the wire and at most `outstanding` requests under way (Aries NIC).
+        mark_after_ns : float
+            Sample a link in every packet (Taffet 2021, algorithms 1-3) and mark it congested after a longer wait; 0: no sampling.
+        control : Control, optional
+            Lets another thread follow and cancel the run.
+
+        Raises
+        ------
+        ValueError
+            Where the workload does not fit the fabric.
+        CancelledRun, EngineFault
+        """
+        if not 1 <= packet_bytes <= 16384:
+            raise ValueError(f"packet_bytes is {packet_bytes}; expected 1 to 16384")
+        jobs = 1 + max(
+            [workload.flow_job, *(g.job for g in workload.generators)]
+            + ([int(workload.ops.job_of_rank.max(initial=0))] if workload.ops is not None else [])
+        )
+        if jobs > 255:
+            raise ValueError(f"{jobs} jobs; at most 255 run together")
+        spec = workload._spec(seed)
+        wall, cpu = time.perf_counter(), time.thread_time()
+        raw = self._core.simulate(
+            spec, packet_bytes, seed, nic_protocol, outstanding, mark_after_ns, jobs, int(engine), control or Control()
+        )
+        cpu_s, wall_s = time.thread_time() - cpu, time.perf_counter() - wall
+        end_ps = raw["end_ps"] or max((job["end_ps"] for job in raw["jobs"]), default=0)
+        return Result(
+            time_s=end_ps * 1e-12,
+            delivered_bytes=raw["delivered_bytes"],
+            packets=raw["packets"],
+            packet_hops=raw["packet_hops"],
+            events=raw["events"],
+            conserved=raw["conserved"],
+            violations=list(raw["violations"]),
+            latency_ns=dict(raw["latency_ns"]),
+            jobs=[dict(job) for job in raw["jobs"]],
+            cpu_s=cpu_s,
+            wall_s=wall_s,
+            peak_rss_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            raw=raw,
+        )
+
+
+def dragonfly(
+    routers: int,
+    endpoints: int,
+    links: Links,
+    group: ArrayLike,
+    *,
+    router_delay_ns: float = 50.0,
+    largest_packet_bytes: int = 2048,
+    through_router: bool = False,
+    bias: AdaptiveBias = AdaptiveBias(),  # noqa: B008 (frozen)
+) -> PacketFabric:
+    """A dragonfly; `group` of each router. Non-minimal paths lead through a random group, or a random router.
+
+    Raises ValueError where a router of a group is more than two hops from another or two groups are not joined.
+    """
+    core = _packet.dragonfly(
+        routers, endpoints, *_link_arrays(links), router_delay_ns, largest_packet_bytes, _array(group, np.int32),
+        through_router, bias.flat(),
+    )  # fmt: skip
+    return PacketFabric(core, routers, endpoints, np.size(links.src))
+
+
+def tree(
+    routers: int,
+    endpoints: int,
+    links: Links,
+    level: ArrayLike,
+    *,
+    table: ArrayLike = (),
+    router_delay_ns: float = 90.0,
+    largest_packet_bytes: int = 4096,
+    virtual_lanes: int = 1,
+) -> PacketFabric:
+    """A tree of switches; `level` of each (0: leaf). `table`: link of each (endpoint, router), or empty for d-mod-k.
+
+    Raises ValueError where an endpoint is out of reach, or the table's routes do not arrive or can deadlock.
+    """
+    core = _packet.tree(
+        routers, endpoints, *_link_arrays(links), router_delay_ns, largest_packet_bytes, _array(level, np.int32),
+        _array(np.ravel(table), np.uint32), virtual_lanes,
+    )  # fmt: skip
+    return PacketFabric(core, routers, endpoints, np.size(links.src))
+
+
+def _link_arrays(links: Links) -> tuple[NDArray[Any], ...]:
+    return (
+        _array(links.src, np.uint32), _array(links.dst, np.uint32), _array(links.bandwidth_bps, np.float64),
+        _array(links.latency_ns, np.float64), _array(links.buffer_bytes, np.int32), _array(links.order, np.uint32),
+    )  # fmt: skip
+
+
+def _array(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    return np.ascontiguousarray(values, dtype)

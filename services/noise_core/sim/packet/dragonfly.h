@@ -1,0 +1,184 @@
+// Routing on dragonflies: minimal, Valiant and UGAL with the Aries modes.
+//
+// Sources: Kim et al. 2008 (UGAL on dragonflies); De Sensi 2019, section II-B (Aries modes: two minimal and two non-minimal
+// candidates, bias for minimal paths); Wang 2018, section III (non-minimal through a random router); Won et al. 2015
+// (what stale credits do to such choices). Deadlock is avoided by one VC a hop.
+#pragma once
+
+#include <vector>
+
+#include "sim/packet/network.h"
+#include "sim/packet/packet.h"
+
+namespace flitwatch::sim::packet {
+
+enum class DragonflyMode : std::uint8_t {
+  kMinimal,   // a random one of the minimal paths for each packet
+  kValiant,   // always non-minimal
+  kAdaptive0, // no bias
+  kAdaptive1, // bias grows with the hops taken
+  kAdaptive2, // low bias
+  kAdaptive3, // high bias
+  kMinHash,   // minimal, one path for each pair of endpoints and message
+  kNonMinHash,
+  kInOrder,   // minimal, one path for each pair of endpoints
+};
+
+struct DragonflyOptions {
+  bool through_router = false;  // Valiant's way-point: a random router (Wang) or a random group (Aries)
+  // Added to the cost (waiting time x hops, ps) of non-minimal candidates, by Aries mode and by hops taken (0, 1).
+  Time bias_ps[4][2] = {{0, 0}, {0, 4'000'000}, {2'000'000, 2'000'000}, {8'000'000, 8'000'000}};
+};
+
+class Dragonfly {
+ public:
+  // `group` of each router. Throws std::invalid_argument where two routers of a group are more than two hops apart or two
+  // groups are not joined.
+  Dragonfly(const Network& network, const std::vector<std::int32_t>& group, DragonflyOptions options);
+
+  // Router-to-router hops at most: the number of VCs that keep the fabric free of deadlock.
+  std::uint32_t vcs() const { return options_.through_router ? 11 : 9; }
+  std::uint32_t vc(const Packet& p) const { return p.hops - 1u; }
+
+  // The output port at p.cur. View: now(), load(port), congestion(port, vc), random(), count(bool minimal).
+  template <class View>
+  PortId route(Packet& p, View& view) const {
+    if (p.phase == Phase::kAtSource)
+      choose(p, view);
+    else if (p.hops == 2 && p.phase == Phase::kToFirst && p.way2 == kNoWay && p.port1 != kNoPort && is_adaptive(p))
+      reconsider(p, view);
+    return step(p, view);
+  }
+  // Whether peek() knows the port without a look at the loads.
+  bool decided(const Packet& p) const { return p.phase != Phase::kAtSource; }
+  template <class View>
+  PortId peek(Packet p, View& view) const {
+    return step(p, view);
+  }
+  PortId first_load(std::uint32_t router) const { return router * network_.stride(); }
+
+ private:
+  static constexpr std::uint16_t kNoWay = 0xFFFF;
+  static constexpr std::uint8_t kNoPort = 255;
+  struct Step {
+    std::uint8_t port, cables;
+  };
+  struct GlobalCable {
+    std::uint16_t from, to;  // numbers of the routers within their groups
+    std::uint8_t port;
+  };
+  struct Place {
+    std::uint16_t group, local, table;
+  };
+
+  void number_groups(const std::vector<std::int32_t>& group);
+  void build_local_tables();
+  void build_global_lists(const std::vector<std::int32_t>& group);
+  std::vector<Step> steps_of_group(std::uint32_t group, std::vector<std::uint8_t>& hops) const;
+
+  static DragonflyMode mode(const Packet& p) { return static_cast<DragonflyMode>(p.mode); }
+  static bool is_adaptive(const Packet& p) {
+    return mode(p) >= DragonflyMode::kAdaptive0 && mode(p) <= DragonflyMode::kAdaptive3;
+  }
+  Time bias(const Packet& p, int hop) const {
+    return options_.bias_ps[p.mode - static_cast<int>(DragonflyMode::kAdaptive0)][hop];
+  }
+
+  Step toward(const Place& at, std::uint32_t target, std::uint32_t option) const {
+    return steps_[at.table][(at.local * size_ + target) * 2 + (option & 1)];
+  }
+  std::uint32_t hops(const Place& at, std::uint32_t from, std::uint32_t to) const {
+    return hops_[at.table][from * size_ + to];
+  }
+  std::uint32_t cables(std::uint32_t from, std::uint32_t to) const {
+    return global_begin_[from * groups_ + to + 1] - global_begin_[from * groups_ + to];
+  }
+  const GlobalCable* list(std::uint32_t from, std::uint32_t to) const {
+    return global_.data() + global_begin_[from * groups_ + to];
+  }
+
+  // One of a bundle of parallel cables: the least loaded one for adaptive packets, else one by the packet's option.
+  template <class View>
+  PortId pick(PortId first, Step step, const Packet& p, View& view) const {
+    PortId best = first + step.port;
+    if (step.cables == 1) return best;
+    if (!is_adaptive(p)) return best + (p.option >> 1) % step.cables;
+    const PortId begin = best;
+    for (std::uint32_t k = 1; k < step.cables; ++k)
+      if (view.load(begin + k) < view.load(best)) best = begin + k;
+    return best;
+  }
+
+  template <class View>
+  PortId step(Packet& p, View& view) const {
+    const Place& at = place_[p.cur];
+    const PortId first = p.cur * network_.stride();
+    if (p.phase == Phase::kToFirst) {
+      if (at.local != p.way1) return pick(first, toward(at, p.way1, p.option), p, view);
+      p.phase = p.way2 == kNoWay ? Phase::kToDestination : Phase::kToSecond;
+      if (p.port1 != kNoPort) return first + p.port1;
+    }
+    if (p.phase == Phase::kToSecond) {
+      if (at.local != p.way2) return pick(first, toward(at, p.way2, p.option), p, view);
+      if (p.port2 != kNoPort) {
+        p.phase = Phase::kToDestination;
+        return first + p.port2;
+      }
+      leave_way_point(p, view);
+      return step(p, view);
+    }
+    const std::uint32_t goal = network_.router_of(p.dst);
+    if (goal == p.cur) return first + network_.eject_port(p.dst);
+    return pick(first, toward(at, place_[goal].local, p.option), p, view);
+  }
+
+  // From a random intermediate router the packet goes on minimally.
+  template <class View>
+  void leave_way_point(Packet& p, View& view) const {
+    const Place &at = place_[p.cur], &goal = place_[network_.router_of(p.dst)];
+    p.way2 = kNoWay;
+    if (at.group == goal.group) {
+      p.phase = Phase::kToDestination;
+      return;
+    }
+    const GlobalCable& cable = list(at.group, goal.group)[Random::scale(view.random() >> 32, cables(at.group, goal.group))];
+    p.phase = Phase::kToFirst;
+    p.way1 = cable.from;
+    p.port1 = cable.port;
+  }
+
+  template <class View>
+  void choose(Packet& p, View& view) const;
+  template <class View>
+  void reconsider(Packet& p, View& view) const;
+  template <class View>
+  void choose_local(Packet& p, const Place& at, const Place& goal, std::uint64_t bits, View& view) const;
+  template <class View>
+  bool divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, View& view) const;
+  template <class View>
+  Time cost(const Packet& p, const Place& at, const GlobalCable& cable, std::uint32_t hops, View& view) const {
+    const PortId first = p.cur * network_.stride();
+    const PortId port = cable.from == at.local ? first + cable.port : pick(first, toward(at, cable.from, p.option), p, view);
+    return view.congestion(port, vc(p)) * hops;
+  }
+  void go(Packet& p, const GlobalCable& first) const {
+    p.phase = Phase::kToFirst;
+    p.way1 = first.from;
+    p.port1 = first.port;
+    p.way2 = kNoWay;
+  }
+
+  const Network& network_;
+  DragonflyOptions options_;
+  std::uint32_t groups_ = 0, size_ = 0;  // groups; routers of the largest group
+  std::vector<Place> place_;
+  std::vector<std::vector<std::uint32_t>> members_;
+  std::vector<std::vector<Step>> steps_;           // one table for all groups that are wired alike
+  std::vector<std::vector<std::uint8_t>> hops_;
+  std::vector<std::uint32_t> global_begin_;
+  std::vector<GlobalCable> global_;
+};
+
+}  // namespace flitwatch::sim::packet
+
+#include "sim/packet/dragonfly_choice.h"

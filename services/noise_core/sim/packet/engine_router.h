@@ -1,0 +1,270 @@
+// The router side of the engine, and its loop (included by engine.h).
+#pragma once
+
+namespace flitwatch::sim::packet {
+
+template <class R>
+RunStatistics Engine<R>::run(RunControl& control) {
+  client_.start(*this);
+  cascade();
+  if (client_.generates())
+    for (std::uint32_t e = 0; e < network_.endpoints(); ++e) inject(e);
+  std::uint32_t turns = 0;
+  while (wheel_.advance()) {
+    if ((++turns & 1023) == 0) {
+      if (control.cancelled.load(std::memory_order_relaxed)) throw CancelledRun();
+      control.delivered_bytes.store(statistics_.delivered_bytes, std::memory_order_relaxed);
+    }
+    while (wheel_.has_next()) {
+      prefetch();
+      const std::uint32_t event = wheel_.pop(now_);
+      ++statistics_.events;
+      handle(event);
+    }
+  }
+  control.delivered_bytes.store(statistics_.delivered_bytes, std::memory_order_relaxed);
+  check();
+  return std::move(statistics_);
+}
+
+template <class R>
+inline void Engine<R>::prefetch() {
+  const std::uint32_t far = wheel_.ahead(16);
+  if (far < kWake) {
+    __builtin_prefetch(&packets_[far], 1);
+  } else if (far >> 30 == 1) {
+    const std::uint32_t c = far & kIdMask;
+    __builtin_prefetch(&channels_[c], 1);
+    __builtin_prefetch(reinterpret_cast<char*>(&channels_[c]) + 64, 1);
+  }
+  const std::uint32_t near = wheel_.ahead(8);
+  if (near >= kWake) return;
+  const Packet& p = packets_[near];
+  if (p.phase == Phase::kAtEndpoint) return;
+  __builtin_prefetch(&channels_[p.in_channel], 1);
+  __builtin_prefetch(reinterpret_cast<char*>(&channels_[p.in_channel]) + 64, 1);
+  if (!routing_.decided(p)) {
+    const Time* loads = &loads_[routing_.first_load(p.cur)];
+    for (int line = 0; line < 4; ++line) __builtin_prefetch(loads + 8 * line);
+    return;
+  }
+  Packet copy = p;
+  ++copy.hops;
+  const PortId out = routing_.peek(copy, *this);
+  __builtin_prefetch(&ports_[out], 1);
+  __builtin_prefetch(&loads_[out], 1);
+  if (network_.ejects(out)) return;
+  Channel* c = &channels_[numbers_.of(out, routing_.vc(copy))];
+  __builtin_prefetch(c, 1);
+  __builtin_prefetch(reinterpret_cast<char*>(c) + 64, 1);
+}
+
+template <class R>
+inline void Engine<R>::handle(std::uint32_t event) {
+  const std::uint32_t id = event & kIdMask;
+  switch (event & ~kIdMask) {
+    case kArrival:
+      return packets_[id].phase == Phase::kAtEndpoint ? at_endpoint(id) : arrive(id);
+    case kWake:
+      ++statistics_.wakes;
+      --channels_[id].wakes;
+      cascade_.push_back(id);
+      return cascade();
+    case kDelivered: {
+      const std::uint32_t cookie = messages_[id].cookie;
+      free_messages_.push_back(id);
+      client_.delivered(cookie, *this);
+      return cascade();
+    }
+    default: {
+      const std::uint32_t cookie = timers_[id];
+      free_timers_.push_back(id);
+      client_.timer(cookie, *this);
+      return cascade();
+    }
+  }
+}
+
+template <class R>
+inline std::uint32_t Engine<R>::new_packet() {
+  std::uint32_t i = free_packet_;
+  if (i != kNil)
+    free_packet_ = packets_[i].next;
+  else if ((i = used_packets_++) >= kMaxPackets)
+    throw EngineFault("more than 16 million packets are in the fabric");
+  if (++live_packets_ > statistics_.peak_packets) statistics_.peak_packets = live_packets_;
+  return i;
+}
+
+template <class R>
+inline void Engine<R>::free_packet(std::uint32_t i) {
+  packets_[i].next = free_packet_;
+  free_packet_ = i;
+  --live_packets_;
+}
+
+template <class R>
+inline void Engine<R>::arrive(std::uint32_t i) {
+  Packet& p = packets_[i];
+  ++statistics_.packet_hops;
+  ++p.hops;
+  const PortId out = routing_.route(p, *this);
+  const LinkTiming& link = network_.timing(out);
+  Port& port = ports_[out];
+  p.arrived = now_ + slack(p, link);
+  const Time start = std::max(p.arrived, port.free);
+  if (network_.ejects(out)) {
+    commit(i, out, kNil, start);
+    return cascade();
+  }
+  const std::uint32_t channel = numbers_.of(out, routing_.vc(p));
+  Channel& c = channels_[channel];
+  Time wake = 0;
+  if (c.head == kNil && credits_.take(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
+    commit(i, out, channel, start);
+    return cascade();
+  }
+  ++statistics_.queued;
+  port.queued += link.serialise(p.wire_bytes);
+  loads_[out] = std::max(port.free, now_) + port.queued;
+  p.next = kNil;
+  (c.head == kNil ? c.head : packets_[c.tail].next) = i;
+  c.tail = i;
+  if (wake) wake_later(c, channel, wake);
+}
+
+template <class R>
+inline void Engine<R>::wake_later(Channel& c, std::uint32_t channel, Time wake) {
+  if (c.wakes && wake >= c.wake_time) return;
+  ++c.wakes;
+  c.wake_time = wake;
+  wheel_.push(wake, kWake | channel);
+}
+
+// Packet i leaves its router through `out` at `start`.
+template <class R>
+inline void Engine<R>::commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start) {
+  Packet& p = packets_[i];
+  const std::uint8_t timing_class = network_.timing_class(out);
+  const LinkTiming& link = network_.timing_of(timing_class);
+  const Time end = start + link.serialise(p.wire_bytes);
+  Port& port = ports_[out];
+  const Time idle_from = std::max(p.arrived, port.free);
+  if (start > idle_from) port.wait += start - idle_from;
+  port.free = end;
+  port.bytes += p.wire_bytes;
+  loads_[out] = end + port.queued;
+  const Time stall = start - p.arrived;
+  if (options_.mark_after_ps) sample(p, out, stall);
+  give_back(p.in_channel, p, end + network_.timing_of(p.in_class).latency_ps, stall);
+  if (channel == kNil) return eject(i, end, link);
+  p.in_channel = channel;
+  p.in_class = timing_class;
+  p.cur = network_.peer(out);
+  wheel_.push(start + link.latency_ps + network_.router_delay_ps(), i);
+}
+
+template <class R>
+inline void Engine<R>::give_back(std::uint32_t channel, const Packet& p, Time when, Time stall) {
+  Channel& c = channels_[channel];
+  c.in.bytes += p.wire_bytes;
+  c.in.flits += p.flits;
+  ++c.in.packets;
+  c.in.stall_ps += stall;
+  credits_.give_back(c, now_, when, p.wire_bytes);
+  if (c.head != kNil) cascade_.push_back(channel);
+}
+
+// Taffet 2021, algorithm 1: the k-th link of a path replaces the sampled one with probability 1/k.
+template <class R>
+inline void Engine<R>::sample(Packet& p, PortId out, Time wait) {
+  if (p.hops > 1 && random_.below(p.hops) != 0) return;
+  p.sample_link = out;
+  p.marked = wait > options_.mark_after_ps;
+}
+
+// The node drains at line rate: all that follows from the departure is counted now, with one event a message.
+template <class R>
+inline void Engine<R>::eject(std::uint32_t i, Time end, const LinkTiming& link) {
+  Packet& p = packets_[i];
+  const Time when = end + link.latency_ps;
+  Ejection& e = eject_[p.dst];
+  ++e.packets;
+  e.flits += p.flits;
+  if (p.kind != PacketKind::kResponse) {
+    statistics_.delivered_bytes += p.payload_bytes;
+    ++statistics_.packets;
+    statistics_.latency.add(when - p.born);
+    JobStatistics& j = statistics_.jobs[p.job];
+    j.bytes += p.payload_bytes;
+    ++j.packets;
+    j.hops += p.hops;
+    j.latency_ps += static_cast<double>(when - p.born);
+    j.end = std::max(j.end, when);
+    if (options_.mark_after_ps) samples_.push_back({p.src, p.dst, p.sample_link, p.job, p.hops, p.marked});
+    if (p.msg != kNil) {
+      Message& m = messages_[p.msg];
+      m.last = std::max(m.last, when);
+      if (!(m.to_deliver -= p.payload_bytes)) wheel_.push(m.last, kDelivered | p.msg);
+    }
+  }
+  if (p.kind == PacketKind::kData) return free_packet(i);
+  p.phase = Phase::kAtEndpoint;
+  wheel_.push(when, i);
+}
+
+template <class R>
+inline void Engine<R>::cascade() {
+  while (!cascade_.empty()) {
+    const std::uint32_t channel = cascade_.back();
+    cascade_.pop_back();
+    if (numbers_.is_injection(channel))
+      inject(numbers_.endpoint(channel));
+    else
+      drain(channel);
+  }
+}
+
+template <class R>
+void Engine<R>::drain(std::uint32_t channel) {
+  Channel& c = channels_[channel];
+  const PortId out = numbers_.port(channel);
+  const LinkTiming& link = network_.timing(out);
+  Port& port = ports_[out];
+  while (c.head != kNil) {
+    const std::uint32_t i = c.head;
+    Packet& p = packets_[i];
+    const Time base = std::max(now_, port.free), start = std::max(base, p.arrived);
+    Time wake = 0;
+    if (!credits_.take(c, p.wire_bytes, base, start, wake)) {
+      if (wake) wake_later(c, channel, wake);
+      return;
+    }
+    c.head = p.next;
+    port.queued -= link.serialise(p.wire_bytes);
+    commit(i, out, channel, start);
+  }
+}
+
+// Every byte sent arrived once, every credit came back, nothing waits.
+template <class R>
+void Engine<R>::check() {
+  auto& wrong = statistics_.violations;
+  if (live_packets_) wrong.push_back(std::to_string(live_packets_) + " packets never arrived (a deadlock or a lost wake-up)");
+  if (statistics_.sent_bytes != statistics_.delivered_bytes)
+    wrong.push_back(std::to_string(statistics_.sent_bytes) + " bytes were sent and " + std::to_string(statistics_.delivered_bytes) + " arrived");
+  std::uint64_t credit_faults = 0;
+  for (PortId port = 0; port < network_.ports(); ++port) {
+    const bool injects = port >= network_.router_ports();
+    if (network_.timing_class(port) == 255 || (!injects && network_.ejects(port))) continue;
+    for (std::uint32_t vc = 0; vc < (injects ? 1 : numbers_.vcs()); ++vc) {
+      const Channel& c = channels_[injects ? numbers_.injection(port - network_.router_ports()) : numbers_.of(port, vc)];
+      credit_faults += credits_.total(c) != network_.timing(port).buffer_bytes || (!injects && c.head != kNil);
+    }
+    credit_faults += !injects && ports_[port].queued != 0;
+  }
+  if (credit_faults) wrong.push_back(std::to_string(credit_faults) + " channels miss credit or hold a packet");
+  statistics_.conserved = wrong.empty();
+}
+
+}  // namespace flitwatch::sim::packet

@@ -1,0 +1,68 @@
+// What both engines keep about ports and virtual channels, and how they count.
+#pragma once
+
+#include "sim/packet/network.h"
+#include "sim/packet/packet.h"
+
+namespace flitwatch::sim::packet {
+
+// Counters of one directed link and VC, both ends: what came in at the receiver, and how long packets waited in its buffer.
+struct ChannelCounters {
+  std::uint64_t bytes = 0, packets = 0, flits = 0;
+  Time stall_ps = 0;  // sum over packets of the time between arrival and departure, beyond cut-through
+};
+
+// Channels are (router port, VC), then one for each injection port. An ejection port needs none.
+class ChannelNumbers {
+ public:
+  ChannelNumbers(const Network& network, std::uint32_t vcs)
+      : vcs_(vcs), router_channels_(network.router_ports() * vcs), count_(router_channels_ + network.endpoints()) {}
+  std::uint32_t count() const { return count_; }
+  std::uint32_t vcs() const { return vcs_; }
+  std::uint32_t of(PortId port, std::uint32_t vc) const { return port * vcs_ + vc; }
+  std::uint32_t injection(std::uint32_t endpoint) const { return router_channels_ + endpoint; }
+  bool is_injection(std::uint32_t channel) const { return channel >= router_channels_; }
+  std::uint32_t endpoint(std::uint32_t channel) const { return channel - router_channels_; }
+  PortId port(std::uint32_t channel) const { return channel / vcs_; }
+
+ private:
+  std::uint32_t vcs_, router_channels_, count_;
+};
+
+struct EngineOptions {
+  std::uint32_t packet_bytes = 2048;
+  std::uint64_t seed = 1;
+  bool nic_protocol = false;  // requests and responses, 1024 outstanding, header flits on the wire
+  std::uint32_t outstanding = 1024;
+  Time mark_after_ps = 0;     // a packet that waited longer than this at a link is marked congested; 0: no sampling
+  std::uint32_t jobs = 1;
+};
+
+// Flits of a packet as an Aries NIC cuts it: 64-byte packets of one header flit and up to four payload flits of 16 bytes.
+inline std::uint32_t flits_of(std::uint32_t payload_bytes) { return (payload_bytes + 63) / 64 + (payload_bytes + 15) / 16; }
+inline constexpr std::uint32_t kFlitBytes = 16;
+
+// A packet that leaves its NIC. On the wire of the NIC protocol a response is one flit and headers take room; without it, bandwidths
+// are those of payload.
+inline void fill_sizes(Packet& p, std::uint32_t payload, bool protocol) {
+  p.payload_bytes = static_cast<std::uint16_t>(p.kind == PacketKind::kResponse ? 0 : payload);
+  p.flits = static_cast<std::uint16_t>(p.kind == PacketKind::kResponse ? 1 : flits_of(payload));
+  p.wire_bytes = static_cast<std::uint16_t>(protocol ? p.flits * kFlitBytes : payload);
+}
+// Largest packet on the wire.
+inline std::uint32_t wire_limit(std::uint32_t packet_bytes, bool protocol) {
+  return protocol ? flits_of(packet_bytes) * kFlitBytes : packet_bytes;
+}
+
+// Counters of an Aries NIC; kept with the NIC protocol only.
+struct NicCounters {
+  std::uint64_t request_packets = 0, request_flits = 0, responses = 0;
+  Time stalled_ps = 0, latency_ps = 0;  // requests waiting for credit or window; sum of request-to-response times
+};
+
+struct SampleRecord {  // what the receiving host reads from a sampled packet
+  std::uint32_t src, dst, link;  // endpoints; port id of the reservoir's link
+  std::uint8_t job, hops, marked;
+};
+
+}  // namespace flitwatch::sim::packet

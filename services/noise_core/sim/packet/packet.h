@@ -1,0 +1,104 @@
+// The records that the engines move: packets, messages and what a run reports.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <vector>
+
+#include "sim/packet/types.h"
+
+namespace flitwatch::sim::packet {
+
+enum class Phase : std::uint8_t { kToFirst, kToSecond, kToDestination, kAtSource, kAtEndpoint };
+enum class PacketKind : std::uint8_t { kData, kRequest, kResponse };
+
+// One cache line.
+struct alignas(64) Packet {
+  std::uint32_t dst, msg;    // endpoint; message or kNil
+  std::uint32_t in_channel;  // upstream channel that gets the credit back when the packet leaves its buffer
+  std::uint32_t next;        // waiting queue or free list
+  Time arrived, born;        // at the present router; when the NIC put it on the wire (open loop: when it was generated)
+  std::uint32_t cur;         // router it is at or heading to
+  std::uint32_t src;
+  std::uint16_t wire_bytes, payload_bytes, flits;
+  std::uint8_t hops;  // routers visited, the present one included
+  Phase phase;
+  PacketKind kind;
+  std::uint8_t in_class, option, job;  // timing class of the link it came by; free choice (bit 0: row or column first)
+  std::uint16_t way1, way2;       // way-points, as the routing policy counts them
+  std::uint8_t port1, port2;      // ports to take there, 255: none
+  std::uint8_t mode;              // routing mode of the packet
+  std::uint8_t marked;            // the sampled link was congested
+  std::uint32_t sample_link;      // reservoir of one link (port id)
+};
+static_assert(sizeof(Packet) == 64);
+
+struct Message {
+  std::uint64_t bytes, to_send, to_deliver, packet_hops;
+  Time posted, last;
+  std::uint32_t src, dst, next, cookie;
+  std::uint8_t job, mode;
+};
+
+// Counts of a log-linear histogram: 32 bins an octave, so a percentile is within 3 %.
+class LatencyHistogram {
+ public:
+  void add(Time ps) {
+    ++bins_[bin(ps)];
+    ++count_;
+    sum_ += static_cast<double>(ps);
+    max_ = ps > max_ ? ps : max_;
+  }
+  std::uint64_t count() const { return count_; }
+  double mean_ns() const { return count_ ? sum_ / static_cast<double>(count_) / 1000 : 0; }
+  double max_ns() const { return static_cast<double>(max_) / 1000; }
+  double percentile_ns(double share) const {
+    const double wanted = share * static_cast<double>(count_);
+    double seen = 0;
+    for (std::size_t b = 0; b < bins_.size(); ++b) {
+      if (!bins_[b]) continue;
+      const double next = seen + static_cast<double>(bins_[b]);
+      if (next >= wanted) {
+        const double within = (wanted - seen) / static_cast<double>(bins_[b]);
+        const double ps = static_cast<double>(lower(b)) + within * static_cast<double>(lower(b + 1) - lower(b));
+        return std::min(ps / 1000, max_ns());
+      }
+      seen = next;
+    }
+    return max_ns();
+  }
+
+ private:
+  static std::size_t bin(Time ps) {
+    if (ps < 32) return ps;
+    const int octave = 63 - std::countl_zero(ps);
+    return static_cast<std::size_t>(octave - 4) * 32 + ((ps >> (octave - 5)) & 31);
+  }
+  static Time lower(std::size_t bin) {
+    if (bin < 32) return bin;
+    return (Time{32} + bin % 32) << (bin / 32 - 1);
+  }
+  std::array<std::uint64_t, 60 * 32> bins_{};
+  std::uint64_t count_ = 0;
+  double sum_ = 0;
+  Time max_ = 0;
+};
+
+struct JobStatistics {
+  std::uint64_t bytes = 0, packets = 0, hops = 0;
+  double latency_ps = 0;
+  Time end = 0;
+};
+
+struct RunStatistics {
+  std::uint64_t sent_bytes = 0, delivered_bytes = 0, packets = 0, packet_hops = 0, events = 0, wakes = 0, queued = 0;
+  std::uint64_t minimal = 0, non_minimal = 0, peak_packets = 0;
+  Time end = 0;            // last byte of the jobs (background left out)
+  LatencyHistogram latency;  // of all packets that carry payload
+  std::vector<JobStatistics> jobs;
+  bool conserved = false;
+  std::vector<std::string> violations;
+};
+
+}  // namespace flitwatch::sim::packet

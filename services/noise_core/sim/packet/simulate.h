@@ -1,0 +1,38 @@
+// One run: a network, a routing policy, a workload, an engine.
+#pragma once
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "sim/packet/dragonfly.h"
+#include "sim/packet/engine.h"
+#include "sim/packet/tree.h"
+#include "sim/packet/workload.h"
+
+namespace flitwatch::sim::packet {
+
+enum class EngineKind { kEager, kOracleOldest, kOracleRoundRobin };
+
+using Routing = std::variant<std::unique_ptr<Dragonfly>, std::unique_ptr<Tree>>;
+
+// Everything a run leaves behind. Arrays over links follow the graph's order.
+struct RunResult {
+  RunStatistics statistics;
+  Time workload_end = 0;
+  std::uint64_t unfinished = 0;  // operations and flows that never completed
+  std::uint32_t vcs = 0;
+  std::vector<std::uint64_t> link_bytes;
+  std::vector<Time> link_wait_ps;            // idle with a packet waiting for credit
+  std::vector<std::uint64_t> vc_bytes, vc_packets, vc_flits;  // [link][vc]; injection and ejection links use VC 0
+  std::vector<Time> vc_stall_ps;
+  std::vector<NicCounters> nics;
+  std::vector<SampleRecord> samples;         // `link` is the graph's
+  std::vector<Time> rank_end_ps, rank_compute_ps, send_ps;
+};
+
+// Throws std::invalid_argument for a workload that does not fit, CancelledRun, EngineFault.
+RunResult simulate(const Network& network, const Routing& routing, const WorkloadSpec& workload, const EngineOptions& options,
+                   EngineKind engine, RunControl& control);
+
+}  // namespace flitwatch::sim::packet

@@ -1,0 +1,89 @@
+// Routing on trees: up*down*, minimal. Static tables (d-mod-k or a given LFT), hardware-adaptive and random choice of the
+// admissible ports. One VC is enough: no route turns up after it went down.
+#pragma once
+
+#include <vector>
+
+#include "sim/packet/network.h"
+#include "sim/packet/packet.h"
+
+namespace flitwatch::sim::packet {
+
+enum class TreeMode : std::uint8_t { kStatic, kAdaptive, kRandom };
+
+class Tree {
+ public:
+  // `level` of each router (0: leaf). `table`: for every endpoint, every router's port within the router (endpoint-major,
+  // 255: none), or empty for d-mod-k. Throws std::invalid_argument where an endpoint cannot be reached by up*down* paths, a table's
+  // route does not arrive, or a table's routes can deadlock.
+  Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table, std::uint32_t vcs = 1);
+
+  std::uint32_t vcs() const { return vcs_; }
+  std::uint32_t vc(const Packet& p) const { return vcs_ == 1 ? 0 : p.option % vcs_; }  // a random VL for each packet's pair
+
+  template <class View>
+  PortId route(Packet& p, View& view) const {
+    const PortId first = p.cur * network_.stride();
+    if (static_cast<TreeMode>(p.mode) == TreeMode::kStatic) return first + table_[std::size_t{p.dst} * routers_ + p.cur];
+    const std::uint32_t goal = network_.router_of(p.dst);
+    if (goal == p.cur) return first + network_.eject_port(p.dst);
+    const Candidates c = candidates_[std::size_t{p.cur} * leaves_ + leaf_number_[goal]];
+    if (c.count == 1) return first + at(c, 0);
+    const std::uint64_t draw = view.random() >> 32;
+    if (static_cast<TreeMode>(p.mode) == TreeMode::kRandom) return first + at(c, Random::scale(draw, c.count));
+    return first + at(c, least_loaded(first, c, Random::scale(draw, c.count), view));
+  }
+  bool decided(const Packet& p) const {
+    if (static_cast<TreeMode>(p.mode) == TreeMode::kStatic) return true;
+    const std::uint32_t goal = network_.router_of(p.dst);
+    return goal == p.cur || candidates_[std::size_t{p.cur} * leaves_ + leaf_number_[goal]].count == 1;
+  }
+  template <class View>
+  PortId peek(Packet p, View& view) const {
+    return route(p, view);
+  }
+  PortId first_load(std::uint32_t router) const { return router * network_.stride() + first_up_[router]; }
+  const std::vector<std::uint8_t>& table() const { return table_; }
+
+ private:
+  struct Candidates {
+    std::uint16_t begin;  // first port, or position in lists_ where the ports are not consecutive
+    std::uint8_t count, listed;
+  };
+
+  std::uint32_t at(Candidates c, std::uint32_t k) const { return c.listed ? lists_[c.begin + k] : c.begin + k; }
+
+  // The port that falls idle first, counted in nanoseconds; ties go round from a random one.
+  template <class View>
+  std::uint32_t least_loaded(PortId first, Candidates c, std::uint32_t rotation, View& view) const {
+    const Time now = view.now();
+    std::uint64_t best = kNever;
+    const auto score = [&](Time load, std::uint32_t k) {
+      const Time wait = load > now ? load - now : 0;
+      const std::uint32_t tie = k >= rotation ? k - rotation : k - rotation + c.count;
+      const std::uint64_t s = (wait >> 10) << 16 | tie << 8 | k;
+      best = s < best ? s : best;
+    };
+    if (c.listed) {
+      for (std::uint32_t k = 0; k < c.count; ++k) score(view.load(first + lists_[c.begin + k]), k);
+    } else {
+      const Time* loads = view.loads() + first + c.begin;
+      for (std::uint32_t k = 0; k < c.count; ++k) score(loads[k], k);
+    }
+    return static_cast<std::uint32_t>(best & 255);
+  }
+
+  void find_candidates(const std::vector<std::int32_t>& level);
+  void add_candidates(std::uint32_t router, std::uint32_t leaf, const std::vector<std::uint8_t>& ports);
+  void build_static_table(const std::vector<std::int32_t>& level);
+  void check_table() const;
+  void check_deadlock() const;
+
+  const Network& network_;
+  std::uint32_t routers_, leaves_ = 0, vcs_;
+  std::vector<std::uint32_t> leaf_number_, first_up_;
+  std::vector<Candidates> candidates_;  // [router][leaf]
+  std::vector<std::uint8_t> lists_, table_;
+};
+
+}  // namespace flitwatch::sim::packet

@@ -1,0 +1,105 @@
+// What the endpoints do: DAGs of sends, receives and computations, lists of flows, and open-loop background traffic.
+#pragma once
+
+#include <vector>
+
+#include "sim/packet/client.h"
+
+namespace flitwatch::sim::packet {
+
+enum class OpKind : std::uint8_t { kSend, kReceive, kCompute };
+
+// Operations of all ranks of all jobs. An operation starts when all that it requires are complete. A send completes when its last byte has
+// left the NIC (up to eager_bytes) or has arrived (above); a receive when it was started and its message has arrived.
+struct OpArrays {
+  std::vector<std::uint8_t> kind;
+  std::vector<std::uint32_t> rank;
+  std::vector<std::uint32_t> match;   // of a send: its receive's position, or kNil
+  std::vector<std::uint64_t> amount;  // bytes; of a computation: nanoseconds
+  std::vector<std::uint32_t> requires_begin, required;  // CSR: what each operation requires
+  std::vector<std::uint8_t> mode;     // routing mode of a send; empty: `default_mode`
+};
+
+struct FlowArrays {  // a source sends its flows one after the other, in this order
+  std::vector<std::uint32_t> src, dst;  // endpoints
+  std::vector<std::uint64_t> bytes;
+};
+
+// Open-loop traffic of one endpoint: messages to random peers (uniform), or to all peers in turn at once (burst), every interval.
+struct GeneratorSpec {
+  std::uint32_t endpoint = 0;
+  std::uint32_t peers_begin = 0, peers_count = 0;  // into WorkloadSpec::peers
+  std::uint64_t message_bytes = 0;
+  std::uint64_t total_bytes = 0;                   // 0: until the jobs end
+  double interval_ps = 0;                          // mean; 0: as fast as the NIC takes it
+  bool poisson = true, burst = false;
+  std::uint8_t job = 0;
+};
+
+struct WorkloadSpec {
+  OpArrays ops;
+  std::vector<std::uint32_t> endpoint_of_rank;
+  std::vector<std::uint8_t> job_of_rank;
+  FlowArrays flows;
+  std::uint8_t flow_job = 0, default_mode = 0;
+  std::vector<GeneratorSpec> generators;
+  std::vector<std::uint32_t> peers;
+  std::uint64_t eager_bytes = 8192;
+  double local_ps_per_byte = 100;   // within one endpoint: 10 GB/s
+  std::uint32_t local_latency_ns = 500;
+  std::uint64_t seed = 1;
+};
+
+class Workload final : public Client {
+ public:
+  // Throws std::invalid_argument where arrays differ in length, an index is out of range or the operations require one another in a circle.
+  Workload(WorkloadSpec spec, std::uint32_t endpoints);
+
+  void start(Host& host) override;
+  void injected(std::uint32_t cookie, Time when, Host& host) override;
+  void delivered(std::uint32_t cookie, Host& host) override;
+  void timer(std::uint32_t cookie, Host& host) override;
+  bool generate(std::uint32_t endpoint, std::uint32_t& dst, std::uint32_t& bytes, Time& born, std::uint8_t& job,
+                std::uint8_t& mode) override;
+  bool generates() const override { return !generators_.empty(); }
+
+  std::uint64_t unfinished() const { return unfinished_ops_ + unfinished_flows_; }
+  Time end() const { return end_; }  // of the last operation or flow
+  const std::vector<Time>& rank_end_ps() const { return rank_end_; }
+  const std::vector<Time>& rank_compute_ps() const { return rank_compute_; }
+  // Per send: time from its start to its message's arrival, 0 where it did not arrive. Kept for sends only.
+  const std::vector<Time>& send_ps() const { return send_time_; }
+
+ private:
+  static constexpr std::uint32_t kFlow = 1u << 31;       // cookie of a message: a flow of this endpoint
+  static constexpr std::uint32_t kLocal = 1u << 31;      // cookie of a timer: a message within one endpoint arrives
+  struct Generator {
+    GeneratorSpec spec;
+    Random random;
+    std::uint64_t left;
+    double next_ps;
+    std::uint32_t turn;
+  };
+
+  void check(std::uint32_t endpoints) const;
+  void link_successors();
+  void begin(std::uint32_t op, Host& host);
+  void release(Host& host);
+  void complete(std::uint32_t op, Host& host);
+  void arrived(std::uint32_t send, Host& host);
+  void next_flow(std::uint32_t endpoint, Host& host);
+
+  WorkloadSpec spec_;
+  std::vector<std::uint32_t> waits_, successor_begin_, successor_;
+  std::vector<std::uint8_t> received_;  // of a receive: bit 0 started, bit 1 arrived
+  std::vector<std::uint32_t> ready_;
+  std::vector<Time> rank_end_, rank_compute_, send_time_;
+  std::vector<std::uint32_t> flow_next_, flow_end_, flow_order_;
+  std::vector<std::uint32_t> generator_of_;
+  std::vector<Generator> generators_;
+  std::uint64_t unfinished_ops_ = 0, unfinished_flows_ = 0;
+  bool has_foreground_ = false;
+  Time end_ = 0;
+};
+
+}  // namespace flitwatch::sim::packet
