@@ -99,3 +99,7 @@ test-python: ## unit, property, integration and end-to-end tests
 
 test-compose: python-all ## build the images and start docker-compose.yml for real (root; its own Docker engine)
 	tests/compose/run
+
+.PHONY: scorecard
+scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md
+	.venv/bin/flitwatch scorecard --out docs

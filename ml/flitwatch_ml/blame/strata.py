@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, rankdata
 
 Floats = NDArray[np.float64]
 DAY_S = 86_400.0
 
 
-def hour_and_weekend(start_s: Floats, hours: int = 6) -> NDArray[np.int64]:
+def hour_and_weekend(start_s: ArrayLike, hours: int = 6) -> NDArray[np.int64]:
     """A stratum for each run: its part of the day (`hours` long) and whether it started at a weekend.
 
     `start_s` is local time in seconds since a Thursday's midnight (the epoch was one), shape (runs,).
     """
     if 24 % hours:
         raise ValueError(f"hours must divide 24, not {hours}")
-    start_s = np.asarray(start_s, float)
-    part = np.floor((start_s % DAY_S) / (hours * 3600)).astype(np.int64)
-    weekday = (np.floor(start_s / DAY_S).astype(np.int64) + 3) % 7  # 0 is Monday
+    start = np.asarray(start_s, float)
+    part = np.floor((start % DAY_S) / (hours * 3600)).astype(np.int64)
+    weekday = (np.floor(start / DAY_S).astype(np.int64) + 3) % 7  # 0 is Monday
     return part + (24 // hours) * (weekday >= 5)
 
 
-def days(start_s: Floats) -> NDArray[np.int64]:
+def days(start_s: ArrayLike) -> NDArray[np.int64]:
     """The day of each run, shape (runs,): runs of one day share co-runners."""
     return np.floor(np.asarray(start_s, float) / DAY_S).astype(np.int64)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -36,14 +37,14 @@ class Backtest:
     ----------
     mape : name -> % error over held-out windows, each run weighing the same
     gain : (mean, low, high) of 1 - attention's error / the best other's, paired by run, 90 % bootstrap interval
-    coverage90 : share of held-out windows within the 90 % interval of the serving forecaster, calibrated on the other folds
+    coverage90 : share of held-out windows within the 90 % interval of the serving forecaster, calibrated on the other folds; None for a single fold
     serves : name of the forecaster with the least error
     train_s, infer_ms : one fit of the attention forecaster; one forecast a running job for 1,000 jobs
     """
 
     mape: dict[str, float]
     gain: tuple[float, float, float]
-    coverage90: float
+    coverage90: float | None
     half_width90: float
     serves: str
     train_s: float
@@ -61,8 +62,9 @@ def backtest(
     folds: int = 5,
     seed: int = 0,
     learned: Mapping[str, Any] | None = None,
+    rounds: int | None = None,
 ) -> Backtest:
-    """Hold out each fold of runs once and forecast it with forecasters that never saw it."""
+    """Hold out each fold of runs once (or only the first `rounds` folds) and forecast it with forecasters that never saw it."""
     labels = distinct_runs(series.times)
     if len(np.unique(labels)) < MIN_RUNS:
         raise NotEnoughData(f"not enough data: a backtest needs {MIN_RUNS} runs, has {len(np.unique(labels))}")
@@ -70,7 +72,7 @@ def backtest(
     collected: dict[str, list[Floats]] = {name: [] for name in (*NAIVE, *prototypes)}
     observed, owner, fold_of = [], [], []
     train_s, infer_s = 0.0, 0.0
-    for fold, (train, held) in enumerate(run_folds(labels, folds, seed)):
+    for fold, (train, held) in enumerate(islice(run_folds(labels, folds, seed), rounds)):
         standard = Standard.learn(series.runs(train), sets)
         past, future = (
             _known(standard.windows(series.runs(train), m, k)),
@@ -112,18 +114,20 @@ def _summary(
     mape = {name: float(values.mean()) for name, values in errors.items()}
     serves = min(mape, key=mape.__getitem__)
     residual = np.log(observed / forecasts[serves])
+    folds = np.unique(fold_of)
     coverage = [
         covered(
             observed[fold_of == fold],
             forecasts[serves][fold_of == fold],
             half_width(residual[fold_of != fold], owner[fold_of != fold]),
         )
-        for fold in np.unique(fold_of)
+        for fold in folds
+        if len(folds) > 1
     ]
     return Backtest(
         mape=mape,
         gain=_gain(errors) if "attention" in errors else (0.0, 0.0, 0.0),
-        coverage90=float(np.average(coverage, weights=np.bincount(fold_of))),
+        coverage90=float(np.average(coverage, weights=np.bincount(fold_of))) if coverage else None,
         half_width90=half_width(residual, owner),
         serves=serves,
         train_s=train_s,

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import orjson
 
 #: What counts as a hit among the first ten: an effect of at least one standard deviation in at least 12 % of the runs.
@@ -53,6 +55,20 @@ def score_blame(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def pooled(truths: list[Any]) -> Any:
+    """One truth of several sets of the same machine: effects one below the other, the label by the mean effect over sets."""
+    effect_sd = np.mean([truth.effect_sd for truth in truths], axis=0)
+    exposed = np.sum([truth.runs_exposed for truth in truths], axis=0)
+    aggressor, null = (effect_sd >= 0.3) & (exposed >= 10 * len(truths)), effect_sd < 0.05
+    return SimpleNamespace(
+        effect_log=np.concatenate([truth.effect_log for truth in truths]),
+        effect_sd=effect_sd,
+        runs_exposed=exposed,
+        label=np.where(aggressor, "aggressor", np.where(null, "null", "grey")).tolist(),
+        roles=truths[0].roles,
+    )
+
+
 def score_deviation(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
     """The planted counter and its place among the ranks."""
     order = sorted(estimate["rank"], key=estimate["rank"].__getitem__)
@@ -64,8 +80,11 @@ def main() -> None:
 
     kind, scenario, seed, users = sys.argv[1:]
     estimate = orjson.loads(sys.stdin.buffer.read())
-    truth = generate_truth(scenario, int(seed), int(users))
-    result = {"blame": score_blame, "deviation": score_deviation}[kind](truth, estimate)
+    truths = [generate_truth(name, int(seed), int(users)) for name in scenario.split(",")]
+    if kind == "blame-pooled":
+        result = score_blame(pooled(truths), estimate)
+    else:
+        result = {"blame": score_blame, "deviation": score_deviation}[kind](truths[0], estimate)
     sys.stdout.buffer.write(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY))
 
 

@@ -90,7 +90,7 @@ class TopicRate:
 
     records: int = 0
     values: int = 0
-    bytes: int = 0
+    size_bytes: int = 0
     unreadable: int = 0
     components: set[int] = field(default_factory=set)
     newest_s: float = 0.0
@@ -98,7 +98,7 @@ class TopicRate:
     def add(self, value: bytes) -> None:
         """Count one record; Avro is counted by size, as its schema stands elsewhere."""
         self.records += 1
-        self.bytes += len(value)
+        self.size_bytes += len(value)
         if value[:1] == b"\0":
             self.values += len(value) // 5
             return
@@ -147,7 +147,7 @@ def _arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Check]:
         )
         return
     for topic, rate in sorted(rates.items()):
-        detail = f"{rate.records / listen_s:.1f} records/s, {rate.values / listen_s:,.0f} values/s, {rate.bytes / listen_s / 1e6:.2f} MB/s, {len(rate.components)} components"
+        detail = f"{rate.records / listen_s:.1f} records/s, {rate.values / listen_s:,.0f} values/s, {rate.size_bytes / listen_s / 1e6:.2f} MB/s, {len(rate.components)} components"
         broken = f"; {rate.unreadable} unreadable" if rate.unreadable else ""
         yield Check(
             topic,
@@ -164,7 +164,7 @@ def disk_a_day(rates: dict[str, TopicRate], listen_s: float) -> dict[str, Any]:
     components = set().union(*(rate.components for topic, rate in rates.items() if "rtr" in topic)) if rates else set()
     routers = -(-len(components) // NODES_PER_ROUTER)
     database = routers * DAY_S * (ROUTER_ROW_BYTES + PORT_ROW_BYTES / 10) * ROLLUP_SHARE
-    log = sum(rate.bytes for rate in rates.values()) / max(listen_s, 1e-9) * DAY_S
+    log = sum(rate.size_bytes for rate in rates.values()) / max(listen_s, 1e-9) * DAY_S
     return {
         "routers_estimated": routers,
         "database_bytes_a_day": int(database),

@@ -86,7 +86,7 @@ def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) 
 
 
 def _estimate(
-    names: list[str], exposure, overlap, time_s, strata, method: str, rule: str, tau: float
+    names: list[str], exposure: Any, overlap: Any, time_s: Any, strata: Any, method: str, rule: str, tau: float
 ) -> dict[str, Any]:
     from flitwatch_ml.blame import ExposureBlame, PresenceBlame
 

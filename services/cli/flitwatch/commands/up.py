@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -108,7 +109,7 @@ def _pass_on(path: Path, offset: int) -> int:
     return offset + len(text)
 
 
-def _serve(stack: str, host: str, port: int, twin: str, report) -> None:
+def _serve(stack: str, host: str, port: int, twin: str, report: Callable[[str], None]) -> None:
     """Start servers, then processes, and watch them until told to stop."""
     from flitwatch_db import migrations
 
@@ -126,7 +127,7 @@ def _serve(stack: str, host: str, port: int, twin: str, report) -> None:
     supervisor.run({"url": url, "stack": stack, "port": port, "database": database_url, "log": log_url, "twin": twin})
 
 
-def _servers(stack: str, report) -> tuple[list[Server], str, str]:
+def _servers(stack: str, report: Callable[[str], None]) -> tuple[list[Server], str, str]:
     if stack == "full":
         from flitwatch.stack.kafka import Kafka
         from flitwatch.stack.timescale import Timescale
