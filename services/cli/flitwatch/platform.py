@@ -1,0 +1,68 @@
+"""Which database and which log a command works on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from flitwatch.home import home
+
+#: Throw-away databases live in memory where the machine has a place for that.
+EPHEMERAL_PLACES = ("/dev/shm", tempfile.gettempdir())
+EPHEMERAL_FREE_BYTES = 1 << 30
+
+
+def embedded_folder() -> Path:
+    """The folder of the project's own database."""
+    return home() / "pg"
+
+
+@contextlib.contextmanager
+def database(db_url: str | None = None, ephemeral: bool = False) -> Iterator[str]:
+    """Yield the URL of a migrated database.
+
+    Parameters
+    ----------
+    db_url : str, optional
+        A PostgreSQL URL. Without it the project's embedded database is started if it is not running; it stays up for as long as any
+        process uses it.
+    ephemeral : bool
+        A database of its own that is gone afterwards; `db_url` is not used then.
+
+    Raises
+    ------
+    Unavailable, Forbidden, Conflict
+        The database does not answer, or cannot be migrated; see `flitwatch_db.migrations.migrate`.
+    """
+    from flitwatch_db.embedded import Embedded
+    from flitwatch_db.migrations import migrate
+
+    with contextlib.ExitStack() as stack:
+        if ephemeral:
+            folder = Path(tempfile.mkdtemp(prefix="flitwatch-", dir=_ephemeral_place()))
+            server = Embedded(folder, durable=False)
+            stack.callback(server.destroy)
+            url = server.start()
+        elif db_url:
+            url = db_url
+        else:
+            url = stack.enter_context(Embedded(embedded_folder())).url
+        migrate(url)
+        yield url
+
+
+def log_url(database_url: str) -> str:
+    """The log's URL: `FLITWATCH_LOG`, or the database itself."""
+    return os.environ.get("FLITWATCH_LOG") or database_url
+
+
+def _ephemeral_place() -> str:
+    for place in EPHEMERAL_PLACES:
+        with contextlib.suppress(OSError):
+            free = os.statvfs(place)
+            if os.access(place, os.W_OK) and free.f_bavail * free.f_frsize >= EPHEMERAL_FREE_BYTES:
+                return place
+    return tempfile.gettempdir()

@@ -1,0 +1,212 @@
+"""Both backends keep the same promises."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+
+import pytest
+
+from flitwatch_domain.errors import BadInput, BadRequest, NotFound
+from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, Log, Record, TopicPartition, open_log
+
+PATIENCE_S = 60.0
+
+
+def read(consumer: Consumer, records: int, quiet_s: float = 0.0) -> list[Record]:
+    """Poll until so many records came, and `quiet_s` longer to see what is too much."""
+    found: list[Record] = []
+    deadline = time.monotonic() + PATIENCE_S
+    while len(found) < records and time.monotonic() < deadline:
+        found += consumer.poll(1000, 0.2)
+    if quiet_s:
+        found += consumer.poll(1000, quiet_s)
+    return found
+
+
+def settle(*consumers: Consumer, partitions: int) -> list[Record]:
+    """Poll all members until they share all partitions."""
+    found: list[Record] = []
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        for consumer in consumers:
+            found += consumer.poll(1000, 0.2)
+        held = [at for consumer in consumers for at in consumer.assignment()]
+        if len(held) == partitions and all(consumer.assignment() for consumer in consumers):
+            return found
+    raise AssertionError(f"partitions are not shared: {[c.assignment() for c in consumers]}")
+
+
+def by_partition(records: list[Record]) -> dict[int, list[int]]:
+    offsets: dict[int, list[int]] = defaultdict(list)
+    for record in records:
+        offsets[record.partition].append(record.offset)
+    return offsets
+
+
+def test_a_record_comes_back_as_it_went(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 1)
+    with any_log.producer() as producer, any_log.consumer("reader", [topic]) as consumer:
+        producer.append(
+            topic,
+            b"value",
+            key=b"key",
+            headers=[("source", b"a"), ("sequence", b"7"), ("empty", b"")],
+            timestamp_ms=1_700_000_000_123,
+        )
+        producer.append(topic, b"")
+        producer.append(topic, bytes(range(256)), key=b"")
+        producer.flush()
+        first, second, third = read(consumer, 3)
+    assert first == Record(
+        topic, 0, 0, 1_700_000_000_123, b"key", b"value", [("source", b"a"), ("sequence", b"7"), ("empty", b"")]
+    )
+    assert (second.key, second.value, list(second.headers)) == (None, b"", [])
+    assert (third.key, third.value, third.offset) == (b"", bytes(range(256)), 2)
+
+
+def test_offsets_have_no_gaps_and_keys_keep_their_order(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 3)
+    with any_log.producer() as one, any_log.producer() as two, any_log.consumer("reader", [topic]) as consumer:
+        for number in range(600):
+            producer = one if number % 2 else two
+            producer.append(topic, b"%d" % number, key=b"source %d" % (number % 20))
+            if number % 50 == 0:
+                producer.flush()
+        one.flush()
+        two.flush()
+        records = read(consumer, 600, quiet_s=0.5)
+    assert len(records) == 600
+    for offsets in by_partition(records).values():
+        assert offsets == list(range(len(offsets)))
+    for key in {record.key for record in records}:
+        ours = [record for record in records if record.key == key]
+        assert len({record.partition for record in ours}) == 1
+        assert [int(record.value) for record in ours] == sorted(int(record.value) for record in ours)
+
+
+def test_both_backends_send_a_key_to_the_same_partition(table_log: Log, kafka: str, topic: str) -> None:
+    places = []
+    with open_log(kafka) as kafka_log:
+        for log in (table_log, kafka_log):
+            log.create_topic(topic, 5)
+            with log.producer() as producer, log.consumer("reader", [topic]) as consumer:
+                for number in range(50):
+                    producer.append(topic, b"", key=b"host/%d" % number)
+                producer.flush()
+                places.append({record.key: record.partition for record in read(consumer, 50)})
+    assert places[0] == places[1]
+
+
+def test_large_records_pass_and_larger_ones_are_refused(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 1)
+    large = bytes(10 << 20)
+    with any_log.producer() as producer, any_log.consumer("reader", [topic]) as consumer:
+        with pytest.raises(BadInput, match="exceeds"):
+            producer.append(topic, bytes(MAX_RECORD_BYTES + 1))
+        producer.append(topic, large)
+        producer.append(topic, b"next")
+        producer.flush(60)
+        records = read(consumer, 2)
+    assert [record.value for record in records] == [large, b"next"]
+
+
+def test_a_reader_begins_where_it_says(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 2)
+    asked: list[list[TopicPartition]] = []
+
+    def begin(places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        asked.append(places)
+        return {TopicPartition(topic, 0): 30}
+
+    with any_log.producer() as producer, any_log.consumer("reader", [topic], on_assign=begin) as consumer:
+        for number in range(80):
+            producer.append(topic, b"%d" % number, partition=number % 2)
+        producer.flush()
+        offsets = by_partition(read(consumer, 50, quiet_s=0.5))
+        assert offsets == {0: list(range(30, 40)), 1: list(range(40))}
+        assert sorted(at for places in asked for at in places) == [TopicPartition(topic, 0), TopicPartition(topic, 1)]
+        assert consumer.position(topic, 0) == 40
+        assert consumer.end_offsets() == {TopicPartition(topic, 0): 40, TopicPartition(topic, 1): 40}
+        assert consumer.begin_offsets() == {TopicPartition(topic, 0): 0, TopicPartition(topic, 1): 0}
+        consumer.seek(topic, 1, 35)
+        assert by_partition(read(consumer, 5, quiet_s=0.5)) == {1: list(range(35, 40))}
+        consumer.seek(topic, 0, 0)
+        assert by_partition(read(consumer, 40, quiet_s=0.5)) == {0: list(range(40))}
+        with pytest.raises(BadRequest, match="not assigned"):
+            consumer.seek(topic, 7, 0)
+
+
+def test_latest_sees_only_what_comes_after(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 1)
+    with any_log.producer() as producer, any_log.consumer("reader", [topic], start="latest") as consumer:
+        producer.append(topic, b"before")
+        producer.flush()
+        settle(consumer, partitions=1)
+        assert consumer.position(topic, 0) == 1
+        producer.append(topic, b"after")
+        producer.flush()
+        assert [record.value for record in read(consumer, 1, quiet_s=0.3)] == [b"after"]
+
+
+def test_groups_read_alone_and_members_share(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 4)
+    gone: list[TopicPartition] = []
+    with any_log.producer() as producer, any_log.consumer("other", [topic]) as other:
+        first = any_log.consumer("shared", [topic], on_revoke=gone.extend)
+        settle(first, partitions=4)
+        second = any_log.consumer("shared", [topic])
+        settle(first, second, partitions=4)
+        assert len(first.assignment()) == len(second.assignment()) == 2
+        assert len(gone) == 2
+        for number in range(100):
+            producer.append(topic, b"%d" % number, partition=number % 4)
+        producer.flush()
+        seen = []
+        deadline = time.monotonic() + PATIENCE_S
+        while len(seen) < 100 and time.monotonic() < deadline:
+            seen += first.poll(1000, 0.2) + second.poll(1000, 0.2)
+        assert sorted(int(record.value) for record in seen) == list(range(100))
+        second.close()
+        settle(first, partitions=4)
+        first.close()
+        assert len(gone) == 6
+        assert sorted(int(record.value) for record in read(other, 100)) == list(range(100))
+
+
+def test_topics_that_appear_later_are_found_by_pattern(any_log: Log, topic: str) -> None:
+    with any_log.producer() as producer, any_log.consumer("reader", pattern=f"^{topic}\\..*") as consumer:
+        assert consumer.poll(10, 0.5) == []
+        for name in ("a", "b"):
+            producer.append(f"{topic}.{name}", name.encode())
+        producer.append(f"{topic}x", b"not ours")
+        producer.flush()
+        assert sorted(record.value for record in read(consumer, 2, quiet_s=0.5)) == [b"a", b"b"]
+
+
+def test_topics_and_their_ends(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 2)
+    any_log.create_topic(topic, 5)
+    assert any_log.topics()[topic] == 2
+    with any_log.producer() as producer:
+        for _ in range(3):
+            producer.append(topic, b"x", partition=1)
+        with pytest.raises(BadRequest, match="partitions 0 to 1"):
+            producer.append(topic, b"x", partition=2)
+        producer.flush()
+    assert any_log.end_offsets(topic) == [0, 3]
+    with pytest.raises(NotFound):
+        any_log.end_offsets(f"{topic}.absent")
+
+
+def test_a_subscription_says_what_it_wants(any_log: Log) -> None:
+    with pytest.raises(BadRequest):
+        any_log.consumer("reader")
+    with pytest.raises(BadRequest, match="begin with"):
+        any_log.consumer("reader", pattern="ldms")
+
+
+@pytest.mark.parametrize("url", ["mysql://host/x", "kafka://", "kafka://user@host/topic", "not a url"])
+def test_other_urls_are_refused(url: str) -> None:
+    with pytest.raises(BadRequest):
+        open_log(url)
