@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,7 +13,8 @@
 
 namespace flitwatch::bindings {
 void bind_topologies(nb::module_& m);  // topology.cpp
-}
+void bind_routing(nb::module_& m);     // routing.cpp
+}  // namespace flitwatch::bindings
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -49,6 +51,16 @@ NamedRoutes algorithmic(const Topology& topology) {
   if (const auto* tree = std::get_if<Xgft>(&topology.shape)) return {"dmodk", XgftRoutes(*tree)};
   if (const auto* torus = std::get_if<Torus>(&topology.shape)) return {"dor", TorusRoutes(*torus)};
   throw std::invalid_argument("this topology has no computed routes: make a forwarding table");
+}
+
+// Valiant's detour avoids the groups of both ends; without groups, their routers.
+NamedRoutes table_routes(const Topology& topology, std::shared_ptr<const RouteTable> table, std::string name, bool valiant) {
+  std::vector<std::uint32_t> group;
+  if (valiant) {
+    group = topology.group;
+    for (std::uint32_t r = 0; group.size() < table->graph().routers(); ++r) group.push_back(r);
+  }
+  return {std::move(name), TableRoutes(std::move(table), std::move(group))};
 }
 
 std::vector<Pair> pairs_of(In<std::uint32_t> src, In<std::uint32_t> dst) {
@@ -124,6 +136,7 @@ nb::object collective(const NamedRoutes& routes, const std::string& pattern_name
 NB_MODULE(_flow, m) {
   m.doc() = "Topologies, routes, and flow-level noise (Hoefler, Schneider and Lumsdaine 2009).";
   bind_topologies(m);
+  bind_routing(m);
   nb::class_<NamedRoutes>(m, "Routes", "The links that a message between two endpoints crosses.")
       .def_ro("name", &NamedRoutes::name)
       .def_prop_ro("endpoints", [](const NamedRoutes& r) { return endpoints_of(r.routes); })
@@ -140,6 +153,9 @@ NB_MODULE(_flow, m) {
         return give(std::move(counts));
       }, "src"_a, "dst"_a, "Messages on each link when all pairs send at once: uint32[links].");
   m.def("algorithmic_routes", &algorithmic, "topology"_a, "Destination mod k on a fat tree, dimension order on a torus.");
+  m.def("table_routes", &table_routes, "topology"_a, "table"_a, "name"_a, "valiant"_a = false,
+        "Routes along a forwarding table; `valiant` sends every message by way of a random endpoint's router outside both groups.\n\n"
+        "Raises ValueError where some endpoint cannot reach another.");
   m.def("pattern_names", &pattern_names);
   m.def("pattern", [](const std::string& name, std::uint32_t ranks) {
     const auto pattern = make_pattern(name, ranks);

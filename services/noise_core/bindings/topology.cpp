@@ -30,7 +30,6 @@ const char* name(Kind kind) {
     case Kind::kXgft: return "xgft";
     case Kind::kTorus: return "torus";
     case Kind::kDragonfly: return "dragonfly";
-    case Kind::kTree: return "tree";
     case Kind::kGraph: break;
   }
   return "graph";
@@ -38,7 +37,7 @@ const char* name(Kind kind) {
 
 void bind_topology(nb::module_& m) {
   nb::class_<Topology>(m, "Topology", "A fabric: routers 0..R-1, endpoints 0..E-1 and directed links, as flat arrays.")
-      .def_prop_ro("kind", [](const Topology& t) { return name(t.kind); }, "xgft, torus, dragonfly, tree or graph.")
+      .def_prop_ro("kind", [](const Topology& t) { return name(t.kind); }, "xgft, torus, dragonfly or graph.")
       .def_prop_ro("routers", [](const Topology& t) { return t.graph->routers(); })
       .def_prop_ro("endpoints", [](const Topology& t) { return t.graph->endpoints(); })
       .def_prop_ro("links", [](const Topology& t) { return t.graph->links(); }, "Directed links, terminal links included.")

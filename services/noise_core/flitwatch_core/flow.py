@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import _flow
-from flitwatch_core._flow import Routes, Topology, algorithmic_routes, annotate, pattern, pattern_names
+from flitwatch_core._flow import Routes, Topology, algorithmic_routes, annotate, pattern, pattern_names, table_routes
 
 __all__ = [
     "Collective",
@@ -26,6 +26,7 @@ __all__ = [
     "pattern",
     "pattern_names",
     "run_collective",
+    "table_routes",
 ]
 
 Semantics = Literal["longest-path", "orcs"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from flitwatch_core import flow
 from flitwatch_domain.errors import BadRequest, Cancelled
-from flitwatch_simulation import topologies
+from flitwatch_simulation import routings, topologies
 
 Watch = Callable[[int, int], bool]
 
@@ -35,7 +35,7 @@ def mean_with_ci95(values: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.
     mean = float(np.mean(values))
     if n < 2:
         return Mean(mean, float("nan"), float("nan"))
-    half = float(student_t.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n))
+    half = float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(n))
     return Mean(mean, mean - half, mean + half)
 
 
@@ -119,7 +119,7 @@ def report(result: flow.Collective) -> dict[str, object]:
 def collective(parameters: dict, watch: Watch | None = None) -> dict[str, object]:
     """Simulate what a command or a task of the same options asks for; returns the JSON object they answer with."""
     named = topologies.parse(parameters["topology"])
-    routes = topologies.routes_of(named, parameters.get("routing"))
+    routes = routings.routes_of(named, parameters.get("routing"))
     pattern, ratio = parameters.get("pattern", "binomial-bcast"), float(parameters.get("ratio", 0.5))
     seed = int(parameters.get("seed", 1))
     result = simulate(

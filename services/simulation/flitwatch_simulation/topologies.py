@@ -6,19 +6,35 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flitwatch_core import flow, topology
+import numpy as np
+
+from flitwatch_core import topology
+from flitwatch_domain import generators, importers
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import Fabric, FabricKind
 
 FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | theta | edison | quartz1 | file:PATH"
 
 
 @dataclass(frozen=True)
 class NamedTopology:
-    """A topology, the text it came from, and how its routes are computed unless the user says otherwise."""
+    """A topology, the text it came from, and how its routes are computed.
+
+    Attributes
+    ----------
+    spec, kind : str
+    core : flitwatch_core.topology.Topology
+    default_routing : tuple of str
+        The first of these that fits is used unless the user names one.
+    fabric : Fabric or None
+        Names and GUIDs, where the topology was imported or generated as a machine.
+    """
 
     spec: str
+    kind: str
     core: topology.Topology
-    default_routing: str
+    default_routing: tuple[str, ...]
+    fabric: Fabric | None = None
 
 
 def parse(spec: str) -> NamedTopology:
@@ -31,14 +47,50 @@ def parse(spec: str) -> NamedTopology:
     BadInput
         For a file that cannot be read as a fabric.
     """
-    kind, _, rest = spec.strip().partition(":")
-    maker = _MAKERS.get(kind)
+    spec = spec.strip()
+    kind, colon, rest = spec.partition(":")
+    maker = _MAKERS.get(kind + colon)
     if maker is None:
         raise BadRequest(f"unknown topology {spec!r}", advice=f"Use one of {FORMS}")
     try:
-        return maker(spec.strip(), rest)
+        return maker(spec, rest)
     except ValueError as bad:
         raise BadRequest(f"topology {spec!r}: {bad}", advice=f"Use one of {FORMS}") from bad
+
+
+def of_fabric(fabric: Fabric, spec: str | None = None) -> NamedTopology:
+    """The core's view of a fabric: one link each way an endpoint, one entry a cable.
+
+    Raises
+    ------
+    BadRequest
+        Where an endpoint has no link, so that nothing can be routed to it.
+    """
+    links, routers = fabric.links, len(fabric.routers)
+    terminal = (links.src >= routers) | (links.dst >= routers)
+    keep = ~terminal
+    ends = np.where(links.src >= routers, links.src - routers, links.dst - routers + len(fabric.endpoints))
+    _, first = np.unique(np.where(terminal, ends, -1), return_index=True)
+    keep[first] = True  # a NIC behind several processor tiles is one endpoint with one link
+    ports = [np.maximum(side[keep], 0).astype(np.uint16) for side in (links.src_port, links.dst_port)]
+    grouped = fabric.kind is FabricKind.DRAGONFLY and bool((fabric.routers.group >= 0).all())
+    try:
+        core = topology.graph(
+            routers,
+            len(fabric.endpoints),
+            links.src[keep].astype(np.uint32),
+            links.dst[keep].astype(np.uint32),
+            *ports,
+            links.link_class[keep],
+            links.multiplicity[keep].astype(np.uint16),
+            np.nan_to_num(links.bandwidth_bps[keep], nan=0.0),
+            [str(one) for one in links.classes],
+            fabric.routers.group.tolist() if grouped else [],
+        )
+    except ValueError as bad:
+        raise BadRequest(f"fabric {fabric.name!r}: {bad}") from bad
+    routing = {FabricKind.DRAGONFLY: ("minimal",), FabricKind.FAT_TREE: ("ftree", "updn")}
+    return NamedTopology(spec or fabric.name, str(fabric.kind), core, routing.get(fabric.kind, ("minhop",)), fabric)
 
 
 def _integers(text: str) -> list[int]:
@@ -56,15 +108,22 @@ def _xgft(spec: str, rest: str) -> NamedTopology:
     p = [float(part) for part in fields[3].split(",")] if len(fields) == 4 else []
     if len(height) != 1 or len(m) != height[0] or len(w) != height[0] or (p and len(p) != height[0]):
         raise ValueError(f"m, w and p need as many numbers as the height {fields[0]}")
-    core = topology.xgft(m, w, p)
-    return NamedTopology(spec, core, "dmodk" if all(one.is_integer() for one in p) else "ftree")
+    even = all(one.is_integer() for one in p)
+    return NamedTopology(spec, "xgft", topology.xgft(m, w, p), ("dmodk",) if even else ("ftree",))
 
 
 def _torus(spec: str, rest: str) -> NamedTopology:
-    return NamedTopology(spec, topology.torus(_integers(rest)), "dor")
+    return NamedTopology(spec, "torus", topology.torus(_integers(rest)), ("dor",))
 
 
-_MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {"xgft": _xgft, "torus": _torus}
+_MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {
+    "xgft:": _xgft,
+    "torus:": _torus,
+    "theta": lambda spec, _: of_fabric(generators.theta(), spec),
+    "edison": lambda spec, _: of_fabric(generators.edison_like(), spec),
+    "quartz1": lambda spec, _: of_fabric(generators.quartz1(), spec),
+    "file:": lambda spec, path: of_fabric(importers.read_fabric(path), spec),
+}
 
 
 def describe(named: NamedTopology) -> dict[str, object]:
@@ -72,7 +131,7 @@ def describe(named: NamedTopology) -> dict[str, object]:
     mean, diameter, unreachable = topology.hop_summary(named.core)
     return {
         "spec": named.spec,
-        "kind": named.core.kind,
+        "kind": named.kind,
         "endpoints": named.core.endpoints,
         "switches": named.core.routers,
         "links": int(named.core.multiplicity.sum()),
@@ -80,18 +139,5 @@ def describe(named: NamedTopology) -> dict[str, object]:
         "diameter": diameter,
         "unreachable_pairs": unreachable,
         "hops": "links from endpoint to endpoint, terminal links included",
+        "warnings": list(named.fabric.warnings) if named.fabric is not None else [],
     }
-
-
-def routes_of(named: NamedTopology, routing: str | None = None) -> flow.Routes:
-    """Compute the routes; `routing` is one of the names that `flitwatch sim collective --help` lists.
-
-    Raises
-    ------
-    BadRequest
-        Where the routing is unknown or does not fit the topology.
-    """
-    routing = routing or named.default_routing
-    if routing == named.default_routing and routing in ("dmodk", "dor"):
-        return flow.algorithmic_routes(named.core)
-    raise BadRequest(f"routing {routing!r} does not fit {named.spec!r}", advice=f"Use {named.default_routing}")

@@ -15,7 +15,7 @@
 
 namespace flitwatch::sim {
 
-enum class Kind { kXgft, kTorus, kDragonfly, kTree, kGraph };
+enum class Kind { kXgft, kTorus, kDragonfly, kGraph };
 
 struct Topology {
   Kind kind = Kind::kGraph;

@@ -1,0 +1,144 @@
+"""Routes by name: computed from the address, or filled into forwarding tables, or read from a subnet manager's dump."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from flitwatch_core import flow, topology
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_simulation.topologies import NamedTopology
+
+#: In a dragonfly's minimal routes one global link costs more than any detour inside the groups.
+_GLOBAL_LINK_COST = 1000
+
+
+def routes_of(named: NamedTopology, routing: str | None = None) -> flow.Routes:
+    """Compute the routes of a topology.
+
+    Parameters
+    ----------
+    named : NamedTopology
+    routing : str, optional
+        dmodk (fat trees), dor (tori), minhop, updn, ftree, minimal and valiant (dragonflies), or lft:PATH; by default
+        what suits the topology.
+
+    Raises
+    ------
+    BadRequest
+        Where the routing is unknown or does not fit the topology.
+    BadInput
+        Where a dump of forwarding tables cannot be read, names the line.
+    """
+    if routing is None:
+        return _first_that_fits(named)
+    name, colon, path = routing.partition(":")
+    if name == "lft" and colon:
+        return _from_dump(named, path)
+    maker = _MAKERS.get(routing)
+    if maker is None:
+        raise BadRequest(f"unknown routing {routing!r}", advice=f"Use {', '.join(_MAKERS)} or lft:PATH")
+    try:
+        return maker(named)
+    except ValueError as bad:
+        raise BadRequest(f"routing {routing} on {named.spec!r}: {bad}") from bad
+
+
+def _first_that_fits(named: NamedTopology) -> flow.Routes:
+    *preferred, last = named.default_routing
+    for routing in preferred:
+        try:
+            return routes_of(named, routing)
+        except BadRequest:
+            continue
+    return routes_of(named, last)
+
+
+def _algorithmic(kind: str) -> Callable[[NamedTopology], flow.Routes]:
+    def make(named: NamedTopology) -> flow.Routes:
+        if named.kind != kind:
+            raise ValueError(f"needs a topology of kind {kind}")
+        return flow.algorithmic_routes(named.core)
+
+    return make
+
+
+def _table(named: NamedTopology, table: topology.RouteTable, name: str, valiant: bool = False) -> flow.Routes:
+    return flow.table_routes(named.core, table, name, valiant)
+
+
+def _minhop(named: NamedTopology) -> flow.Routes:
+    table = topology.cheapest_routes(named.core, [1] * len(named.core.class_names))
+    return _table(named, table, "minhop")
+
+
+def _dragonfly_table(named: NamedTopology) -> topology.RouteTable:
+    if not len(named.core.group):
+        raise ValueError("needs a dragonfly")
+    cost = [_GLOBAL_LINK_COST if one == "blue" else 1 for one in named.core.class_names]
+    return topology.cheapest_routes(named.core, cost)
+
+
+def _minimal(named: NamedTopology) -> flow.Routes:
+    return _table(named, _dragonfly_table(named), "minimal")
+
+
+def _valiant(named: NamedTopology) -> flow.Routes:
+    return _table(named, _dragonfly_table(named), "valiant", valiant=True)
+
+
+def _up_down(named: NamedTopology) -> flow.Routes:
+    level = np.empty(0, np.uint32)
+    if named.fabric is not None and (named.fabric.routers.level >= 0).all():
+        level = named.fabric.routers.level.astype(np.uint32)
+    return _table(named, topology.up_down_routes(named.core, level), "updn")
+
+
+def _ftree(named: NamedTopology) -> flow.Routes:
+    return _table(named, topology.ftree_routes(named.core, opensm_order(named)), "ftree")
+
+
+def opensm_order(named: NamedTopology) -> np.ndarray:
+    """The order in which OpenSM's tables list the switches: by GUID as read on a little-endian machine.
+
+    Returns
+    -------
+    uint32[routers], or empty where the fabric has no GUIDs.
+    """
+    guids = _guids(named.fabric.routers.guid) if named.fabric is not None else []
+    if not guids or 0 in guids:
+        return np.empty(0, np.uint32)
+    swapped = [int.from_bytes(guid.to_bytes(8, "big"), "little") for guid in guids]
+    return np.argsort(np.argsort(np.array(swapped, np.uint64), kind="stable"), kind="stable").astype(np.uint32)
+
+
+def _guids(texts: np.ndarray) -> list[int]:
+    return [int(text, 16) if text else 0 for text in texts]
+
+
+def _from_dump(named: NamedTopology, path: str) -> flow.Routes:
+    if named.fabric is None:
+        raise BadRequest("forwarding tables name switches by GUID", advice="Use them with --topology file:PATH.")
+    try:
+        text = Path(path).read_bytes()
+    except OSError as bad:
+        raise BadInput(f"cannot be read: {bad.strerror}", where=path) from bad
+    try:
+        guids = _guids(named.fabric.routers.guid), _guids(named.fabric.endpoints.guid)
+        table, _ = topology.table_from_dump(named.core, text, *guids)
+        return _table(named, table, "lft")
+    except ValueError as bad:
+        raise BadInput(str(bad), where=path) from bad
+
+
+_MAKERS: dict[str, Callable[[NamedTopology], flow.Routes]] = {
+    "dmodk": _algorithmic("xgft"),
+    "dor": _algorithmic("torus"),
+    "minhop": _minhop,
+    "updn": _up_down,
+    "ftree": _ftree,
+    "minimal": _minimal,
+    "valiant": _valiant,
+}
