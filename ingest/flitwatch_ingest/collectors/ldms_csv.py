@@ -1,0 +1,210 @@
+"""store_csv files to the log: once, or following their growth and rollovers."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flitwatch_domain.errors import BadInput, NotFound
+from flitwatch_ingest.collectors.checkpoint import Checkpoint
+from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.collectors.tail import Tail
+from flitwatch_ingest.sources import ldms_csv
+from flitwatch_ingest.sources.rejection import Rejection
+
+#: Flush and move the checkpoint at least after so many lines.
+_LINES_A_FLUSH = 20_000
+#: Files kept open; a closed one is opened again when it grows.
+_MOST_OPEN = 512
+#: A renamed or deleted file may still be written: it is done after so many rounds without growth.
+_IDLE_ROUNDS = 3
+
+
+@dataclass
+class Totals:
+    """What one pass published."""
+
+    records: int = 0
+    values: int = 0
+    schemas: set[str] = field(default_factory=set)
+    producers: set[str] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
+
+
+class CsvCollector:
+    """Publishes the lines of store_csv files.
+
+    Parameters
+    ----------
+    places : iterable of Path
+        Files, or folders (`<path>` or `<path>/<container>` of store_csv).
+    publisher : Publisher
+    checkpoint : Checkpoint
+    follow : bool
+        The files still grow: a last line without an end is awaited, not rejected.
+    host : str, optional
+        Part of the sources' names.
+    """
+
+    def __init__(
+        self,
+        places: Iterable[Path],
+        publisher: Publisher,
+        checkpoint: Checkpoint,
+        *,
+        follow: bool,
+        host: str | None = None,
+    ) -> None:
+        self._places = [place.absolute() for place in places]
+        self._publisher = publisher
+        self._checkpoint = checkpoint
+        self._follow = follow
+        self._host = host or socket.gethostname()
+        self._open: dict[Path, Tail] = {}
+        self.totals = Totals()
+        if not follow:
+            for place in self._places:
+                if not place.exists():
+                    raise NotFound(f"{place} does not exist")
+
+    def close(self) -> None:
+        """Close all files."""
+        for tail in self._open.values():
+            tail.close()
+        self._open.clear()
+
+    def run(self, stop: threading.Event, interval_s: float = 1.0, say: Callable[[str], None] | None = None) -> None:
+        """Follow until `stop` is set."""
+        while True:
+            before = self.totals.records
+            self.once(stop)
+            if say and self.totals.records != before:
+                say(f"{self.totals.records} records, {self._publisher.rejected} rejected, {len(self._open)} files")
+            if stop.wait(interval_s):
+                return
+
+    def once(self, stop: threading.Event | None = None) -> None:
+        """Publish everything that stands in the files now."""
+        for path in self._files():
+            if stop is not None and stop.is_set():
+                break
+            self._read_file(path)
+        self._forget_deleted()
+        self._publisher.flush()
+        self._checkpoint.save()
+
+    def _forget_deleted(self) -> None:
+        held = {tail.inode for tail in self._open.values()}
+        known = self._files_known()
+        for inode in [key for key, entry in known.items() if key not in held and not Path(entry["path"]).exists()]:
+            del known[inode]
+
+    def _files(self) -> list[Path]:
+        found: set[Path] = set()
+        for place in self._places:
+            if place.is_file():
+                found.add(place)
+            elif place.is_dir():
+                found.update(path for path in (*place.glob("*"), *place.glob("*/*")) if path.is_file())
+        # A file that was renamed stays under its old name in _open until it is read to its end.
+        found.update(self._open)
+        return sorted(path for path in found if ldms_csv.parse_name(path) is not None)
+
+    def _read_file(self, path: Path) -> None:
+        tail = self._tail(path)
+        if tail is None:
+            return
+        gone = tail.replaced()
+        before = self.totals.records
+        done = gone and tail.idle_rounds >= _IDLE_ROUNDS
+        self._read_tail(tail, last=done or not self._follow)
+        tail.idle_rounds = tail.idle_rounds + 1 if gone and self.totals.records == before else 0
+        if done:
+            tail.close()
+            del self._open[path]
+            if path.exists():
+                self._read_file(path)
+
+    def _tail(self, path: Path) -> Tail | None:
+        tail = self._open.get(path)
+        if tail is None:
+            try:
+                tail = Tail(path, ldms_csv.LONGEST_LINE)
+            except OSError as problem:
+                if not self._follow:
+                    raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
+                return None
+            if len(self._open) >= _MOST_OPEN:
+                oldest = next(iter(self._open))
+                self._open.pop(oldest).close()
+            self._open[path] = tail
+        return tail
+
+    def _read_tail(self, tail: Tail, *, last: bool) -> None:
+        known = self._files_known().get(tail.inode)
+        if known is not None and known["offset"] == tail.size and known["path"] == str(tail.path) and not last:
+            return
+        entry = self._entry(tail, last)
+        if entry is None or entry["offset"] == tail.size:
+            return
+        if tail.size < entry["offset"]:
+            # Truncated in place: whatever stands there now is read as a new file.
+            entry["offset"], entry["header"] = 0, None
+        name = ldms_csv.parse_name(tail.path)
+        assert name is not None
+        decoder = self._decoder(tail.path, entry)
+        since_flush = 0
+        for line in tail.lines(entry["offset"], last=last):
+            decoded = decoder.line(line.raw, offset=line.end - len(line.raw))
+            if isinstance(decoded, Rejection):
+                self._publisher.reject(decoded, entry["source"], line.end)
+            elif decoded is not None:
+                self._publisher.publish(name.topic, decoded, entry["source"], line.end)
+            elif line.raw.lstrip(b"\xef\xbb\xbf").startswith(b"#"):
+                entry["header"] = line.raw.decode("utf-8", errors="replace").rstrip("\r\n")
+            entry["offset"] = line.end
+            since_flush += 1
+            if since_flush >= _LINES_A_FLUSH:
+                self._publisher.flush()
+                self._checkpoint.save()
+                since_flush = 0
+        if decoder.records:
+            self.totals.schemas.add(re.sub(r"_[0-9a-f]{7}$", "", name.schema))
+        self.totals.records += decoder.records
+        self.totals.values += decoder.values
+        self.totals.producers |= decoder.producers
+        self.totals.sources.add(entry["source"])
+
+    def _files_known(self) -> dict[str, Any]:
+        known: dict[str, Any] = self._checkpoint.value.setdefault("files", {})
+        return known
+
+    def _entry(self, tail: Tail, last: bool) -> dict[str, Any] | None:
+        """The checkpoint's entry of a file; None while its first data line is not there."""
+        known = self._files_known()
+        mark = tail.fingerprint()
+        if mark is None and not last:
+            return None
+        entry: dict[str, Any] | None = known.get(tail.inode)
+        if entry is not None and entry["fingerprint"] == (mark or ""):
+            entry["path"] = str(tail.path)
+            return entry
+        source = f"{self._host}:{tail.path}@{mark or 'unfinished'}"
+        entry = {"path": str(tail.path), "source": source, "fingerprint": mark or "", "offset": 0, "header": None}
+        known[tail.inode] = entry
+        return entry
+
+    def _decoder(self, path: Path, entry: dict[str, Any]) -> ldms_csv.Decoder:
+        decoder = ldms_csv.Decoder(str(path))
+        header = entry["header"].encode() if entry["header"] else ldms_csv.side_header(path)
+        if header is not None:
+            try:
+                decoder.header = ldms_csv.parse_header(header)
+            except BadInput as bad:
+                raise BadInput(f"its header file: {bad.reason}", where=str(path)) from bad
+        return decoder

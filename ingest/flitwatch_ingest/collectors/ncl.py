@@ -1,0 +1,129 @@
+"""AriesNCL folders to the log: a run is published when its files have come to rest."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import orjson
+
+from flitwatch_domain.errors import BadInput, NotFound
+from flitwatch_ingest.collectors.checkpoint import Checkpoint
+from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.sources import ncl
+from flitwatch_ingest.sources.rejection import Rejection
+from flitwatch_stream import topics
+
+
+class NclCollector:
+    """Publishes the runs of AriesNCL folders.
+
+    Parameters
+    ----------
+    folder : Path
+        A run's folder, or a folder of such folders.
+    publisher : Publisher
+    checkpoint : Checkpoint
+    run_json : Path, optional
+        Instead of the run.json in the run's folder.
+    settle_s : float
+        While following, a run's files must not have changed for so long.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        publisher: Publisher,
+        checkpoint: Checkpoint,
+        *,
+        run_json: Path | None = None,
+        settle_s: float = 10.0,
+    ) -> None:
+        self._folder = folder
+        self._publisher = publisher
+        self._checkpoint = checkpoint
+        self._run_json = run_json
+        self._settle_s = settle_s
+        self.runs: list[ncl.NclRun] = []
+
+    def run(self, stop: threading.Event, interval_s: float = 2.0, say: Callable[[str], None] | None = None) -> None:
+        """Follow until `stop` is set; runs that cannot be read yet are tried again."""
+        while True:
+            before = len(self.runs)
+            for head in self._heads():
+                if stop.is_set():
+                    break
+                self._follow(head)
+            self._publisher.flush()
+            self._checkpoint.save()
+            if say and len(self.runs) != before:
+                say(f"{len(self.runs)} runs, {sum(len(found.steps) for found in self.runs)} steps")
+            if stop.wait(interval_s):
+                return
+
+    def once(self) -> None:
+        """Publish every run that stands in the folder; NotFound where there is none."""
+        heads = list(self._heads())
+        if not heads:
+            raise NotFound(
+                f"{self._folder} holds no output of AriesNCL",
+                advice="Expected *.timings.json with *.counters.*.bin, or *.nettiles.*.yaml.",
+            )
+        for head in heads:
+            try:
+                self._publish(ncl.read_run(head, self._run_json), head)
+            except BadInput as bad:
+                if self._run_json is not None and bad.where == str(self._run_json):
+                    raise
+                source = f"ncl:{head.absolute()}"
+                self._publisher.reject(Rejection(bad.where or str(head), bad.reason, _beginning(head)), source, 1)
+        self._publisher.flush()
+
+    def _heads(self) -> Iterator[Path]:
+        folders = [self._folder, *sorted(place for place in self._folder.glob("*") if place.is_dir())]
+        if not self._folder.is_dir():
+            raise NotFound(f"{self._folder} is not a folder", advice="Name the folder that holds AriesNCL's output.")
+        for folder in folders:
+            yield from ncl.find_runs(folder)
+
+    def _follow(self, head: Path) -> None:
+        seen = self._checkpoint.value.setdefault("runs", {})
+        try:
+            newest = max(path.stat().st_mtime for path in head.parent.iterdir() if path.is_file())
+        except (OSError, ValueError):
+            return
+        if time.time() - newest < self._settle_s or seen.get(str(head.absolute())) == newest:
+            return
+        try:
+            found = ncl.read_run(head, self._run_json)
+        except BadInput as bad:
+            source = f"ncl:{head.absolute()}"
+            self._publisher.reject(
+                Rejection(bad.where or str(head), bad.reason, _beginning(head)), source, int(newest * 1000)
+            )
+        else:
+            self._publish(found, head)
+        self._publisher.flush()
+        seen[str(head.absolute())] = newest
+
+    def _publish(self, found: ncl.NclRun, head: Path) -> None:
+        values = [orjson.dumps(value) for value in ncl.records(found)]
+        # A run.json or counter file that came later makes other records: they must not fall to the sequence of the first.
+        content = hashlib.blake2b(b"\n".join(values), digest_size=6).hexdigest()
+        source = f"ncl:{found.run.run_key}@{content}"
+        for sequence, value in enumerate(values, start=1):
+            self._publisher.publish(topics.RUNS, value, source, sequence)
+        for sequence, rejection in enumerate(found.rejected, start=1):
+            self._publisher.reject(rejection, source, sequence)
+        self.runs.append(found)
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(65536)
+    except OSError:
+        return b""

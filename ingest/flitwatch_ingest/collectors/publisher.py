@@ -1,0 +1,106 @@
+"""Publishing with the headers of docs/contracts/log.md, patient while the log is away."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
+from flitwatch_ingest.sources.rejection import Rejection
+from flitwatch_stream import topics
+from flitwatch_stream.log import Producer
+
+#: The dead-letter table keeps this much of a rejected input.
+MOST_RAW_BYTES = 65536
+_LONGEST_PAUSE_S = 30.0
+
+Say = Callable[[str], None]
+
+
+class Publisher:
+    """Appends records of sources; waits and tries again while the log does not answer.
+
+    Parameters
+    ----------
+    producer : Producer
+    stop : threading.Event, optional
+        Set it to give up waiting: the call raises Cancelled.
+    say : callable, optional
+        Told about waiting, in words for a person.
+    patience_s : float, optional
+        Raise Unavailable after waiting so long (default: wait for ever).
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        *,
+        stop: threading.Event | None = None,
+        say: Say | None = None,
+        patience_s: float | None = None,
+    ) -> None:
+        self._producer = producer
+        self._stop = stop or threading.Event()
+        self._say = say or (lambda text: None)
+        self._patience_s = patience_s
+        self.published = 0
+        self.rejections: list[Rejection] = []
+        #: How many rejections are kept for the report; all are published.
+        self.most_rejections = 10_000
+        self.rejected = 0
+
+    def publish(
+        self,
+        topic: str,
+        value: bytes,
+        source: str,
+        sequence: int | None = None,
+        *,
+        headers: list[tuple[str, bytes]] | None = None,
+    ) -> bool:
+        """Append one record of `source`; False if it is too large for the log and was rejected instead."""
+        sent = [(topics.SOURCE, source.encode())]
+        if sequence is not None:
+            sent.append((topics.SEQUENCE, str(sequence).encode()))
+        sent += headers or []
+        try:
+            self._patiently(lambda: self._producer.append(topic, value, key=source.encode(), headers=sent))
+        except BadInput as bad:
+            self.reject(Rejection(f"{source} record {sequence}", bad.reason, value), source, sequence)
+            return False
+        self.published += 1
+        return True
+
+    def reject(self, rejection: Rejection, source: str, sequence: int | None = None) -> None:
+        """Append what could not be decoded; a sequence of its own, because the writer reads topics in any order."""
+        self.rejected += 1
+        if len(self.rejections) < self.most_rejections:
+            self.rejections.append(rejection)
+        of = f"{source}#rejected"
+        headers = [
+            (topics.SOURCE, of.encode()),
+            (topics.WHERE, rejection.where.encode("utf-8", errors="replace")),
+            (topics.REASON, rejection.reason.encode("utf-8", errors="replace")),
+        ]
+        if sequence is not None:
+            headers.append((topics.SEQUENCE, str(sequence).encode()))
+        raw = rejection.raw[:MOST_RAW_BYTES]
+        self._patiently(lambda: self._producer.append(topics.REJECTED, raw, key=of.encode(), headers=headers))
+
+    def flush(self) -> None:
+        """Return when all that was published is durable."""
+        self._patiently(self._producer.flush)
+
+    def _patiently(self, call: Callable[[], None]) -> None:
+        pause_s, waited_s = 0.5, 0.0
+        while True:
+            try:
+                return call()
+            except Unavailable as away:
+                if self._patience_s is not None and waited_s >= self._patience_s:
+                    raise
+                self._say(f"waiting for the log: {away.message}")
+                if self._stop.wait(pause_s):
+                    raise Cancelled("stopped while waiting for the log") from away
+                waited_s += pause_s
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)

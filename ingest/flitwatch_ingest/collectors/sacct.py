@@ -1,0 +1,161 @@
+"""Slurm accounting to the log: a file once, or a real `sacct` asked again and again.
+
+Each round asks two questions: which jobs existed in the window since the last round (running and pending ones always do), and all that is known of
+those, requeues included, so that an incarnation keeps its number. A job is published when its record has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import orjson
+
+from flitwatch_domain.errors import BadInput, MissingDependency, Unavailable
+from flitwatch_domain.jobs import Job
+from flitwatch_ingest.collectors.checkpoint import Checkpoint
+from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.sources import sacct
+from flitwatch_ingest.sources.rejection import Rejection
+from flitwatch_stream import topics
+
+_FIELDS = (
+    "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "NNodes", "NodeList",
+)  # fmt: skip
+_DELIMITER = "\x1f"
+#: Jobs asked for at once: keeps the command line short.
+_JOBS_A_QUERY = 400
+#: Accounting records arrive late (slurmctld to slurmdbd): look back so far beyond the last round.
+_OVERLAP_S = 600
+_TIMEOUT_S = 300.0
+
+
+def publish_jobs(jobs: Sequence[Job], publisher: Publisher) -> int:
+    """Publish jobs; a later record of a job replaces an earlier one, so repeats do no harm and carry no sequence."""
+    for job in jobs:
+        publisher.publish(topics.JOBS, orjson.dumps(sacct.record(job)), f"sacct:{job.cluster}")
+    return len(jobs)
+
+
+class SacctCollector:
+    """Follows Slurm's accounting by asking `sacct`.
+
+    Parameters
+    ----------
+    publisher : Publisher
+    checkpoint : Checkpoint
+    command : str
+        The program to run.
+    since_s : float
+        How far the first round looks back.
+    """
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        checkpoint: Checkpoint,
+        *,
+        command: str = "sacct",
+        since_s: float = 86400.0,
+        overlap_s: float = _OVERLAP_S,
+    ) -> None:
+        found = shutil.which(command)
+        if found is None:
+            raise MissingDependency(
+                f"there is no program {command}",
+                advice="Install Slurm's client (Debian: slurm-client), or name it with --sacct.",
+            )
+        self._command = found
+        self._publisher = publisher
+        self._checkpoint = checkpoint
+        self._since_s = since_s
+        self._overlap_s = overlap_s
+        self.jobs = 0
+
+    def run(self, stop: threading.Event, interval_s: float = 30.0, say: Callable[[str], None] | None = None) -> None:
+        """Ask every `interval_s` seconds until `stop` is set; a sacct that fails is asked again."""
+        while True:
+            try:
+                changed = self.once()
+                if say and changed:
+                    say(f"{changed} jobs changed, {self.jobs} published since the start")
+            except Unavailable as away:
+                if say:
+                    say(str(away))
+            if stop.wait(interval_s):
+                return
+
+    def once(self) -> int:
+        """One round; returns how many jobs were published. Unavailable where sacct fails."""
+        asked_at = time.time()
+        last = self._checkpoint.value.get("asked_at")
+        back_s = self._since_s if last is None else max(asked_at - float(last), 0.0) + self._overlap_s
+        digests: dict[str, str] = self._checkpoint.value.get("digests", {})
+        seen: dict[str, str] = {}
+        changed = 0
+        for batch in _batches(self._ids(back_s), _JOBS_A_QUERY):
+            jobs, rejected = self._details(batch)
+            for rejection in rejected:
+                digest = hashlib.blake2b(rejection.raw, digest_size=8).hexdigest()
+                seen[f"rejected {digest}"] = digest
+                if digests.get(f"rejected {digest}") != digest:
+                    self._publisher.reject(rejection, "sacct")
+            for job in jobs:
+                key, digest = _identity(job)
+                seen[key] = digest
+                if digests.get(key) != digest:
+                    changed += publish_jobs([job], self._publisher)
+        self._publisher.flush()
+        self._checkpoint.value.update(asked_at=asked_at, digests=seen)
+        self._checkpoint.save()
+        self.jobs += changed
+        return changed
+
+    def _ids(self, back_s: float) -> list[str]:
+        window = ["--starttime", f"now-{int(back_s) + 1}seconds"]
+        out = self._ask(["--allusers", "--allocations", "--noheader", "--parsable2", "--format", "JobIDRaw", *window])
+        ids = {line.strip() for line in out.decode("utf-8", errors="replace").splitlines()}
+        return sorted((text for text in ids if text.isdigit()), key=int)
+
+    def _details(self, ids: Sequence[str]) -> tuple[list[Job], list[Rejection]]:
+        fields = ["--format", ",".join(_FIELDS), "--parsable2", f"--delimiter={_DELIMITER}"]
+        out = self._ask(["--allusers", "--duplicates", *fields, "--jobs", ",".join(ids)])
+        try:
+            jobs, rejected = sacct.decode(out, "sacct")
+        except BadInput as bad:
+            return [], [Rejection("sacct", bad.reason, out)]
+        # The job of a component or array task stands in the answer for each of its siblings.
+        return list({(job.cluster, job.job_id, job.restart): job for job in jobs}.values()), rejected
+
+    def _ask(self, arguments: list[str]) -> bytes:
+        environment = {**os.environ, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
+        try:
+            done = subprocess.run(
+                [self._command, *arguments], capture_output=True, timeout=_TIMEOUT_S, env=environment, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            raise Unavailable(f"sacct did not answer: {problem}") from problem
+        if done.returncode != 0:
+            text = " ".join(done.stderr.decode("utf-8", errors="replace").split())[:200]
+            raise Unavailable(f"sacct failed with status {done.returncode}: {text}", advice="Is slurmdbd reachable?")
+        return done.stdout
+
+
+def _identity(job: Job) -> tuple[str, str]:
+    """A key of the incarnation, and a digest of its record."""
+    return f"{job.cluster}/{job.job_id}/{job.restart}", hashlib.blake2b(
+        orjson.dumps(sacct.record(job)), digest_size=8
+    ).hexdigest()
+
+
+def _batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+__all__ = ["SacctCollector", "publish_jobs"]

@@ -1,0 +1,112 @@
+"""Following a growing file line by line, across rename, truncation and restart."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+#: Read at most this much at a time.
+CHUNK_BYTES = 4 * 2**20
+_BEGINNING_BYTES = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line with its end; `end` is the offset after it. A line longer than the limit comes in pieces without an end."""
+
+    raw: bytes
+    end: int
+
+
+class Tail:
+    """One file, identified by its inode and its first lines, not by its name.
+
+    Parameters
+    ----------
+    path : Path
+    longest_line : int
+        A line longer than this is handed out in pieces.
+    """
+
+    def __init__(self, path: Path, longest_line: int) -> None:
+        self.path = path
+        self._stream: BinaryIO = path.open("rb")
+        status = os.fstat(self._stream.fileno())
+        self.inode = f"{status.st_dev}:{status.st_ino}"
+        self._longest = longest_line
+        #: Rounds in which a file without a name did not grow.
+        self.idle_rounds = 0
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._stream.close()
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file now."""
+        return os.fstat(self._stream.fileno()).st_size
+
+    def replaced(self) -> bool:
+        """Whether the name leads to another file now, or to none."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            return True
+        return f"{status.st_dev}:{status.st_ino}" != self.inode
+
+    def fingerprint(self) -> str | None:
+        """A digest of the beginning through the first line that is no comment; None while that line has no end."""
+        start = b""
+        while len(start) <= self._longest:
+            more = self._read(len(start), _BEGINNING_BYTES)
+            start += more
+            end = _first_data_line(start)
+            if end:
+                return hashlib.blake2b(start[:end], digest_size=6).hexdigest()
+            if not more:
+                return None
+        return hashlib.blake2b(start[: self._longest], digest_size=6).hexdigest()
+
+    def lines(self, offset: int, *, last: bool) -> Iterator[Line]:
+        """Lines from `offset` on.
+
+        Parameters
+        ----------
+        offset : int
+        last : bool
+            The file will not grow: hand out what follows the last line end, too.
+        """
+        held, held_at = b"", offset
+        while True:
+            chunk = self._read(held_at + len(held), CHUNK_BYTES)
+            data = held + chunk
+            start = 0
+            while (end := data.find(b"\n", start)) >= 0:
+                yield Line(data[start : end + 1], held_at + end + 1)
+                start = end + 1
+            held, held_at = data[start:], held_at + start
+            while len(held) > self._longest:
+                piece, held = held[: self._longest + 1], held[self._longest + 1 :]
+                held_at += len(piece)
+                yield Line(piece, held_at)
+            if not chunk:
+                if held and last:
+                    yield Line(held, held_at + len(held))
+                return
+
+    def _read(self, offset: int, count: int) -> bytes:
+        return os.pread(self._stream.fileno(), count, offset)
+
+
+def _first_data_line(start: bytes) -> int:
+    """The offset after the first line that is neither a comment nor empty; 0 where it has no end yet."""
+    at = 0
+    while (end := start.find(b"\n", at)) >= 0:
+        if start[at : at + 1] != b"#" and start[at:end].strip():
+            return end + 1
+        at = end + 1
+    return 0

@@ -1,0 +1,20 @@
+"""`flitwatch import`: fabrics, counters, accounting and runs from files."""
+
+from __future__ import annotations
+
+import click
+
+from flitwatch.commands.imports.dragonview import dragonview
+from flitwatch.commands.imports.fabric import fabric
+
+
+@click.group("import")
+def import_() -> None:
+    """Import fabrics, counters, accounting and runs from files.
+
+    What producers stream (sacct, ncl, ldms-csv) is appended to the log of the database and written from there, by the same door as live data.
+    """
+
+
+for command in (fabric, dragonview):
+    import_.add_command(command)

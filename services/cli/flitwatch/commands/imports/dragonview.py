@@ -1,0 +1,109 @@
+"""`flitwatch import dragonview`: a snapshot of a Cray XC's link counters and jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flitwatch.commands.imports.fabric import store, tell
+from flitwatch.console import database_options, emit, json_option
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from flitwatch_domain.importers import Snapshot
+
+#: Bad rows listed in the report; all are counted.
+_MOST_LISTED = 100
+
+
+@click.command("dragonview")
+@click.option(
+    "--links", type=click.Path(path_type=Path), required=True, help="The machine's cable list (rtr --interconnect)."
+)
+@click.option("--counters", type=click.Path(path_type=Path), required=True, help="Network counters CSV.")
+@click.option(
+    "--jobs", type=click.Path(path_type=Path), required=True, help="Jobs CSV: which node belongs to which job."
+)
+@click.option("--name", help="The fabric's name (default: the cable list's with -dragonview).")
+@database_options
+@json_option
+def dragonview(
+    links: Path, counters: Path, jobs: Path, name: str | None, db_url: str | None, ephemeral: bool, as_json: bool
+) -> None:
+    """Import a DragonView snapshot. It becomes a fabric of its own whose counters have no time; importing it again replaces it."""
+    from flitwatch import platform
+    from flitwatch_db import connect
+    from flitwatch_domain.importers import read_snapshot
+    from flitwatch_domain.importers.read import default_name
+
+    snapshot = read_snapshot(links, counters, jobs, name or f"{default_name(links)}-dragonview")
+    with platform.database(db_url, ephemeral) as url, connect(url) as conn, conn.transaction():
+        save(conn, snapshot, source=str(counters))
+    tell(snapshot.warnings)
+    emit(report(snapshot), as_json)
+
+
+def save(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> int:
+    """Write a snapshot's fabric, counters and jobs within the caller's transaction; return the fabric's id."""
+    from flitwatch_db import counters, fabrics
+    from flitwatch_db import jobs as job_table
+    from flitwatch_domain.errors import Conflict, NotFound
+
+    try:
+        there = fabrics.get(conn, snapshot.fabric.name)
+    except NotFound:
+        replace = False
+    else:
+        replace = there.timeless
+        if not replace:
+            raise Conflict(f"{there.name!r} is a live fabric", advice="Give the snapshot another --name.")
+    fabric_id = store(conn, snapshot.fabric, replace=replace, timeless=True)
+    cables = snapshot.fabric.links
+    counters.write_port_totals(
+        conn,
+        fabric_id,
+        cables.src[snapshot.link],
+        cables.src_port[snapshot.link],
+        snapshot.flits,
+        snapshot.stall_cycles,
+        source,
+        vc_flits=snapshot.vc_flits,
+        vc_stall_cycles=snapshot.vc_stall_cycles,
+    )
+    job_table.upsert(conn, list(snapshot.jobs))
+    return fabric_id
+
+
+def report(snapshot: Snapshot) -> dict[str, Any]:
+    """The result's keys (issue contract), and which jobs hold exactly the routers that counted."""
+    import numpy as np
+
+    fabric, counted = snapshot.fabric, snapshot.counted_routers
+    group = fabric.routers.group
+    return {
+        "fabric": fabric.name,
+        "routers": len(fabric.routers),
+        "groups": fabric.groups,
+        "links_counted": len(snapshot.link),
+        "links_unmatched": len(snapshot.unmatched),
+        "unmatched": [{"where": item.where, "reason": item.reason} for item in snapshot.unmatched[:_MOST_LISTED]],
+        "counted_routers": len(counted),
+        "counted_groups": np.unique(group[counted]).tolist(),
+        "counted_jobs": [job for job, routers in snapshot.job_routers.items() if np.array_equal(routers, counted)],
+        "stall_to_flit": snapshot.stall_to_flit(),
+        "jobs": [
+            {
+                "job_id": job.job_id,
+                "nodes": job.nodes,
+                "routers": len(snapshot.job_routers[job.job_id]),
+                "groups": np.unique(group[snapshot.job_routers[job.job_id]]).tolist(),
+            }
+            for job in snapshot.jobs
+        ],
+        "rejected": [{"where": item.where, "reason": item.reason} for item in snapshot.rejected[:_MOST_LISTED]],
+        "rejected_rows": len(snapshot.rejected),
+        "warnings": list(snapshot.warnings),
+    }

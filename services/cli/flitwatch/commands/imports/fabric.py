@@ -1,0 +1,86 @@
+"""`flitwatch import fabric`: a machine's topology."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flitwatch.console import database_options, emit, json_option, stderr
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from flitwatch_domain.fabric import Fabric
+
+
+@click.command("fabric")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["auto", "cray", "ibnetdiscover"]),
+    default="auto",
+    show_default=True,
+    help="Output of Cray's rtr --interconnect, or of ibnetdiscover.",
+)
+@click.option("--name", help="The fabric's name (default: from the file's name).")
+@click.option("--replace", is_flag=True, help="Take the place of another fabric of that name; its counters stay.")
+@database_options
+@json_option
+def fabric(
+    file: Path, format_: str, name: str | None, replace: bool, db_url: str | None, ephemeral: bool, as_json: bool
+) -> None:
+    """Import the topology in FILE. Importing the same file again changes nothing."""
+    from flitwatch import platform
+    from flitwatch_db import connect
+    from flitwatch_domain.importers import read_fabric
+
+    found = read_fabric(file, format_, name)
+    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
+        store(conn, found, replace=replace)
+    tell(found.warnings)
+    emit(found.summary(), as_json)
+
+
+def store(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, timeless: bool = False) -> int:
+    """Save a fabric in one transaction and return its id; one that is there already, and the same, is left alone."""
+    from flitwatch_db import fabrics
+    from flitwatch_domain.errors import NotFound
+
+    with conn.transaction():
+        if not replace:
+            try:
+                row = fabrics.get(conn, found.name)
+            except NotFound:
+                pass
+            else:
+                if row.timeless == timeless and same(fabrics.load(conn, found.name), found):
+                    return row.fabric_id
+        return fabrics.save(conn, found, replace=replace, timeless=timeless)
+
+
+def same(a: Fabric, b: Fabric) -> bool:
+    """Whether two fabrics have the same routers, endpoints and links."""
+    import numpy as np
+
+    if a.summary()["links_by_class"] != b.summary()["links_by_class"]:
+        return False
+    pairs = [
+        (a.routers.name, b.routers.name),
+        (a.endpoints.router, b.endpoints.router),
+        (a.endpoints.port, b.endpoints.port),
+        (a.endpoints.node, b.endpoints.node),
+        (a.links.src, b.links.src),
+        (a.links.dst, b.links.dst),
+        (a.links.src_port, b.links.src_port),
+        (a.links.dst_port, b.links.dst_port),
+    ]
+    return all(np.array_equal(one, other) for one, other in pairs)
+
+
+def tell(warnings: tuple[str, ...]) -> None:
+    """Show warnings to a person on standard error."""
+    for text in warnings:
+        stderr.print(f"warning: {text}", markup=False, highlight=False)

@@ -1,0 +1,229 @@
+"""sacct's output: every capture, both formats against one another, and damage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.jobs import Job
+from flitwatch_ingest.sources import sacct
+from flitwatch_stream.shapes import parse_job
+
+UTC = ZoneInfo("UTC")
+HEADER = "JobID|JobName|User|State|Start|End|NodeList|NNodes\n"
+
+
+def decode(text: str | bytes) -> tuple[list[Job], list[tuple[str, str]]]:
+    data = text.encode() if isinstance(text, str) else text
+    jobs, rejected = sacct.decode(data, "acct.txt", zone=UTC)
+    return jobs, [(item.where, item.reason) for item in rejected]
+
+
+def keyed(jobs: list[Job]) -> dict[tuple[str, int], Job]:
+    return {(job.job_id, job.restart): job for job in jobs}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("file", "jobs", "steps"),
+    [
+        ("sacct_parsable2_default.txt", 21, 25),
+        ("sacct_parsable2_duplicates.txt", 22, 26),
+        ("sacct_parsable2_X.txt", 21, 0),
+        ("sacct_X_unitsep.txt", 21, 0),
+        ("sacct_parsable2_X_epoch.txt", 21, 0),
+        ("sacct.json", 22, 26),
+        ("24.11/sacct_parsable2_2411.txt", 14, 20),
+        ("24.11/sacct_2411.json", 14, 20),
+    ],
+)
+def test_every_capture_is_read_whole(shared: Path, file: str, jobs: int, steps: int) -> None:
+    found, rejected = decode((shared / "samples" / "slurm" / file).read_bytes())
+    assert (len(found), sum(len(job.steps) for job in found), rejected) == (jobs, steps, [])
+    for job in found:
+        value = parse_job(orjson.dumps(sacct.record(job)))
+        assert (value.job_id, value.user, value.end) == (job.job_id, job.user, job.end_s)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("text", "json"),
+    [
+        ("sacct_parsable2_duplicates.txt", "sacct.json"),
+        ("24.11/sacct_parsable2_2411.txt", "24.11/sacct_2411.json"),
+    ],
+)
+def test_text_and_json_of_one_cluster_say_the_same(shared: Path, text: str, json: str) -> None:
+    folder = shared / "samples" / "slurm"
+    one, _ = decode((folder / text).read_bytes())
+    other, _ = decode((folder / json).read_bytes())
+    left, right = keyed(one), keyed(other)
+    assert left.keys() == right.keys()
+    for key, job in left.items():
+        twin = right[key]
+        assert replace(job, steps=(), exit_code=None, nodes=None) == replace(twin, steps=(), exit_code=None, nodes=None)
+        # Slurm prints the nodes asked for as long as none is given; JSON says 0.
+        assert job.nodes == twin.nodes or twin.nodes == 0
+        assert {(s.step, s.name, s.start_s, s.end_s, s.node_list) for s in job.steps} == {
+            (s.step, s.name, s.start_s, s.end_s, s.node_list) for s in twin.steps
+        }
+
+
+@pytest.mark.shared
+def test_what_the_captures_are_known_to_hold(shared: Path) -> None:
+    found, _ = decode((shared / "samples" / "slurm" / "sacct_parsable2_duplicates.txt").read_bytes())
+    jobs = keyed(found)
+    assert jobs["2", 0].name == "lammps run | v2"
+    assert jobs["7", 0].state == "CANCELLED"
+    assert (jobs["9", 0].state, jobs["9", 1].state) == ("REQUEUED", "COMPLETED")
+    assert (jobs["10+1", 0].het_offset, jobs["3_4", 0].array_task) == (1, 4)
+    assert jobs["17", 0].node_list == "nid[00001,00003-00004]"
+    assert (jobs["19", 0].state, jobs["19", 0].end_s) == ("RUNNING", None)
+    assert (jobs["20", 0].start_s, jobs["20", 0].node_list) == (None, None)
+    assert [step.step for step in jobs["1", 0].steps] == ["batch", "0", "1"]
+    assert jobs["1", 0].start_s == 1795215785
+
+
+@pytest.mark.shared
+def test_output_for_people_is_refused_with_advice(shared: Path) -> None:
+    with pytest.raises(BadInput, match="--parsable2"):
+        decode((shared / "samples" / "slurm" / "sacct_human.txt").read_bytes())
+
+
+def test_a_name_with_the_delimiter_is_read_where_only_one_way_fits() -> None:
+    jobs, rejected = decode(HEADER + "2|a|b|c|bob|RUNNING|1795215785|Unknown|nid1|1\n")
+    assert (jobs[0].name, jobs[0].user, rejected) == ("a|b|c", "bob", [])
+
+
+def test_an_ambiguous_line_is_rejected_not_guessed() -> None:
+    header = "JobID|JobName|User|Comment|State\n"
+    jobs, rejected = decode(header + "2|a|b|c|d|RUNNING\n")
+    assert jobs == []
+    assert rejected[0][0] == "acct.txt:2"
+    assert "cannot be told" in rejected[0][1]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("2|x|bob|RUNNING|2026-11-20T23:03:05|Unknown|nid1", "7 fields, the header 8"),
+        ("two|x|bob|RUNNING|Unknown|Unknown|nid1|1", "not a Slurm job id"),
+        ("2|x|bob|DANCING|Unknown|Unknown|nid1|1", "not a state"),
+        ("2|x|bob|RUNNING|yesterday|Unknown|nid1|1", "not a time"),
+        ("2|x|bob|RUNNING|9999-11-20T23:03:05|Unknown|nid1|1", "outside 2000 to 2100"),
+        ("2|x|bob|RUNNING|Unknown|Unknown|nid[1-|1", "unbalanced bracket"),
+        ("2|x|bob|RUNNING|Unknown|Unknown|nid1|-4", "not a number of nodes"),
+        ("7.batch|batch||RUNNING|Unknown|Unknown|nid1|1", "which was not read before"),
+        ("2.|batch||RUNNING|Unknown|Unknown|nid1|1", "not a job step"),
+    ],
+)
+def test_a_bad_line_is_rejected_with_line_and_reason_and_the_rest_goes_on(line: str, said: str) -> None:
+    good = "3|y|eve|COMPLETED|1795215785|1795215790|nid1|1\n"
+    jobs, rejected = decode(f"{HEADER}{line}\n{good}")
+    assert [job.job_id for job in jobs] == ["3"]
+    assert [where for where, _ in rejected] == ["acct.txt:2"]
+    assert said in rejected[0][1]
+
+
+def test_a_line_without_an_end_is_half_written() -> None:
+    jobs, rejected = decode(
+        HEADER + "3|y|eve|COMPLETED|Unknown|Unknown|nid1|1\n4|z|eve|COMPLETED|Unknown|Unknown|nid1|1"
+    )
+    assert [job.job_id for job in jobs] == ["3"]
+    assert "half-written" in rejected[0][1]
+
+
+def test_fields_in_any_order_any_delimiter_and_zone() -> None:
+    for delimiter in ("\x1f", "|", "\t", "^"):
+        text = delimiter.join(["Start", "State", "JobID", "User"]) + "\n"
+        text += delimiter.join(["2026-01-01T01:00:00", "CANCELLED by 1002", "5", "eve"]) + "\n"
+        jobs, rejected = sacct.decode(text.encode(), "x", zone=ZoneInfo("Europe/Berlin"))
+        assert rejected == []
+        assert (jobs[0].state, jobs[0].start_s) == ("CANCELLED", 1767225600)
+
+
+def test_requeues_are_numbered_by_submission_however_they_are_ordered() -> None:
+    lines = ["JobID|State|Submit|Cluster"] + [f"9|REQUEUED|{1795215000 + s}|c" for s in (300, 100, 200)]
+    jobs, _ = decode("\n".join(lines) + "\n")
+    assert [(job.submit_s, job.restart) for job in jobs] == [(1795215300, 2), (1795215100, 0), (1795215200, 1)]
+
+
+@pytest.mark.shared
+@given(cut=st.integers(0, 270_000))
+@settings(max_examples=25, deadline=None)
+def test_a_truncated_json_file_gives_its_whole_jobs(shared: Path, cut: int) -> None:
+    data = (shared / "samples" / "slurm" / "sacct.json").read_bytes()
+    whole, _ = sacct.decode(data, "x")
+    try:
+        jobs, rejected = sacct.decode(data[:cut], "x")
+    except BadInput:
+        assert cut < 3000
+        return
+    assert [job.job_id for job in jobs] == [job.job_id for job in whole[: len(jobs)]]
+    assert rejected or len(jobs) == len(whole)
+
+
+@given(lines=st.lists(st.text(alphabet="0123456789|._+[]abcRUNING-:T \x00\x1f\n\ré", max_size=80), max_size=8))
+@settings(max_examples=200, deadline=None)
+def test_hostile_text_every_line_is_decoded_or_rejected(lines: list[str]) -> None:
+    body = "".join(line.replace("\n", "") + "\n" for line in lines)
+    jobs, rejected = decode(HEADER + body)
+    not_empty = sum(bool(line.encode().strip()) for line in body.split("\n"))
+    assert len(jobs) + sum(len(job.steps) for job in jobs) + len(rejected) == not_empty
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "jobs",
+                    "job_id",
+                    "state",
+                    "current",
+                    "time",
+                    "start",
+                    "end",
+                    "array",
+                    "het",
+                    "steps",
+                    "step",
+                    "id",
+                    "nodes",
+                    "user",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@given(jobs=st.lists(json_values, max_size=4))
+@settings(max_examples=200, deadline=None)
+def test_hostile_json_raises_bad_input_only(jobs: list[object]) -> None:
+    import json
+
+    found, rejected = decode(json.dumps({"jobs": jobs}).encode())
+    assert len(found) + len(rejected) >= min(len(jobs), 1)
+
+
+@given(data=st.binary(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_hostile_bytes_raise_bad_input_only(data: bytes) -> None:
+    for start in (b"", b"{", b'{"jobs": [', HEADER.encode()):
+        try:
+            decode(start + data)
+        except BadInput as bad:
+            assert bad.where.startswith("acct.txt")
