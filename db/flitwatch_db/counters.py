@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString, cast
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from flitwatch_db import additive
+from flitwatch_db import additive, packing
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
 
@@ -133,3 +133,51 @@ def _write_ports(conn: psycopg.Connection[Any], rows: PortRows) -> None:
         additive.Sums(rows.fabric_id, rows.ts_s, rows.router, None, rows.seconds, np.concatenate(parts, axis=1))
     )
     additive.merge_ports(conn, sums, ports=rows.flits.shape[1], packets=rows.packets is not None)
+
+
+def write_port_totals(
+    conn: psycopg.Connection[Any],
+    fabric_id: int,
+    router: NDArray[np.int32],
+    port: NDArray[np.int32],
+    flits: NDArray[np.float64],
+    stall_cycles: NDArray[np.float64],
+    source: str,
+    vc_flits: NDArray[np.float64] | None = None,
+    vc_stall_cycles: NDArray[np.float64] | None = None,
+) -> None:
+    """Store counts without a time, one row a port; those of the same port are replaced.
+
+    Parameters
+    ----------
+    router, port : int32[n]
+        Unique pairs.
+    flits, stall_cycles : float64[n]
+        NaN where unknown.
+    source : str
+        The file they came from.
+    vc_flits, vc_stall_cycles : float64[n, v], optional
+        By virtual channel.
+    """
+    n = len(router)
+    names = "fabric_id, router, port, flits, stall_cycles, vc_flits, vc_stall_cycles, source"
+    stream = packing.rows(
+        packing.int4(np.full(n, fabric_id)), packing.int4(router), packing.int4(port), packing.float8(flits),
+        packing.float8(stall_cycles), packing.float8_array(vc_flits, n), packing.float8_array(vc_stall_cycles, n),
+        packing.text([source] * n), columns=8,
+    )  # fmt: skip
+    with conn.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS staging_total (LIKE port_total) ON COMMIT DELETE ROWS")
+        cursor.execute("TRUNCATE pg_temp.staging_total")
+        with cursor.copy(
+            cast(LiteralString, f"COPY pg_temp.staging_total ({names}) FROM STDIN (FORMAT binary)")
+        ) as copy:
+            copy.write(stream)
+        cursor.execute(
+            cast(
+                LiteralString,
+                f"INSERT INTO port_total ({names}) SELECT {names} FROM pg_temp.staging_total ON CONFLICT (fabric_id, router, port)"  # noqa: S608
+                " DO UPDATE SET flits = excluded.flits, stall_cycles = excluded.stall_cycles, vc_flits = excluded.vc_flits,"
+                " vc_stall_cycles = excluded.vc_stall_cycles, source = excluded.source",
+            )
+        )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from flitwatch_db import packing
+from flitwatch_db import jobs, packing
 from flitwatch_domain.errors import Conflict, NotFound
 from flitwatch_domain.fabric import (
     ROLES,
@@ -92,6 +92,7 @@ def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, t
     _copy_routers(conn, fabric_id, fabric.routers)
     _copy_endpoints(conn, fabric_id, fabric.endpoints)
     _copy_links(conn, fabric_id, fabric)
+    jobs.place_unplaced(conn, fabric_id)
     return fabric_id
 
 

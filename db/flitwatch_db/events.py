@@ -1,0 +1,52 @@
+"""Events: rows that every listener sees in order, and a NOTIFY that wakes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+#: Every inserted event notifies this channel with its id.
+CHANNEL = "flitwatch_event"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One row of table `event`."""
+
+    event_id: int
+    at: datetime
+    kind: str
+    payload: dict[str, Any]
+
+
+def emit(conn: psycopg.Connection[Any], kind: str, payload: dict[str, Any]) -> int:
+    """Add an event within the caller's transaction; return its id.
+
+    Ids become visible in order, which holds other emitters up until the commit: emit last.
+    """
+    row = conn.execute(
+        "INSERT INTO event (kind, payload) VALUES (%s, %s) RETURNING event_id", [kind, Jsonb(payload)]
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def since(conn: psycopg.Connection[Any], event_id: int, limit: int = 1000) -> list[Event]:
+    """The events after `event_id`, oldest first."""
+    with conn.cursor(row_factory=class_row(Event)) as cursor:
+        return cursor.execute(
+            "SELECT event_id, at, kind, payload FROM event WHERE event_id > %s ORDER BY event_id LIMIT %s",
+            [event_id, limit],
+        ).fetchall()
+
+
+def last_id(conn: psycopg.Connection[Any]) -> int:
+    """The newest event's id; 0 where there is none."""
+    row = conn.execute("SELECT coalesce(max(event_id), 0) FROM event").fetchone()
+    assert row is not None
+    return int(row[0])

@@ -1,0 +1,233 @@
+"""What the writer keeps beside its rows: positions, dead letters, gaps, schemas and rates by the minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from flitwatch_domain.errors import Conflict
+
+#: How much of a dead letter's value is kept.
+RAW_BYTES = 64 << 10
+
+#: (topic, partition)
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a consumer group stands in a partition.
+
+    Attributes
+    ----------
+    position : int
+        The next record to write.
+    replay_from : int
+        From where reading again, without writing, rebuilds what the writer holds in memory.
+    closed_through : datetime, optional
+        Port buckets before this moment are written whole.
+    """
+
+    position: int
+    replay_from: int
+    closed_through: datetime | None = None
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A record that could not be used, and why."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    raw: bytes
+    source: str = ""
+    where: str = ""
+    raw_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time in which counts are missing; `counts` holds what is known of their sum."""
+
+    device: str
+    schema: str
+    from_ts: datetime
+    to_ts: datetime
+    reason: Literal["silence", "reset", "restart", "clock_back"]
+    fabric_id: int | None = None
+    counts: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Minute:
+    """Rates of one topic in one minute; rows add up."""
+
+    ts: datetime
+    topic: str
+    records: int = 0
+    values: int = 0
+    bytes: int = 0
+    duplicates: int = 0
+    late: int = 0
+    dead: int = 0
+
+
+def positions(conn: psycopg.Connection[Any], group: str) -> dict[Place, Position]:
+    """All positions of a consumer group."""
+    rows = conn.execute(
+        "SELECT topic, partition, position, replay_from, closed_through FROM stream_position WHERE consumer_group = %s",
+        [group],
+    )
+    return {(topic, partition): Position(*rest) for topic, partition, *rest in rows}
+
+
+def advance(
+    conn: psycopg.Connection[Any], group: str, new: Mapping[Place, Position], expected: Mapping[Place, int | None]
+) -> None:
+    """Move positions on, in the transaction of the rows they cover.
+
+    Parameters
+    ----------
+    new : mapping
+        The positions to store.
+    expected : mapping
+        The positions that this writer believes are stored; None or absent: no row yet.
+
+    Raises
+    ------
+    Conflict
+        Another writer has moved one of them: what this one holds of the partition was written by the other. Roll back.
+    """
+    places = sorted(new)
+    with conn.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO stream_position AS s (consumer_group, topic, partition, position, replay_from, closed_through)"
+            " SELECT %s, w.topic, w.partition, w.position, w.replay_from, w.closed_through"
+            " FROM unnest(%s::text[], %s::int[], %s::bigint[], %s::bigint[], %s::timestamptz[])"
+            " AS w (topic, partition, position, replay_from, closed_through)"
+            " ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET position = excluded.position,"
+            " replay_from = excluded.replay_from, closed_through = excluded.closed_through, updated_at = clock_timestamp()"
+            " WHERE s.position IN (SELECT e.position FROM unnest(%s::text[], %s::int[], %s::bigint[])"
+            " AS e (topic, partition, position) WHERE e.topic = s.topic AND e.partition = s.partition)",
+            [
+                group,
+                [topic for topic, _ in places],
+                [partition for _, partition in places],
+                [new[place].position for place in places],
+                [new[place].replay_from for place in places],
+                [new[place].closed_through for place in places],
+                [topic for topic, _ in places],
+                [partition for _, partition in places],
+                [expected.get(place) for place in places],
+            ],
+        )
+        if cursor.rowcount != len(places):
+            raise Conflict(
+                f"another {group} has moved on in one of {len(places)} partitions", advice="Read their positions again."
+            )
+
+
+def source_positions(conn: psycopg.Connection[Any], sources: Sequence[str]) -> dict[str, int]:
+    """The last written sequence of each named source that has one."""
+    rows = conn.execute("SELECT source, sequence FROM source_position WHERE source = ANY(%s)", [list(sources)])
+    return dict(rows.fetchall())
+
+
+def save_source_positions(conn: psycopg.Connection[Any], sequences: Mapping[str, int]) -> None:
+    """Store the last written sequence of each source; a smaller one than is stored changes nothing."""
+    sources = sorted(sequences)
+    conn.execute(
+        "INSERT INTO source_position AS s (source, sequence) SELECT * FROM unnest(%s::text[], %s::bigint[])"
+        " ON CONFLICT (source) DO UPDATE SET sequence = excluded.sequence, updated_at = clock_timestamp()"
+        " WHERE s.sequence < excluded.sequence",
+        [sources, [sequences[source] for source in sources]],
+    )
+
+
+def add_dead_letters(conn: psycopg.Connection[Any], letters: Iterable[DeadLetter]) -> None:
+    """Store records that could not be used, with the first 64 kB of each."""
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            "COPY dead_letter (topic, partition, offset_, source, where_, reason, raw, raw_bytes) FROM STDIN (FORMAT binary)"
+        ) as copy,
+    ):
+        copy.set_types(["text", "int4", "int8", "text", "text", "text", "bytea", "int4"])
+        for letter in letters:
+            size = len(letter.raw) if letter.raw_bytes is None else letter.raw_bytes
+            copy.write_row(
+                (
+                    letter.topic, letter.partition, letter.offset, _storable(letter.source), _storable(letter.where),
+                    _storable(letter.reason), letter.raw[:RAW_BYTES], size,
+                )
+            )  # fmt: skip
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL's text holds every character but NUL, and no half of a surrogate pair."""
+    return text.replace("\0", "\N{SYMBOL FOR NULL}").encode("utf-8", "replace").decode()
+
+
+def add_gaps(conn: psycopg.Connection[Any], gaps: Iterable[Gap]) -> None:
+    """Store gaps."""
+    with conn.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO gap (fabric_id, device, schema, from_ts, to_ts, reason, counts) VALUES (%s, %s, %s, %s, %s, %s, %s)",
+            [
+                (
+                    g.fabric_id,
+                    g.device,
+                    g.schema,
+                    g.from_ts,
+                    g.to_ts,
+                    g.reason,
+                    None if g.counts is None else Jsonb(g.counts),
+                )
+                for g in gaps
+            ],
+        )
+
+
+def add_minutes(conn: psycopg.Connection[Any], minutes: Iterable[Minute]) -> None:
+    """Add rates to their minutes."""
+    with conn.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO ingest_minute AS m (ts, topic, records, values_, bytes, duplicates, late, dead)"
+            " VALUES (date_trunc('minute', %s::timestamptz), %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (ts, topic) DO UPDATE SET"
+            " records = m.records + excluded.records, values_ = m.values_ + excluded.values_, bytes = m.bytes + excluded.bytes,"
+            " duplicates = m.duplicates + excluded.duplicates, late = m.late + excluded.late, dead = m.dead + excluded.dead",
+            [
+                (m.ts, m.topic, m.records, m.values, m.bytes, m.duplicates, m.late, m.dead)
+                for m in sorted(minutes, key=lambda m: (m.ts, m.topic))
+            ],
+        )
+
+
+def register_schema(
+    conn: psycopg.Connection[Any], name: str, digest: str, columns: Any, kind: Literal["router", "endpoint", "other"]
+) -> int:
+    """Return the id of an LDMS schema, storing it the first time."""
+    row = conn.execute(
+        "INSERT INTO ldms_schema (name, digest, columns, kind) VALUES (%s, %s, %s, %s)"
+        " ON CONFLICT (name, digest) DO UPDATE SET last_seen = clock_timestamp() RETURNING schema_id",
+        [name, digest, Jsonb(columns), kind],
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def count_records(conn: psycopg.Connection[Any], records: Mapping[int, int]) -> None:
+    """Add to the number of records of schemas, by schema id."""
+    ids = sorted(records)
+    conn.execute(
+        "UPDATE ldms_schema AS s SET records = s.records + w.records, last_seen = clock_timestamp()"
+        " FROM unnest(%s::int[], %s::bigint[]) AS w (schema_id, records) WHERE s.schema_id = w.schema_id",
+        [ids, [records[schema_id] for schema_id in ids]],
+    )

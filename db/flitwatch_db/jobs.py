@@ -1,0 +1,157 @@
+"""The scheduler's jobs in: a later record of a job replaces the earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+import psycopg
+
+from flitwatch_domain import hostlist
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.jobs import Job
+
+_UPSERT = """
+    INSERT INTO job (cluster, job_id, array_task, het_offset, restart, user_name, account, name, partition, state, exit_code,
+                     submit_ts, start_ts, end_ts, nodes, node_list, simulated)
+    SELECT cluster, job_id, array_task, het_offset, restart, "user", account, name, partition, state, exit_code,
+           to_timestamp(submit_s), to_timestamp(start_s), to_timestamp(end_s), nodes, node_list, simulated
+    FROM jsonb_to_recordset(%s::jsonb) AS j (cluster text, job_id text, array_task int, het_offset int, restart int, "user" text,
+         account text, name text, partition text, state text, exit_code text, submit_s float8, start_s float8, end_s float8, nodes int,
+         node_list text, simulated boolean)
+    ORDER BY cluster, job_id, restart
+    ON CONFLICT (cluster, job_id, restart) DO UPDATE SET
+        array_task = excluded.array_task, het_offset = excluded.het_offset, user_name = excluded.user_name, account = excluded.account,
+        name = excluded.name, partition = excluded.partition, state = excluded.state, exit_code = excluded.exit_code,
+        submit_ts = excluded.submit_ts, start_ts = excluded.start_ts, end_ts = excluded.end_ts, nodes = excluded.nodes,
+        node_list = excluded.node_list, simulated = excluded.simulated, updated_at = clock_timestamp()
+    RETURNING job_pk, cluster, job_id, restart
+"""
+
+_STEPS = """
+    INSERT INTO job_step (job_pk, step, name, state, start_ts, end_ts, nodes, node_list)
+    SELECT job_pk, step, name, state, to_timestamp(start_s), to_timestamp(end_s), nodes, node_list
+    FROM jsonb_to_recordset(%s::jsonb) AS s (job_pk bigint, step text, name text, state text, start_s float8, end_s float8, nodes int,
+         node_list text)
+    ORDER BY job_pk, step
+    ON CONFLICT (job_pk, step) DO UPDATE SET
+        name = excluded.name, state = excluded.state, start_ts = excluded.start_ts, end_ts = excluded.end_ts, nodes = excluded.nodes,
+        node_list = excluded.node_list
+"""
+
+# A node's name may be known in several fabrics (nid00001 is on most Crays). A job lies on one: the one that names its cluster, else the
+# one that knows most of its nodes, else the newest; simulated jobs lie on simulated fabrics and measured ones on measured fabrics.
+_PLACE = """
+    WITH chosen AS (
+        SELECT DISTINCT ON (n.job_pk) n.job_pk, f.fabric_id
+        FROM job_node n JOIN job j USING (job_pk) JOIN endpoint e ON e.node = n.node
+             JOIN fabric f ON f.fabric_id = e.fabric_id AND f.simulated = j.simulated
+        WHERE n.job_pk = ANY(%(jobs)s) AND (%(fabric)s::int IS NULL OR f.fabric_id = %(fabric)s::int)
+        GROUP BY n.job_pk, f.fabric_id, j.cluster, f.attributes, f.created_at
+        ORDER BY n.job_pk, (f.attributes ->> 'cluster' = j.cluster) DESC NULLS LAST, count(DISTINCT n.node) DESC, f.created_at DESC
+    )
+    UPDATE job_node n SET fabric_id = p.fabric_id, endpoint = p.endpoint, router = p.router
+    FROM (
+        SELECT DISTINCT ON (n.job_pk, n.node) n.job_pk, n.node, e.fabric_id, e.endpoint, e.router
+        FROM job_node n JOIN chosen USING (job_pk) JOIN endpoint e ON e.fabric_id = chosen.fabric_id AND e.node = n.node
+        ORDER BY n.job_pk, n.node, e.endpoint
+    ) AS p
+    WHERE n.job_pk = p.job_pk AND n.node = p.node
+"""
+
+
+def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:
+    """Store jobs with their steps and nodes; return the `job_pk` of each.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        A job that occurs twice is stored as its last occurrence says.
+    fabric_id : int, optional
+        The fabric whose endpoints the nodes are; without it, found by the nodes' names.
+
+    Raises
+    ------
+    BadInput
+        A host list that cannot be read; nothing is stored then.
+    """
+    if not jobs:
+        return []
+    last = {(job.cluster, job.job_id, job.restart): job for job in jobs}
+    nodes = {key: _expand(job) for key, job in last.items()}
+    rows = [
+        {
+            "cluster": job.cluster, "job_id": job.job_id, "array_task": job.array_task, "het_offset": job.het_offset,
+            "restart": job.restart, "user": job.user, "account": job.account, "name": job.name, "partition": job.partition,
+            "state": job.state, "exit_code": job.exit_code, "submit_s": job.submit_s, "start_s": job.start_s, "end_s": job.end_s,
+            "nodes": job.nodes, "node_list": job.node_list, "simulated": job.simulated,
+        }
+        for job in last.values()
+    ]  # fmt: skip
+    found = conn.execute(_UPSERT, [_json(rows)]).fetchall()
+    keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart in found}
+    _store_steps(conn, keys, last)
+    _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id)
+    return [keys[job.cluster, job.job_id, job.restart] for job in jobs]
+
+
+def _json(rows: list[dict[str, Any]]) -> str:
+    # PostgreSQL's text has no NUL, and orjson writes one as six characters; the name of a job is the user's.
+    return orjson.dumps(rows).replace(b"\\u0000", b"\xe2\x90\x80").decode()
+
+
+def _expand(job: Job) -> list[str]:
+    if not job.node_list:
+        return []
+    try:
+        return hostlist.expand(job.node_list)
+    except BadInput as problem:
+        raise BadInput(f"job {job.job_id} of {job.cluster}: {problem.reason}") from None
+
+
+def _store_steps(
+    conn: psycopg.Connection[Any], keys: dict[tuple[str, str, int], int], jobs: dict[tuple[str, str, int], Job]
+) -> None:
+    steps = [
+        {
+            "job_pk": keys[key], "step": step.step, "name": step.name, "state": step.state, "start_s": step.start_s,
+            "end_s": step.end_s, "nodes": step.nodes, "node_list": step.node_list,
+        }
+        for key, job in jobs.items()
+        for step in {step.step: step for step in job.steps}.values()
+    ]  # fmt: skip
+    if steps:
+        conn.execute(_STEPS, [_json(steps)])
+
+
+def _store_nodes(conn: psycopg.Connection[Any], nodes: dict[int, list[str]], fabric_id: int | None) -> None:
+    wanted = {job_pk: set(names) for job_pk, names in nodes.items()}
+    there: dict[int, set[str]] = {job_pk: set() for job_pk in nodes}
+    for job_pk, node in conn.execute("SELECT job_pk, node FROM job_node WHERE job_pk = ANY(%s)", [list(nodes)]):
+        there[job_pk].add(node)
+    changed = [job_pk for job_pk in sorted(nodes) if wanted[job_pk] != there[job_pk]]
+    if not changed:
+        return
+    conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [changed])
+    pairs = [(job_pk, node) for job_pk in changed for node in sorted(wanted[job_pk])]
+    conn.execute(
+        "INSERT INTO job_node (job_pk, node) SELECT * FROM unnest(%s::bigint[], %s::text[])",
+        [[job_pk for job_pk, _ in pairs], [node for _, node in pairs]],
+    )
+    place(conn, changed, fabric_id)
+
+
+def place(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:
+    """Find the endpoints and routers of jobs' nodes."""
+    conn.execute(_PLACE, {"jobs": list(job_pks), "fabric": fabric_id})
+
+
+def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:
+    """Place jobs that came before their fabric; return how many were looked at."""
+    rows = conn.execute(
+        "SELECT DISTINCT n.job_pk FROM job_node n JOIN endpoint e ON e.node = n.node AND e.fabric_id = %s WHERE n.fabric_id IS NULL",
+        [fabric_id],
+    ).fetchall()
+    place(conn, [row[0] for row in rows], fabric_id)
+    return len(rows)

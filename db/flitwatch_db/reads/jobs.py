@@ -1,0 +1,252 @@
+"""Jobs as the API lists them: pages by key, places on the fabric, neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from psycopg import sql
+from psycopg.rows import dict_row
+from psycopg.sql import SQL
+
+from flitwatch_db.reads.columns import Connection
+
+Row = dict[str, Any]
+
+_ELAPSED = SQL("extract(epoch FROM coalesce(end_ts, %(now)s) - start_ts)::float8")
+
+#: What a list may be sorted by: an expression that is never NULL, and its type. Jobs that have not begun count as the newest.
+SORTS: dict[str, tuple[sql.Composable, sql.SQL]] = {
+    "start": (SQL("coalesce(start_ts, 'infinity')"), SQL("timestamptz")),
+    "submit": (SQL("coalesce(submit_ts, '-infinity')"), SQL("timestamptz")),
+    "end": (SQL("coalesce(end_ts, 'infinity')"), SQL("timestamptz")),
+    "elapsed_s": (SQL("coalesce({}, -1)").format(_ELAPSED), SQL("float8")),
+    "nodes": (SQL("coalesce(nodes, -1)"), SQL("int")),
+    "user": (SQL("coalesce(user_name, '')"), SQL("text")),
+    "name": (SQL("coalesce(name, '')"), SQL("text")),
+    "state": (SQL("state"), SQL("text")),
+    "job_id": (SQL("job_id"), SQL("text")),
+}
+
+_COLUMNS = SQL("""
+    job_pk, cluster, job_id, restart, user_name AS "user", account, name, partition, state, exit_code,
+    submit_ts AS submit, start_ts AS start, end_ts AS "end",
+    CASE WHEN start_ts <= coalesce(end_ts, %(now)s) THEN {} END AS elapsed_s, nodes, simulated
+""").format(_ELAPSED)
+
+
+async def page(
+    conn: Connection,
+    *,
+    sort: str,
+    descending: bool,
+    limit: int,
+    now: datetime,
+    after: tuple[str, int] | None = None,
+    fabric_id: int | None = None,
+    users: Sequence[str] = (),
+    states: Sequence[str] = (),
+    name: str | None = None,
+    text: str | None = None,
+    from_: datetime | None = None,
+    to: datetime | None = None,
+) -> list[Row]:
+    """A page of jobs after a key.
+
+    Parameters
+    ----------
+    sort : str
+        A key of `SORTS`; ties are broken by job_pk.
+    now : datetime
+        Until when running jobs count.
+    after : (text of the sort key, job_pk), optional
+        The last row of the page before.
+    name, text : str, optional
+        Parts of the job's name; of its id, name, user or account. Case does not matter.
+    from_, to : datetime, optional
+        Jobs that ran at some moment of [from, to].
+
+    Returns
+    -------
+    list of dict
+        Each with `sort_key`, the text to pass as `after`.
+    """
+    key, kind = SORTS[sort]
+    conditions: list[sql.Composable] = []
+    parameters: dict[str, Any] = {"now": now, "limit": limit}
+
+    def condition(template: str, **values: Any) -> None:
+        conditions.append(SQL(template))  # type: ignore[arg-type]
+        parameters.update(values)
+
+    if fabric_id is not None:
+        condition("EXISTS (SELECT FROM job_node n WHERE n.job_pk = job.job_pk AND n.fabric_id = %(fabric)s)", fabric=fabric_id)
+    if users:
+        condition("user_name = ANY(%(users)s)", users=list(users))
+    if states:
+        condition("state = ANY(%(states)s)", states=list(states))
+    if name is not None:
+        condition("strpos(lower(name), lower(%(name)s)) > 0", name=name)
+    if text is not None:
+        condition(
+            "(strpos(lower(job_id), lower(%(text)s)) > 0 OR strpos(lower(name), lower(%(text)s)) > 0"
+            " OR strpos(lower(user_name), lower(%(text)s)) > 0 OR strpos(lower(account), lower(%(text)s)) > 0)",
+            text=text,
+        )
+    if from_ is not None:
+        condition("coalesce(end_ts, 'infinity') >= %(from)s AND start_ts IS NOT NULL", **{"from": from_})
+    if to is not None:
+        condition("start_ts <= %(to)s", to=to)
+    if after is not None:
+        parameters.update(key=after[0], pk=after[1])
+        conditions.append(
+            SQL("({}, job_pk) {} (%(key)s::{}, %(pk)s::bigint)").format(key, SQL("<" if descending else ">"), kind)
+        )
+    query = SQL("SELECT {}, ({})::text AS sort_key FROM job {} ORDER BY {} {}, job_pk {} LIMIT %(limit)s").format(
+        _COLUMNS, key, SQL("WHERE ") + SQL(" AND ").join(conditions) if conditions else SQL(""), key,
+        *[SQL("DESC" if descending else "ASC")] * 2,
+    )  # fmt: skip
+    return await _rows(conn, query, parameters)
+
+
+async def _rows(conn: Connection, query: sql.Composable | SQL, parameters: Any) -> list[Row]:
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
+
+
+async def places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None = None) -> dict[int, Row]:
+    """Per job: fabric_id, routers (sorted) and groups (sorted) that its nodes touch on its fabric, and its number of runs."""
+    rows = await _rows(
+        conn,
+        SQL("""
+            SELECT j.job_pk, p.fabric_id, coalesce(p.routers, '{}') AS routers, coalesce(p.groups, '{}') AS groups,
+                   (SELECT count(*) FROM run WHERE run.job_pk = j.job_pk) AS runs
+            FROM unnest(%(jobs)s::bigint[]) AS j (job_pk)
+            LEFT JOIN LATERAL (
+                SELECT n.fabric_id, array_agg(DISTINCT n.router ORDER BY n.router) AS routers,
+                       array_agg(DISTINCT r.group_id ORDER BY r.group_id) FILTER (WHERE r.group_id >= 0) AS groups
+                FROM job_node n LEFT JOIN router r USING (fabric_id, router)
+                WHERE n.job_pk = j.job_pk AND n.router IS NOT NULL AND (%(fabric)s::int IS NULL OR n.fabric_id = %(fabric)s)
+                GROUP BY n.fabric_id ORDER BY count(*) DESC, n.fabric_id LIMIT 1
+            ) p ON true
+        """),
+        {"jobs": list(job_pks), "fabric": fabric_id},
+    )
+    return {row["job_pk"]: row for row in rows}
+
+
+async def one(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> Row | None:
+    """The newest job (latest restart) of that id as the scheduler prints it, with its node_list."""
+    rows = await _rows(
+        conn,
+        SQL(
+            "SELECT {}, node_list FROM job WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
+            " ORDER BY coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1"
+        ).format(_COLUMNS),
+        {"id": job_id, "cluster": cluster, "now": now},
+    )
+    return rows[0] if rows else None
+
+
+async def endpoints(conn: Connection, job_pk: int, fabric_id: int | None) -> list[int]:
+    """The endpoints that a job's nodes are, on one fabric."""
+    rows = await _rows(
+        conn,
+        SQL("SELECT endpoint FROM job_node WHERE job_pk = %s AND fabric_id = %s AND endpoint IS NOT NULL ORDER BY endpoint"),
+        [job_pk, fabric_id],
+    )
+    return [row["endpoint"] for row in rows]
+
+
+async def steps(conn: Connection, job_pk: int) -> list[Row]:
+    """A job's steps in the order they began."""
+    return await _rows(
+        conn,
+        SQL(
+            'SELECT step, name, state, start_ts AS start, end_ts AS "end", nodes, node_list FROM job_step WHERE job_pk = %s'
+            " ORDER BY start_ts NULLS LAST, step LIMIT 1000"
+        ),
+        [job_pk],
+    )
+
+
+async def neighbours(conn: Connection, job_pk: int, fabric_id: int, now: datetime, limit: int) -> list[Row]:
+    """Jobs that ran at the same time on the same routers or groups of a fabric, those that share most first.
+
+    `overlap_s` is the time that both ran; `shared_groups` counts groups in which both hold routers.
+    """
+    return await _rows(
+        conn,
+        SQL("""
+            WITH me AS (
+                SELECT start_ts, coalesce(end_ts, %(now)s) AS end_ts FROM job WHERE job_pk = %(job)s
+            ), mine AS (
+                SELECT DISTINCT n.router, r.group_id FROM job_node n JOIN router r USING (fabric_id, router)
+                WHERE n.job_pk = %(job)s AND n.fabric_id = %(fabric)s
+            ), others AS (
+                SELECT j.job_pk, j.job_id, j.user_name, j.name, j.nodes, j.simulated,
+                       extract(epoch FROM least(coalesce(j.end_ts, %(now)s), me.end_ts) - greatest(j.start_ts, me.start_ts))::float8 AS overlap_s
+                FROM job j, me
+                WHERE j.job_pk <> %(job)s AND j.start_ts < me.end_ts AND coalesce(j.end_ts, %(now)s) > me.start_ts
+            )
+            SELECT o.job_pk, o.job_id, o.user_name AS "user", o.name, o.nodes,
+                   count(DISTINCT n.router) FILTER (WHERE n.router IN (SELECT router FROM mine)) AS shared_routers,
+                   count(DISTINCT r.group_id) FILTER (WHERE r.group_id IN (SELECT group_id FROM mine)) AS shared_groups,
+                   o.overlap_s
+            FROM others o JOIN job_node n ON n.job_pk = o.job_pk AND n.fabric_id = %(fabric)s
+                          JOIN router r ON r.fabric_id = n.fabric_id AND r.router = n.router
+            GROUP BY o.job_pk, o.job_id, o.user_name, o.name, o.nodes, o.overlap_s
+            HAVING bool_or(n.router IN (SELECT router FROM mine)) OR bool_or(r.group_id IN (SELECT group_id FROM mine))
+            ORDER BY shared_routers DESC, shared_groups DESC, o.overlap_s DESC, o.job_pk LIMIT %(limit)s
+        """),
+        {"job": job_pk, "fabric": fabric_id, "now": now, "limit": limit},
+    )
+
+
+async def holding(
+    conn: Connection, fabric_id: int, at: datetime, limit: int, router: int | None = None
+) -> list[Row]:
+    """Jobs that hold routers of a fabric at a moment (of one router, if named), largest first."""
+    return await _rows(
+        conn,
+        SQL("""
+            SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
+            FROM job j JOIN job_node n USING (job_pk)
+            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND (%(router)s::int IS NULL OR n.router = %(router)s)
+              AND j.start_ts <= %(at)s AND coalesce(j.end_ts, 'infinity') > %(at)s
+            GROUP BY j.job_pk ORDER BY count(*) DESC, j.job_pk LIMIT %(limit)s
+        """),
+        {"fabric": fabric_id, "at": at, "limit": limit, "router": router},
+    )
+
+
+async def ever_on(conn: Connection, fabric_id: int, limit: int, router: int | None = None) -> list[Row]:
+    """Jobs known to hold routers of a fabric whose counters have no time (of one router, if named), largest first."""
+    return await _rows(
+        conn,
+        SQL("""
+            SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
+            FROM job j JOIN job_node n USING (job_pk)
+            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND (%(router)s::int IS NULL OR n.router = %(router)s)
+            GROUP BY j.job_pk ORDER BY count(*) DESC, j.job_pk LIMIT %(limit)s
+        """),
+        {"fabric": fabric_id, "limit": limit, "router": router},
+    )
+
+
+async def starts(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
+    """The largest jobs of a fabric that began in [from, to), in the order they began."""
+    return await _rows(
+        conn,
+        SQL("""
+            SELECT * FROM (
+                SELECT job_pk, job_id, user_name AS "user", name, nodes, start_ts AS start FROM job
+                WHERE start_ts >= %(from)s AND start_ts < %(to)s
+                  AND EXISTS (SELECT FROM job_node n WHERE n.job_pk = job.job_pk AND n.fabric_id = %(fabric)s)
+                ORDER BY nodes DESC NULLS LAST, job_pk LIMIT %(limit)s
+            ) q ORDER BY start, job_pk
+        """),
+        {"fabric": fabric_id, "from": from_, "to": to, "limit": limit},
+    )

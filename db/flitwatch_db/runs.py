@@ -1,0 +1,62 @@
+"""Runs of instrumented applications in: heads, ranks and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+
+from flitwatch_domain.runs import Run, RunStep
+
+
+def upsert_run(conn: psycopg.Connection[Any], run: Run) -> int:
+    """Store a run's head and ranks; return its id. The same `run_key` again replaces them and keeps the steps."""
+    row = conn.execute(
+        "INSERT INTO run (run_key, job_pk, job_id, exe, start_ts, ranks, counter_names, simulated) VALUES (%(key)s,"
+        # A requeued job has several rows: the one that had begun when the run did.
+        " (SELECT job_pk FROM job WHERE job_id = %(job)s AND simulated = %(simulated)s ORDER BY"
+        " (start_ts <= to_timestamp(%(start)s::float8)) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1),"
+        " %(job)s, %(exe)s, to_timestamp(%(start)s::float8), %(ranks)s, %(counters)s, %(simulated)s)"
+        " ON CONFLICT (run_key) DO UPDATE SET job_pk = excluded.job_pk, job_id = excluded.job_id, exe = excluded.exe,"
+        " start_ts = excluded.start_ts, ranks = excluded.ranks, counter_names = excluded.counter_names,"
+        " simulated = excluded.simulated RETURNING run_id",
+        {
+            "key": run.run_key, "job": run.job_id, "exe": run.exe, "start": run.start_s, "ranks": len(run.ranks),
+            "counters": list(run.counters), "simulated": run.simulated,
+        },
+    ).fetchone()  # fmt: skip
+    assert row is not None
+    run_id = int(row[0])
+    nodes = list(run.nodes) or [None] * len(run.ranks)
+    conn.execute("DELETE FROM run_rank WHERE run_id = %s", [run_id])
+    conn.execute(
+        "INSERT INTO run_rank (run_id, rank, node, endpoint) SELECT %(run)s, r.rank, r.node,"
+        " (SELECT n.endpoint FROM run JOIN job_node n USING (job_pk) WHERE run.run_id = %(run)s AND n.node = r.node)"
+        " FROM unnest(%(ranks)s::int[], %(nodes)s::text[]) AS r (rank, node)",
+        {"run": run_id, "ranks": list(run.ranks), "nodes": nodes},
+    )
+    return run_id
+
+
+def run_id_of(conn: psycopg.Connection[Any], run_key: str) -> int | None:
+    """The id of a run by its key; None where its head has not come."""
+    row = conn.execute("SELECT run_id FROM run WHERE run_key = %s", [run_key]).fetchone()
+    return None if row is None else int(row[0])
+
+
+def upsert_steps(conn: psycopg.Connection[Any], run_id: int, steps: Sequence[RunStep]) -> int:
+    """Store steps of a run; the same step again replaces it. Returns how many rows there are new."""
+    new = 0
+    with conn.cursor() as cursor:
+        for step in steps:
+            values = None if step.values is None else step.values.ravel().tolist()
+            cursor.execute(
+                "INSERT INTO run_step (run_id, step, time_s, rank_time_ns, counters) VALUES (%s, %s, %s, %s, %s::numeric[])"
+                " ON CONFLICT (run_id, step) DO UPDATE SET time_s = excluded.time_s, rank_time_ns = excluded.rank_time_ns,"
+                " counters = excluded.counters RETURNING xmax = 0",
+                [run_id, step.step, step.time_s, step.time_ns.tolist(), values],
+            )
+            row = cursor.fetchone()
+            new += bool(row and row[0])
+    return new

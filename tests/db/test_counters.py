@@ -1,0 +1,158 @@
+"""Counters add up in the tables as they do in numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from flitwatch_db import connect
+from flitwatch_db.counters import Batch, PortRows, Rows, write_batch, write_port_totals
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.errors import BadInput
+
+START_S = 1_772_366_399  # one second before a minute, an hour and a day begin
+KEY = tuple[int, int, int]
+
+
+def rows(entries: list[tuple[int, int, int]], values: np.ndarray, samples: int = 1) -> Rows:
+    """Entries are (fabric, device, second)."""
+    key = np.array(entries, dtype=np.int64).reshape(-1, 3)
+    n = len(key)
+    return Rows(
+        key[:, 0].astype(np.int32), key[:, 1].astype(np.int32), key[:, 2], np.full(n, samples, np.int32), np.full(n, 40.0), values
+    )  # fmt: skip
+
+
+class Oracle:
+    """What the tables must hold, by width and key."""
+
+    def __init__(self) -> None:
+        self.sums: dict[tuple[int, KEY], dict[int, float]] = {}
+        self.samples: dict[tuple[int, KEY], int] = {}
+
+    def add(self, batch: Rows) -> None:
+        for i in range(len(batch.ts_s)):
+            for width in (1, 60, 3600):
+                ts = int(batch.ts_s[i]) // width * width
+                key = (width, (int(batch.fabric_id[i]), ts, int(batch.device[i])))
+                cell = self.sums.setdefault(key, {})
+                self.samples[key] = self.samples.get(key, 0) + int(batch.samples[i])
+                for column, value in enumerate(batch.values[i]):
+                    if not np.isnan(value):
+                        cell[column] = cell.get(column, 0.0) + float(value)
+
+
+def stored(conn: psycopg.Connection[Any], device: str, columns: tuple[str, ...]) -> tuple[dict, dict]:
+    sums, samples = {}, {}
+    for width, suffix in ((1, "1s"), (60, "1m"), (3600, "1h")):
+        query = f"SELECT fabric_id, extract(epoch FROM ts)::bigint, {device}, samples, {', '.join(columns)} FROM {device}_{suffix}"
+        for fabric, ts, number, count, *values in conn.execute(query.encode()):
+            key = (width, (fabric, ts, number))
+            sums[key] = {i: v for i, v in enumerate(values) if v is not None}
+            samples[key] = count
+    return sums, samples
+
+
+CELL = st.one_of(st.just(float("nan")), st.integers(-(2**40), 2**52).map(float))
+ENTRY = st.tuples(st.integers(1, 2), st.integers(0, 3), st.integers(START_S - 2, START_S + 130))
+
+
+@pytest.mark.parametrize(("device", "columns"), [("router", ROUTER_COLUMNS), ("endpoint", ENDPOINT_COLUMNS)])
+@given(data=st.data())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_batches_add_up(any_db: str, device: str, columns: tuple[str, ...], data: st.DataObject) -> None:
+    oracle = Oracle()
+    with connect(any_db, role="writer") as conn:
+        for _ in range(data.draw(st.integers(1, 3), "batches")):
+            entries = data.draw(st.lists(ENTRY, min_size=1, max_size=12), "entries")
+            few = data.draw(st.lists(CELL, min_size=len(entries) * 3, max_size=len(entries) * 3), "values")
+            values = np.full((len(entries), len(columns)), np.nan)
+            values[:, [0, 2, len(columns) - 1]] = np.array(few).reshape(-1, 3)
+            batch = rows(entries, values, data.draw(st.integers(-1, 4), "samples"))
+            oracle.add(batch)
+            write_batch(conn, Batch(routers=batch) if device == "router" else Batch(endpoints=batch))
+        assert stored(conn, device, columns) == (oracle.sums, oracle.samples)
+        conn.rollback()
+
+
+def test_ports_add_element_by_element(any_db: str) -> None:
+    nan = float("nan")
+    first = np.array([[1.0, nan, 3.0], [5.0, 6.0, nan]])
+    keys = (
+        np.array([1, 1], np.int32),
+        np.array([0, 7], np.int32),
+        np.array([START_S // 10 * 10] * 2),
+        np.array([30.0, 20.0]),
+    )
+    with connect(any_db, role="writer") as conn:
+        write_batch(conn, Batch(ports=PortRows(*keys, first, first * 2)))
+        write_batch(
+            conn, Batch(ports=PortRows(*keys, np.array([[nan, nan, 4.0], [-5.0, 1.0, nan]]), first * 3, packets=first))
+        )
+        found = conn.execute(
+            "SELECT router, port_seconds, flits, stall_cycles, packets FROM port_10s ORDER BY router"
+        ).fetchall()
+    assert found == [
+        (0, 60.0, [1.0, None, 7.0], [5.0, None, 15.0], [1.0, None, 3.0]),
+        (7, 40.0, [0.0, 7.0, None], [25.0, 30.0, None], [5.0, 6.0, None]),
+    ]
+
+
+def test_a_rolled_back_batch_leaves_nothing(any_db: str) -> None:
+    values = np.ones((1, len(ROUTER_COLUMNS)))
+    with connect(any_db, role="writer") as conn:
+        write_batch(conn, Batch(routers=rows([(1, 0, START_S)], values)))
+        conn.rollback()
+        write_batch(conn, Batch(routers=rows([(1, 0, START_S)], values)))
+        conn.commit()
+        assert conn.execute("SELECT sum(rt_flits) FROM router_1h").fetchone() == (1.0,)
+
+
+def test_far_apart_times_fit_in_one_batch(any_db: str) -> None:
+    times = [0, 86_400 * 365 * 40, START_S, (1 << 32) - 1]
+    with connect(any_db, role="writer") as conn:
+        write_batch(conn, Batch(routers=rows([(1, 0, ts) for ts in times], np.ones((4, len(ROUTER_COLUMNS))))))
+        found = conn.execute("SELECT extract(epoch FROM ts)::bigint FROM router_1s ORDER BY ts").fetchall()
+    assert [row[0] for row in found] == times
+
+
+@pytest.mark.parametrize("ts", [-1, 1 << 32])
+def test_times_that_no_clock_shows_are_refused(embedded_db: str, ts: int) -> None:
+    with connect(embedded_db, role="writer") as conn, pytest.raises(BadInput, match="1970 to 2106"):
+        write_batch(conn, Batch(routers=rows([(1, 0, ts)], np.ones((1, len(ROUTER_COLUMNS))))))
+
+
+def test_misshapen_batches_are_refused(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        with pytest.raises(BadInput, match="do not fit"):
+            write_batch(conn, Batch(routers=rows([(1, 0, START_S)], np.ones((1, 3)))))
+        with pytest.raises(BadInput, match="multiples of 10"):
+            one = np.ones(1, np.int32)
+            write_batch(
+                conn, Batch(ports=PortRows(one, one, np.array([5]), np.ones(1), np.ones((1, 2)), np.ones((1, 2))))
+            )
+
+
+def test_port_totals_are_replaced(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        conn.execute(
+            "INSERT INTO fabric (name, kind, technology, counted_at) VALUES ('edison', 'dragonfly', 'cray_xc', 'receiver')"
+        )
+        router, port = np.array([0, 0], np.int32), np.array([3, 4], np.int32)
+        for factor in (1.0, 2.0):
+            write_port_totals(
+                conn, 1, router, port, np.array([10.0, np.nan]) * factor, np.array([5.0, 0.0]), "counters.csv",
+                vc_flits=np.array([[4.0, 6.0], [np.nan, np.nan]]) * factor,
+            )  # fmt: skip
+        found = conn.execute(
+            "SELECT port, flits, stall_cycles, vc_flits, vc_stall_cycles, source FROM port_total ORDER BY port"
+        ).fetchall()
+    assert found == [
+        (3, 20.0, 5.0, [8.0, 12.0], None, "counters.csv"),
+        (4, None, 0.0, [None, None], None, "counters.csv"),
+    ]

@@ -1,0 +1,152 @@
+"""Jobs, runs and their places on a fabric."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from flitwatch_db import connect, fabrics, jobs, runs
+from flitwatch_domain import generators
+from flitwatch_domain.errors import BadInput, Conflict, NotFound
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.jobs import Job, JobStep
+from flitwatch_domain.runs import Run, RunStep
+
+JOB = Job(
+    cluster="theta", job_id="42", state="RUNNING", user="alice", name="amg", start_s=1_772_366_400.5, nodes=2,
+    node_list="nid[00000-00001]", steps=(JobStep("batch", state="RUNNING"), JobStep("0", name="amg", start_s=1_772_366_401.0)),
+    simulated=True,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def theta() -> Fabric:
+    return generators.theta()
+
+
+def equal(a: object, b: object) -> bool:
+    return all(
+        list(a_values) == list(b_values) if a_values.dtype == object else np.array_equal(a_values, b_values, equal_nan=a_values.dtype.kind == "f")
+        for a_values, b_values in ((getattr(a, name), getattr(b, name)) for name in vars(a) if name not in ("classes", "link_class"))
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [generators.theta, generators.quartz1, lambda: generators.torus((3, 4, 2))])
+def test_a_fabric_comes_back_as_it_went(embedded_db: str, make) -> None:
+    fabric = replace(make(), attributes={"cluster": "c1", "shape": [1, 2]}, warnings=("line 3: odd",), source="a file")
+    with connect(embedded_db, role="writer") as conn:
+        fabric_id = fabrics.save(conn, fabric)
+        found = fabrics.load(conn, fabric.name)
+        assert fabrics.get(conn, fabric_id).links == len(fabric.links)
+    for part in ("routers", "endpoints", "links"):
+        assert equal(getattr(fabric, part), getattr(found, part)), part
+    assert found.links.class_names == fabric.links.class_names
+    for name in ("name", "kind", "technology", "simulated", "counted_at", "source", "attributes", "warnings"):
+        assert getattr(found, name) == getattr(fabric, name)
+
+
+def test_a_fabric_is_replaced_only_on_request(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        first = fabrics.save(conn, generators.torus((2, 2, 2)))
+        name = fabrics.get(conn, first).name
+        with pytest.raises(Conflict, match="there already"):
+            fabrics.save(conn, generators.torus((2, 2, 2)))
+        larger = replace(generators.torus((3, 3, 3)), name=name)
+        assert fabrics.save(conn, larger, replace=True, timeless=True) == first
+        row = fabrics.get(conn, name)
+        assert (row.routers, row.timeless) == (27, True)
+        with pytest.raises(NotFound, match="Known: "):
+            fabrics.load(conn, "absent")
+        assert [row.name for row in fabrics.list_all(conn)] == [name]
+
+
+def test_a_job_finds_its_routers(embedded_db: str, theta: Fabric) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        fabric_id = fabrics.save(conn, theta)
+        job = replace(JOB, node_list=f"{theta.endpoints.node[0]},{theta.endpoints.node[5]},elsewhere")
+        (job_pk,) = jobs.upsert(conn, [job])
+        found = dict(conn.execute("SELECT node, router FROM job_node WHERE job_pk = %s", [job_pk]).fetchall())
+        steps = conn.execute("SELECT step, state FROM job_step ORDER BY step").fetchall()
+        assert conn.execute("SELECT DISTINCT fabric_id FROM job_node WHERE fabric_id IS NOT NULL").fetchall() == [
+            (fabric_id,)
+        ]
+    assert found == {
+        theta.endpoints.node[0]: theta.endpoints.router[0], theta.endpoints.node[5]: theta.endpoints.router[5], "elsewhere": None
+    }  # fmt: skip
+    assert steps == [("0", None), ("batch", "RUNNING")]
+
+
+def test_a_job_that_came_before_its_fabric_is_placed(embedded_db: str, theta: Fabric) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        jobs.upsert(conn, [replace(JOB, node_list=str(theta.endpoints.node[9]))])
+        assert conn.execute("SELECT router FROM job_node").fetchall() == [(None,)]
+        fabrics.save(conn, theta)
+        assert conn.execute("SELECT router FROM job_node").fetchall() == [(theta.endpoints.router[9],)]
+
+
+def test_simulated_jobs_stay_on_simulated_fabrics(embedded_db: str, theta: Fabric) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        measured = fabrics.save(conn, replace(theta, name="measured", simulated=False))
+        planned = fabrics.save(conn, replace(theta, name="planned", simulated=True))
+        node = str(theta.endpoints.node[3])
+        pks = jobs.upsert(
+            conn, [replace(JOB, node_list=node), replace(JOB, job_id="43", node_list=node, simulated=False)]
+        )
+        found = dict(conn.execute("SELECT job_pk, fabric_id FROM job_node").fetchall())
+    assert found == {pks[0]: planned, pks[1]: measured}
+
+
+def test_a_later_record_of_a_job_replaces_the_earlier(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        first = jobs.upsert(conn, [JOB, replace(JOB, restart=1, state="PENDING", node_list=None)])
+        done = replace(
+            JOB,
+            state="COMPLETED",
+            exit_code="0:0",
+            end_s=1_772_370_000.0,
+            name="nul\0 \ud800"[:4],
+            node_list="nid00001",
+        )
+        again = jobs.upsert(conn, [replace(JOB, state="COMPLETING"), done])
+        assert again == [first[0], first[0]]
+        found = conn.execute(
+            "SELECT state, exit_code, name, extract(epoch FROM end_ts)::float8 FROM job WHERE restart = 0"
+        ).fetchone()
+        assert found == ("COMPLETED", "0:0", "nul\N{SYMBOL FOR NULL}", 1_772_370_000.0)
+        assert conn.execute("SELECT node FROM job_node WHERE job_pk = %s", [first[0]]).fetchall() == [("nid00001",)]
+        assert conn.execute("SELECT count(*) FROM job_step").fetchone() == (4,)
+
+
+def test_array_and_heterogeneous_jobs(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        jobs.upsert(conn, [replace(JOB, job_id="3_4"), replace(JOB, job_id="10+1"), replace(JOB, job_id="5_[1-9]")])
+        found = conn.execute("SELECT job_id, array_task, het_offset FROM job ORDER BY job_id").fetchall()
+    assert found == [("10+1", None, 1), ("3_4", 4, None), ("5_[1-9]", None, None)]
+
+
+def test_a_bad_host_list_names_the_job(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn, pytest.raises(BadInput, match="job 42 of theta"):
+        jobs.upsert(conn, [replace(JOB, node_list="nid[0001-")])
+
+
+def test_runs_and_steps(embedded_db: str, theta: Fabric) -> None:
+    run = Run(
+        "amg-1", "amg", job_id="42", start_s=1_772_366_402.0, ranks=(0, 1), nodes=(str(theta.endpoints.node[7]), None),
+        counters=("AR_A", "AR_B"), simulated=True,
+    )  # fmt: skip
+    values = np.array([[1, 2**62], [3, 4]], dtype=np.int64)
+    with connect(embedded_db, role="writer") as conn:
+        fabrics.save(conn, theta)
+        (job_pk,) = jobs.upsert(conn, [replace(JOB, node_list=str(theta.endpoints.node[7]))])
+        assert runs.run_id_of(conn, "amg-1") is None
+        run_id = runs.upsert_run(conn, run)
+        assert runs.upsert_run(conn, run) == run_id == runs.run_id_of(conn, "amg-1")
+        assert conn.execute("SELECT job_pk FROM run").fetchone() == (job_pk,)
+        assert conn.execute("SELECT rank, endpoint FROM run_rank ORDER BY rank").fetchall() == [(0, 7), (1, None)]
+        steps = [RunStep(0, np.array([5, 9])), RunStep(1, np.array([2_000_000_000, 1]), values)]
+        assert runs.upsert_steps(conn, run_id, steps) == 2
+        assert runs.upsert_steps(conn, run_id, steps[1:]) == 0
+        found = conn.execute("SELECT step, time_s, rank_time_ns, counters FROM run_step ORDER BY step").fetchall()
+    assert found == [(0, 9e-9, [5, 9], None), (1, 2.0, [2_000_000_000, 1], [1, 2**62, 3, 4])]
