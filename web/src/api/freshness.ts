@@ -1,0 +1,68 @@
+/** How fresh the data of a machine are, in one word and one sentence. */
+import { useEffect, useState } from "react";
+import { duration } from "../lib/format";
+import { moment, parseTime, ZONE } from "../lib/time";
+import { useStore } from "../lib/store";
+import { liveStore } from "./live";
+import type { Fabric } from "./shapes";
+
+export type FreshState = "live" | "stale" | "recorded" | "none";
+
+export interface Freshness {
+  state: FreshState;
+  text: string;
+  through: number | null;
+  /** Why it is stale: the connection, or a stream that brings nothing new. */
+  reason: "connection" | "silence" | null;
+  nextTryAt: number | null;
+}
+
+/** Samples come each second or ten; half a minute without one is silence. */
+export const SILENCE_MS = 30_000;
+/** What ended longer ago than this is a recording, not a stream that broke. */
+const RECORDED_MS = 86_400_000;
+
+interface Inputs {
+  fabric: Pick<Fabric, "timeless" | "last_ts"> | null;
+  through: number | null;
+  movedAt: number | null;
+  connection: "connecting" | "open" | "lost";
+  nextTryAt: number | null;
+  now: number;
+  /** When the page began to listen. */
+  since: number;
+}
+
+export function freshness({ fabric, through, movedAt, connection, nextTryAt, now, since }: Inputs): Freshness {
+  const none: Freshness = { state: "none", text: "No data yet", through, reason: null, nextTryAt: null };
+  if (!fabric) return none;
+  if (fabric.timeless) return { ...none, state: "recorded", text: "Recorded sample" };
+  if (through === null) return none;
+  const lag = now - through;
+  const last = `last sample ${moment(through, now, true)}`;
+  if (connection === "lost") return { state: "stale", text: `Stale · ${last}`, through, reason: "connection", nextTryAt };
+  if (now - (movedAt ?? since) < SILENCE_MS && (movedAt !== null || Math.abs(lag) < 2 * SILENCE_MS)) {
+    const near = lag > -5000 && lag < 600_000;
+    return { state: "live", text: near ? `Live · ${duration(Math.max(0, Math.round(lag / 1000)))} behind` : `Live · at ${moment(through, now, true)}`, through, reason: null, nextTryAt: null };
+  }
+  if (movedAt === null && Math.abs(lag) > RECORDED_MS) return { ...none, state: "recorded", text: `Recorded · ${last} ${ZONE}`, through };
+  return { state: "stale", text: `Stale · ${last}`, through, reason: "silence", nextTryAt: null };
+}
+
+const opened = Date.now();
+
+export function useFreshness(fabric: Fabric | null): Freshness {
+  const live = useStore(liveStore);
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const known = fabric ? live.through.get(fabric.id) ?? null : null;
+  const last = parseTime(fabric?.last_ts);
+  return freshness({
+    fabric, through: known ?? last, movedAt: fabric ? live.movedAt.get(fabric.id) ?? null : null,
+    connection: live.connection, nextTryAt: live.nextTryAt, now, since: opened,
+  });
+}
+

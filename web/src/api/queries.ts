@@ -1,0 +1,156 @@
+/** What the pages ask for. Keys begin with the word that an event invalidates. */
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { isoTime, type TimeWindow } from "../lib/time";
+import { getBinary, getJson, type Query } from "./client";
+import { decodeFrames } from "./frames";
+import * as shapes from "./shapes";
+
+const MINUTE = 60_000;
+
+export const fabricsQuery = () =>
+  queryOptions({ queryKey: ["fabrics"], queryFn: ({ signal }) => getJson(shapes.fabricsShape, "/fabrics", {}, signal), staleTime: MINUTE });
+
+export const routersQuery = (fabric: number) =>
+  queryOptions({
+    queryKey: ["topology", fabric, "routers"],
+    queryFn: ({ signal }) => getJson(shapes.routersShape, `/fabrics/${fabric}/routers`, {}, signal),
+    staleTime: 10 * MINUTE,
+  });
+
+export const linksQuery = (fabric: number) =>
+  queryOptions({
+    queryKey: ["topology", fabric, "links"],
+    queryFn: ({ signal }) => getJson(shapes.linksShape, `/fabrics/${fabric}/links`, {}, signal),
+    staleTime: 10 * MINUTE,
+  });
+
+/** The API's window ends at `at`; without one it answers with its newest complete window of that length. */
+export interface Moment {
+  at: number | null;
+  windowMs: number;
+}
+
+export const momentOf = (window: TimeWindow): Moment => ({ at: window.to, windowMs: window.to - window.from });
+
+const momentParameters = ({ at, windowMs }: Moment): Query => ({
+  at: at === null ? null : isoTime(at),
+  window: `${Math.max(1, Math.round(windowMs / 1000))}s`,
+});
+
+export const congestionQuery = (fabric: number, moment: Moment, linkClass: string | null) =>
+  queryOptions({
+    queryKey: ["counters", fabric, "congestion", moment, linkClass],
+    queryFn: ({ signal }) =>
+      getJson(shapes.congestionShape, `/fabrics/${fabric}/congestion`, { ...momentParameters(moment), class: linkClass }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export interface LinkFilter {
+  router?: number;
+  group?: number;
+  class?: string;
+}
+
+export const linkFiguresQuery = (fabric: number, moment: Moment, filter: LinkFilter) =>
+  queryOptions({
+    queryKey: ["counters", fabric, "links", moment, filter],
+    queryFn: ({ signal }) =>
+      getJson(shapes.linkFiguresShape, `/fabrics/${fabric}/congestion/links`, { ...momentParameters(moment), ...filter }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const overviewQuery = (fabric: number, span: TimeWindow, points: number) =>
+  queryOptions({
+    queryKey: ["counters", fabric, "overview", span, points],
+    queryFn: ({ signal }) =>
+      getJson(shapes.overviewShape, `/fabrics/${fabric}/overview`, { from: isoTime(span.from), to: isoTime(span.to), points }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const framesQuery = (fabric: number, span: TimeWindow, stepSeconds: number, linkClass: string | null) =>
+  queryOptions({
+    queryKey: ["counters", fabric, "frames", span, stepSeconds, linkClass],
+    queryFn: async ({ signal }) => {
+      const query = { from: isoTime(span.from), to: isoTime(span.to), step: stepSeconds, class: linkClass };
+      const { body, headers } = await getBinary(`/fabrics/${fabric}/frames`, query, signal);
+      return decodeFrames(body, headers);
+    },
+    staleTime: 10 * MINUTE,
+    gcTime: 2 * MINUTE,
+  });
+
+export const routerQuery = (fabric: number, router: number, moment: Moment) =>
+  queryOptions({
+    queryKey: ["counters", fabric, "router", router, moment],
+    queryFn: ({ signal }) => getJson(shapes.routerDetailShape, `/fabrics/${fabric}/routers/${router}`, momentParameters(moment), signal),
+    placeholderData: keepPreviousData,
+  });
+
+export interface SeriesRequest {
+  routers: string;
+  counters: string;
+  span: TimeWindow;
+  points: number;
+  /** One row, summed over the routers. */
+  sum?: boolean;
+}
+
+export const timeseriesQuery = (fabric: number, { routers, counters, span, points, sum }: SeriesRequest) =>
+  queryOptions({
+    queryKey: ["counters", fabric, "timeseries", routers, counters, span, points, sum ?? false],
+    queryFn: ({ signal }) =>
+      getJson(shapes.timeseriesShape, `/fabrics/${fabric}/timeseries`,
+        { routers, counters, from: isoTime(span.from), to: isoTime(span.to), points, sum: sum || null }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const occupancyQuery = (fabric: number, at: number | null) =>
+  queryOptions({
+    queryKey: ["jobs", "occupancy", fabric, at],
+    queryFn: ({ signal }) =>
+      getJson(shapes.occupancyShape, `/fabrics/${fabric}/occupancy`, { at: at === null ? null : isoTime(at) }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export interface JobFilter {
+  q?: string;
+  user?: string;
+  state?: string;
+  sort?: string;
+  fabric?: string;
+  from?: string;
+  to?: string;
+}
+
+export const jobsQuery = (filter: JobFilter, limit = 200) =>
+  infiniteQueryOptions({
+    queryKey: ["jobs", "list", filter, limit],
+    queryFn: ({ pageParam, signal }) => getJson(shapes.jobsShape, "/jobs", { ...filter, limit, cursor: pageParam }, signal),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+  });
+
+export const jobQuery = (job: string) =>
+  queryOptions({
+    queryKey: ["jobs", "one", job],
+    queryFn: ({ signal }) => getJson(shapes.jobDetailShape, `/jobs/${encodeURIComponent(job)}`, {}, signal),
+  });
+
+export const runStepsQuery = (run: number) =>
+  queryOptions({ queryKey: ["runs", run, "steps"], queryFn: ({ signal }) => getJson(shapes.runStepsShape, `/runs/${run}/steps`, {}, signal) });
+
+export const ingestQuery = () =>
+  queryOptions({
+    queryKey: ["ingest"],
+    queryFn: ({ signal }) => getJson(shapes.ingestShape, "/ingest/status", {}, signal),
+    refetchInterval: 5000,
+  });
+
+export const searchQuery = (text: string) =>
+  queryOptions({
+    queryKey: ["search", text],
+    queryFn: ({ signal }) => getJson(shapes.searchShape, "/search", { q: text }, signal),
+    enabled: text.length > 0,
+    placeholderData: keepPreviousData,
+  });

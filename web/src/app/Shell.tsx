@@ -1,0 +1,90 @@
+/** The frame around every page: machine, pages, search, freshness; keyboard and help. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { fabricsQuery } from "../api/queries";
+import { Icon } from "../components/Icon";
+import { Menu } from "../components/Menu";
+import { Empty } from "../components/Notice";
+import { plural } from "../lib/format";
+import { useKeys } from "../lib/keys";
+import { currentMachine, machineStore, rememberMachine } from "../lib/machine";
+import { useStore } from "../lib/store";
+import { themeStore, toggleTheme } from "../lib/theme";
+import { Freshness } from "./Freshness";
+
+const SearchDialog = lazy(() => import("./SearchDialog"));
+const HelpDialog = lazy(() => import("./HelpDialog"));
+
+export function Shell() {
+  const navigate = useNavigate();
+  const { fabric: inAddress } = useParams({ strict: false }) as { fabric?: string };
+  const fabrics = useQuery(fabricsQuery()).data?.items;
+  const remembered = useStore(machineStore);
+  const theme = useStore(themeStore);
+  const [open, setOpen] = useState<"search" | "help" | null>(null);
+  const machine = useMemo(
+    () => fabrics && (fabrics.find((f) => f.name === inAddress || String(f.id) === inAddress) ?? currentMachine(fabrics, remembered)),
+    [fabrics, inAddress, remembered],
+  );
+  useEffect(() => {
+    if (machine && inAddress) rememberMachine(machine.name);
+  }, [machine, inAddress]);
+
+  const bindings = useMemo(() => [
+    { keys: "?", label: "Show the keys", run: () => setOpen("help") },
+    { keys: "/", label: "Search jobs, routers, users", run: () => setOpen("search") },
+    { keys: "g h", label: "Home", run: () => void navigate({ to: "/" }) },
+    { keys: "g f", label: "Fabric", run: () => void (machine ? navigate({ to: "/fabric/$fabric", params: { fabric: machine.name } }) : navigate({ to: "/fabric" })) },
+    { keys: "g j", label: "Jobs", run: () => void navigate({ to: "/jobs" }) },
+    { keys: "g i", label: "Ingest health", run: () => void navigate({ to: "/health" }) },
+    { keys: "t", label: "Light or dark", run: toggleTheme },
+  ], [machine, navigate]);
+  useKeys("Everywhere", bindings);
+
+  return (
+    <div className="app">
+      <header className="top">
+        <a className="skip" href="#main">Skip to the page</a>
+        <Link to="/" className="brand">
+          <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">
+            <path d="M3 6h5M12 6h5M3 10h9M16 10h1M3 14h3M10 14h7" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
+          </svg>
+          <span>Flitwatch</span>
+        </Link>
+        <Menu
+          label={`Machine: ${machine?.name ?? "none"}`} heading="Machines" empty="No machine is known yet"
+          trigger={<>{machine?.name ?? "no machine"}{machine?.simulated && <span className="tag">simulated</span>}<Icon name="down" /></>}
+          entries={(fabrics ?? []).map((fabric) => ({
+            id: String(fabric.id), label: fabric.name,
+            detail: `${plural(fabric.routers, "router")}${fabric.simulated ? " · simulated" : ""}${fabric.timeless ? " · one sample" : ""}`,
+            onSelect: () => void navigate({ to: "/fabric/$fabric", params: { fabric: fabric.name } }),
+          }))}
+        />
+        <nav aria-label="Pages">
+          <Link to="/" activeOptions={{ exact: true }}>Home</Link>
+          {machine ? <Link to="/fabric/$fabric" params={{ fabric: machine.name }} activeOptions={{ includeSearch: false }}>Fabric</Link> : <Link to="/fabric">Fabric</Link>}
+          <Link to="/jobs" activeOptions={{ includeSearch: false }}>Jobs</Link>
+          <Link to="/health">Health</Link>
+        </nav>
+        <div className="spacer" />
+        <button className="search-button" onClick={() => setOpen("search")} aria-label="Search jobs, routers, users">
+          <kbd>/</kbd><span>Job, router, user</span>
+        </button>
+        <button className="button plain" onClick={toggleTheme} aria-label={theme === "dark" ? "Use the light theme" : "Use the dark theme"}>
+          <Icon name={theme === "dark" ? "sun" : "moon"} />
+        </button>
+        <Freshness fabric={machine ?? null} />
+      </header>
+      <main id="main" className="page" tabIndex={-1}><Outlet /></main>
+      <Suspense>
+        {open === "search" && <SearchDialog fabric={machine ?? null} onClose={() => setOpen(null)} />}
+        {open === "help" && <HelpDialog onClose={() => setOpen(null)} />}
+      </Suspense>
+    </div>
+  );
+}
+
+export function Missing() {
+  return <Empty title="There is no such page">Pages are reached from the top bar, or press <kbd>/</kbd> to search.</Empty>;
+}

@@ -1,0 +1,168 @@
+/** One time axis for everything: the machine's stall ratio, change marks, gaps, the window and the one it is compared with. */
+import { memo, useId, useMemo, useRef, useState, type PointerEvent } from "react";
+import { ratio } from "../lib/format";
+import { clock, day, intervalText, timeTicks, ZONE, type TimeWindow } from "../lib/time";
+import { useSize } from "./Canvas";
+import { dragged, gripAt, timelineLayout, type Grip, type TimelineLayout, type TimelineMark, type TimelineSeries } from "./timeline";
+
+const HEIGHT = 118;
+const TOP = 26;
+const BOTTOM = 92;
+
+export interface GapSpan {
+  from: number;
+  to: number;
+  devices: number;
+}
+
+interface Props {
+  span: TimeWindow;
+  series: TimelineSeries;
+  marks: TimelineMark[];
+  gaps: GapSpan[];
+  window: TimeWindow;
+  comparison: TimeWindow | null;
+  /** Data are complete up to here; later times are hatched when `stale`. */
+  through: number | null;
+  stale: boolean;
+  stepMs: number;
+  onDrag: (window: TimeWindow, comparing: boolean) => void;
+  onCommit: (window: TimeWindow, comparing: boolean) => void;
+}
+
+interface Drag {
+  grip: Grip;
+  comparing: boolean;
+  original: TimeWindow | null;
+  start: number;
+  window: TimeWindow;
+}
+
+export function TimeBrush(props: Props) {
+  const { span, series, marks, window, comparison, stepMs, onDrag, onCommit } = props;
+  const [ref, size] = useSize();
+  const svg = useRef<SVGSVGElement>(null);
+  const [drag, setDrag] = useState<Drag | null>(null);
+  const width = size?.width ?? 0;
+  const layout = useMemo(
+    () => (width > 120 ? timelineLayout(series, marks, span, { left: 40, right: width - 4, top: TOP + 6, bottom: BOTTOM }) : null),
+    [series, marks, span, width],
+  );
+  const shown = drag && !drag.comparing ? drag.window : window;
+  const compared = drag?.comparing ? drag.window : comparison;
+
+  const timeAt = (event: PointerEvent) => layout?.invert(event.clientX - (svg.current?.getBoundingClientRect().left ?? 0)) ?? 0;
+  const slack = layout ? layout.invert(6) - layout.invert(0) : 0;
+
+  const down = (event: PointerEvent<SVGSVGElement>) => {
+    if (event.button !== 0 || !layout) return;
+    event.preventDefault();
+    event.currentTarget.setPointerCapture(event.pointerId);
+    const start = timeAt(event);
+    const comparing = event.shiftKey;
+    const original = comparing ? comparison : window;
+    const grip = gripAt(original, start, slack);
+    setDrag({ grip, comparing, original, start, window: original && grip !== "new" ? original : dragged("new", null, start, start, span, stepMs) });
+  };
+  const move = (event: PointerEvent) => {
+    if (!drag) return;
+    const next = dragged(drag.grip, drag.original, drag.start, timeAt(event), span, stepMs);
+    if (next.from === drag.window.from && next.to === drag.window.to) return;
+    setDrag({ ...drag, window: next });
+    onDrag(next, drag.comparing);
+  };
+  const up = () => {
+    if (!drag) return;
+    const moved = !drag.original || drag.window.from !== drag.original.from || drag.window.to !== drag.original.to;
+    setDrag(null);
+    if (moved) onCommit(drag.window, drag.comparing);
+  };
+
+  return (
+    <div ref={ref} className="brush">
+      {layout && (
+        <svg
+          ref={svg} width={width} height={HEIGHT} onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerCancel={() => setDrag(null)}
+          role="img" aria-label={`Stall ratio of the routers from ${intervalText(span, span.to)} ${ZONE}; selected ${intervalText(shown, span.to)}`}
+        >
+          <Backdrop {...props} layout={layout} width={width} />
+          {compared && <Band layout={layout} span={span} window={compared} kind="comparison" />}
+          <Band layout={layout} span={span} window={shown} kind="window" />
+        </svg>
+      )}
+    </div>
+  );
+}
+
+function Band({ layout, span, window, kind }: { layout: TimelineLayout; span: TimeWindow; window: TimeWindow; kind: "window" | "comparison" }) {
+  const from = layout.x(Math.max(span.from, window.from));
+  const to = layout.x(Math.min(span.to, window.to));
+  if (to <= from) return null;
+  return (
+    <g className={`band band-${kind}`}>
+      <rect x={from} y={TOP - 4} width={Math.max(1, to - from)} height={BOTTOM - TOP + 6} />
+      {kind === "window" && [from, to].map((x) => <line key={x} className="handle" x1={x} x2={x} y1={TOP - 4} y2={BOTTOM + 2} />)}
+    </g>
+  );
+}
+
+type BackdropProps = Pick<Props, "span" | "gaps" | "through" | "stale" | "series"> & { layout: TimelineLayout; width: number };
+
+const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, layout, width }: BackdropProps) {
+  const pattern = useId();
+  const left = 40;
+  const right = width - 4;
+  const ticks = timeTicks(span, Math.max(2, Math.floor(width / 150)));
+  const long = span.to - span.from > 86_400_000;
+  const silentFrom = stale && through !== null ? Math.max(span.from, through) : null;
+  const first = series.p95.find((value) => value !== null);
+  return (
+    <>
+      <defs>
+        <pattern id={pattern} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+          <line x1="0" y1="0" x2="0" y2="5" className="hatch" />
+        </pattern>
+      </defs>
+      {gaps.map((gap) => {
+        const a = layout.x(Math.max(span.from, gap.from));
+        const b = layout.x(Math.min(span.to, gap.to));
+        return b > a ? (
+          <g key={`${gap.from} ${gap.to} ${gap.devices}`} className="gap">
+            <rect x={a} y={TOP - 4} width={Math.max(1, b - a)} height={BOTTOM - TOP + 4} />
+            {b - a > 56 && <text x={(a + b) / 2} y={TOP + 10} textAnchor="middle">{gap.devices} silent</text>}
+          </g>
+        ) : null;
+      })}
+      {layout.ticks.map((tick) => (
+        <g key={tick}>
+          <line className="grid" x1={left} x2={right} y1={layout.y(tick)} y2={layout.y(tick)} />
+          <text x={left - 8} y={layout.y(tick) + 4} textAnchor="end">{ratio(tick).replace(".0", "")}</text>
+        </g>
+      ))}
+      <path d={layout.band} className="spread" />
+      <path d={layout.median} className="median" />
+      <path d={layout.high} className="high" />
+      {first !== undefined && <text x={left + 4} y={12} className="key"><tspan className="key-high">— 95th percentile of routers</tspan><tspan dx="10">— median</tspan><tspan dx="10">stall / flit</tspan></text>}
+      {silentFrom !== null && silentFrom < span.to && (
+        <>
+          <rect x={layout.x(silentFrom)} y={TOP - 4} width={right - layout.x(silentFrom)} height={BOTTOM - TOP + 4} fill={`url(#${pattern})`} />
+          <text x={right - 4} y={TOP + 10} textAnchor="end" className="silent">no data since {clock(silentFrom, true)}</text>
+        </>
+      )}
+      {layout.marks.map((mark) => (
+        <g key={`${mark.ts} ${mark.text}`} className="mark">
+          <line x1={mark.x} x2={mark.x} y1={TOP - 6} y2={BOTTOM} />
+          <path d={`M${mark.x} ${TOP - 4}l-3.5 -5h7z`} />
+          {mark.shown && mark.x > 330 && <text x={mark.x + 7} y={TOP - 5}>{mark.text}</text>}
+          <title>{`${clock(mark.ts, true)} ${mark.text}`}</title>
+        </g>
+      ))}
+      {ticks.map((tick, i) => {
+        const x = layout.x(tick);
+        const text = long ? `${day(tick)} ${clock(tick)}` : clock(tick, span.to - span.from < 300_000);
+        return x < right - 70 ? <text key={tick} x={x} y={110} textAnchor={x < left + 12 && i === 0 ? "start" : "middle"}>{text}</text> : null;
+      })}
+      <text x={right} y={110} textAnchor="end">{clock(span.to)} {ZONE}</text>
+    </>
+  );
+});

@@ -1,0 +1,57 @@
+/** The three colour scales (stalls per flit, change, congested fraction) as steps that can be named aloud, for both themes. */
+
+export type Theme = "light" | "dark";
+
+/** Upper ends of the first seven of eight steps; one step is twice the stalls. */
+export const HEAT_CUTS = [0.5, 1, 2, 4, 8, 16, 32] as const;
+export const HEAT_LABELS = ["½", "1", "2", "4", "8", "16", "32"] as const;
+export const HEAT: Record<Theme, readonly string[]> = {
+  light: ["#efece7", "#f3dfb4", "#f0c98b", "#eca052", "#da6e2d", "#b54226", "#7f2521", "#431215"],
+  dark: ["#2e2927", "#4b3229", "#713f2e", "#9e5331", "#cb7134", "#eb9c41", "#f8cb77", "#fff4ca"],
+};
+
+export const CHANGE_CUTS = [1 / 4, 1 / 2, 1 / 1.25, 1.25, 2, 4] as const;
+export const CHANGE_LABELS = ["÷4", "÷2", "÷1¼", "×1¼", "×2", "×4"] as const;
+export const CHANGE: Record<Theme, readonly string[]> = {
+  light: ["#1d438c", "#497ac3", "#97bae7", "#ededeb", "#edb88b", "#d87339", "#96311a"],
+  dark: ["#a7d6ff", "#5b94dd", "#325384", "#2a2b2e", "#7a4530", "#d2783b", "#fad18a"],
+};
+
+/** Codes beside the steps: what is not a value never looks like one. */
+export const NOT_SAMPLED = 253;
+export const SILENT = 254;
+
+export function heatStep(value: number): number {
+  let step = 0;
+  while (step < HEAT_CUTS.length && value >= (HEAT_CUTS[step] as number)) step++;
+  return step;
+}
+
+export function changeStep(factor: number): number {
+  let step = 0;
+  while (step < CHANGE_CUTS.length && factor >= (CHANGE_CUTS[step] as number)) step++;
+  return step;
+}
+
+export const heatColour = (value: number, theme: Theme): string => HEAT[theme][heatStep(value)] as string;
+
+const FRACTION_ENDS: Record<Theme, [number, number]> = { light: [0xdc, 0x0a], dark: [0x38, 0xff] };
+
+/** Congested fraction, continuous from 0 to 1, in grey. */
+export function fractionColour(fraction: number, theme: Theme): string {
+  const [low, high] = FRACTION_ENDS[theme];
+  const grey = Math.round(low + (high - low) * Math.max(0, Math.min(1, fraction)));
+  return `rgb(${grey} ${grey} ${grey})`;
+}
+
+/** Relative luminance (WCAG 2.2) of #rrggbb. */
+export function luminance(hex: string): number {
+  const linear = (at: number) => {
+    const c = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  };
+  return 0.2126 * linear(1) + 0.7152 * linear(3) + 0.0722 * linear(5);
+}
+
+/** Text on a cell: dark where the cell is light. 0.2 is where both texts have about the same contrast, and both exceed 4.1. */
+export const textOn = (hex: string): string => (luminance(hex) > 0.2 ? "#16181b" : "#ffffff");

@@ -1,0 +1,100 @@
+/** Step times of a run against earlier runs (layout): lines, a band, and a shared scale. */
+import { extent, max, quantile } from "d3-array";
+import { scaleLinear } from "d3-scale";
+import { area, line } from "d3-shape";
+
+type Column = (number | null)[];
+
+export interface StepSeries {
+  step: number[];
+  time: Column;
+  mean: Column | null;
+  p10: Column | null;
+  p90: Column | null;
+  /** Runs laid beside it. */
+  others: { label: string; time: Column }[];
+}
+
+export interface StepsLayout {
+  x: (step: number) => number;
+  y: (seconds: number) => number;
+  run: string;
+  mean: string;
+  band: string;
+  others: { label: string; path: string }[];
+  xTicks: number[];
+  yTicks: number[];
+}
+
+const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
+
+export function stepsLayout(series: StepSeries, width: number, height: number): StepsLayout {
+  const [first = 0, last = 1] = extent(series.step);
+  const x = scaleLinear().domain([first, Math.max(last, first + 1)]).range([44, width - 8]);
+  const all = [series.time, series.mean ?? [], series.p10 ?? [], series.p90 ?? [], ...series.others.map((other) => other.time)].flat().filter(known);
+  const low = quantile(all, 0) ?? 0;
+  const high = max(all) ?? 1;
+  // A step chart may leave zero out when all of it lies far above, as in the dissertation's figures; the axis says where it starts.
+  const floor = low > high * 0.4 ? low - (high - low) * 0.15 : 0;
+  const y = scaleLinear().domain([floor, high + (high - floor) * 0.05 || 1]).nice(4).range([height - 24, 8]);
+  const draw = (column: Column) => line<number | null>().defined(known).x((_, i) => x(series.step[i] ?? 0)).y((v) => y(v ?? 0))(column) ?? "";
+  const { p10, p90 } = series;
+  const band = p10 && p90
+    ? area<number>().defined((i) => known(p10[i]) && known(p90[i])).x((i) => x(series.step[i] ?? 0)).y0((i) => y(p10[i] ?? 0)).y1((i) => y(p90[i] ?? 0))(series.step.map((_, i) => i)) ?? ""
+    : "";
+  return {
+    x, y, run: draw(series.time), mean: series.mean ? draw(series.mean) : "", band,
+    others: series.others.map((other) => ({ label: other.label, path: draw(other.time) })), xTicks: x.ticks(8).filter(Number.isInteger), yTicks: y.ticks(4),
+  };
+}
+
+export interface RunVerdict {
+  steps: number;
+  mean: number;
+  usual: number | null;
+  /** Summed time over summed usual time, of the steps where both are known. */
+  factor: number | null;
+  /** First step of the last stretch of at least `RUN` steps above the range of earlier runs. */
+  slowFrom: number | null;
+  slowFactor: number | null;
+}
+
+const RUN = 5;
+
+export function runVerdict(series: StepSeries): RunVerdict {
+  const times = series.time.filter(known);
+  const mean = times.reduce((a, b) => a + b, 0) / Math.max(1, times.length);
+  let taken = 0, usual = 0, both = 0;
+  let slowStart = -1, streak = 0, calm = 0;
+  series.time.forEach((time, i) => {
+    const expected = series.mean?.[i];
+    if (known(time) && known(expected)) {
+      taken += time;
+      usual += expected;
+      both++;
+    }
+    const limit = series.p90?.[i];
+    if (known(time) && known(limit) && time > limit) {
+      streak++;
+      calm = 0;
+      if (streak === RUN && slowStart < 0) slowStart = i - RUN + 1;
+    } else {
+      streak = 0;
+      if (++calm >= RUN) slowStart = -1;
+    }
+  });
+  let slowTaken = 0, slowUsual = 0;
+  if (slowStart >= 0) {
+    for (let i = slowStart; i < series.time.length; i++) {
+      const [time, expected] = [series.time[i], series.mean?.[i]];
+      if (known(time) && known(expected)) {
+        slowTaken += time;
+        slowUsual += expected;
+      }
+    }
+  }
+  return {
+    steps: times.length, mean, usual: both ? usual / both : null, factor: both ? taken / usual : null,
+    slowFrom: slowStart >= 0 ? series.step[slowStart] ?? null : null, slowFactor: slowUsual > 0 ? slowTaken / slowUsual : null,
+  };
+}

@@ -1,0 +1,90 @@
+/** The machine over time (State and layout): median and 95th percentile of routers, gaps, change marks, and the window on it. */
+import { scaleLinear, scaleSymlog } from "d3-scale";
+import { area, line } from "d3-shape";
+import type { TimeWindow } from "../lib/time";
+
+export interface TimelineSeries {
+  ts: number[];
+  stepMs: number;
+  p50: (number | null)[];
+  p95: (number | null)[];
+}
+
+export interface TimelineMark {
+  ts: number;
+  text: string;
+}
+
+export interface TimelineBox {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+export interface TimelineLayout {
+  x: (ms: number) => number;
+  invert: (x: number) => number;
+  y: (ratio: number) => number;
+  median: string;
+  high: string;
+  band: string;
+  ticks: number[];
+  marks: (TimelineMark & { x: number; shown: boolean })[];
+}
+
+const Y_TICKS = [0, 1, 4, 16, 64, 256, 1024];
+
+const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
+
+export function timelineLayout(series: TimelineSeries, marks: TimelineMark[], span: TimeWindow, box: TimelineBox): TimelineLayout {
+  const x = scaleLinear().domain([span.from, span.to]).range([box.left, box.right]);
+  const most = Math.max(2, ...series.p95.filter(known), ...series.p50.filter(known));
+  const y = scaleSymlog().constant(1).domain([0, most * 1.1]).range([box.bottom, box.top]);
+  const points = series.ts.map((ts, i) => ({ x: x(ts + series.stepMs / 2), p50: series.p50[i], p95: series.p95[i] }));
+  type Point = (typeof points)[number];
+  const draw = (value: (p: Point) => number | null | undefined) =>
+    line<Point>().defined((p) => known(value(p))).x((p) => p.x).y((p) => y(value(p) ?? 0))(points) ?? "";
+  const band = area<Point>().defined((p) => known(p.p50) && known(p.p95)).x((p) => p.x).y0((p) => y(p.p50 ?? 0)).y1((p) => y(p.p95 ?? 0))(points) ?? "";
+  let free = -Infinity;
+  const placed = marks
+    .filter((mark) => mark.ts >= span.from && mark.ts <= span.to)
+    .sort((a, b) => a.ts - b.ts)
+    .map((mark) => {
+      const at = x(mark.ts);
+      const width = mark.text.length * 6 + 24;
+      const shown = at >= free && at + width <= box.right + 8;
+      if (shown) free = at + width;
+      return { ...mark, x: at, shown };
+    });
+  return {
+    x, invert: (pixel) => x.invert(pixel), y, median: draw((p) => p.p50), high: draw((p) => p.p95), band,
+    ticks: Y_TICKS.filter((tick) => tick <= most * 1.1 && (tick > 0 || most < 4)), marks: placed,
+  };
+}
+
+export type Grip = "new" | "move" | "from" | "to";
+
+/** What a pointer at `ms` takes hold of: an end of the window within `slack`, the window itself, or nothing. */
+export function gripAt(window: TimeWindow | null, ms: number, slack: number): Grip {
+  if (!window) return "new";
+  if (Math.abs(ms - window.from) <= slack) return "from";
+  if (Math.abs(ms - window.to) <= slack) return "to";
+  return ms > window.from && ms < window.to ? "move" : "new";
+}
+
+/** The window that a drag from `start` to `now` makes, kept inside the span and on the step's grid. */
+export function dragged(grip: Grip, original: TimeWindow | null, start: number, now: number, span: TimeWindow, stepMs: number): TimeWindow {
+  const snap = (ms: number) => Math.round(ms / stepMs) * stepMs;
+  const clamp = (ms: number) => Math.max(span.from, Math.min(span.to, ms));
+  if (grip === "move" && original) {
+    const length = original.to - original.from;
+    const from = Math.max(span.from, Math.min(span.to - length, snap(original.from + now - start)));
+    return { from, to: from + length };
+  }
+  const fixed = grip === "from" && original ? original.to : grip === "to" && original ? original.from : start;
+  const a = snap(clamp(fixed));
+  const b = snap(clamp(now));
+  const from = Math.min(a, b);
+  return { from, to: Math.max(Math.max(a, b), from + stepMs) };
+}

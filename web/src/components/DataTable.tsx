@@ -1,0 +1,123 @@
+/** A sortable table that stays quick with thousands of rows: only the rows in sight are in the document. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { csv, type Cell } from "../lib/csv";
+
+export interface Column<R> {
+  key: string;
+  header: string;
+  numeric?: boolean;
+  /** What sorts and what a CSV holds. */
+  value: (row: R) => Cell;
+  render?: (row: R) => ReactNode;
+  width?: number;
+}
+
+export interface Sort {
+  key: string;
+  descending: boolean;
+}
+
+interface Props<R> {
+  label: string;
+  rows: R[];
+  columns: Column<R>[];
+  id: (row: R) => string;
+  initialSort?: Sort;
+  current?: string | null;
+  onPick?: (row: R) => void;
+  onReachEnd?: () => void;
+}
+
+function compare(a: Cell, b: Cell): number {
+  const missing = (value: Cell) => value == null || (typeof value === "number" && Number.isNaN(value));
+  if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b));
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b), "en", { numeric: true });
+}
+
+/** Unknown values come last whichever way the rest is sorted. */
+export function sorted<R>(rows: R[], column: Column<R> | undefined, descending: boolean): R[] {
+  if (!column) return rows;
+  const missing = (row: R) => {
+    const value = column.value(row);
+    return value == null || (typeof value === "number" && Number.isNaN(value));
+  };
+  return [...rows].sort((a, b) => {
+    if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b));
+    return compare(column.value(a), column.value(b)) * (descending ? -1 : 1);
+  });
+}
+
+export const tableCsv = <R,>(rows: R[], columns: Column<R>[]): string =>
+  csv(columns.map((column) => column.header), rows.map((row) => columns.map((column) => column.value(row))));
+
+const ROW = 28;
+
+export function DataTable<R>({ label, rows, columns, id, initialSort, current = null, onPick, onReachEnd }: Props<R>) {
+  const box = useRef<HTMLDivElement>(null);
+  const [sort, setSort] = useState<Sort | null>(initialSort ?? null);
+  const ordered = useMemo(
+    () => sorted(rows, columns.find((column) => column.key === sort?.key), sort?.descending ?? false), [rows, columns, sort],
+  );
+  const virtual = useVirtualizer({ count: ordered.length, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 12 });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1);
+  useEffect(() => {
+    if (last && last.index >= ordered.length - 20) onReachEnd?.();
+  }, [last, ordered.length, onReachEnd]);
+  const currentAt = current === null ? -1 : ordered.findIndex((row) => id(row) === current);
+  useEffect(() => {
+    if (currentAt >= 0) virtual.scrollToIndex(currentAt, { align: "auto" });
+    // Only a move of the current row scrolls; new rows do not.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [current]);
+
+  const toggle = (column: Column<R>) =>
+    setSort((old) => (old?.key === column.key ? { key: column.key, descending: !old.descending } : { key: column.key, descending: Boolean(column.numeric) }));
+  const before = items[0]?.start ?? 0;
+  const after = last ? virtual.getTotalSize() - last.end : 0;
+  return (
+    // A box that scrolls must be reachable by keyboard.
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <div ref={box} className="data-table" tabIndex={0} role="region" aria-label={label}>
+      <table aria-label={label} aria-rowcount={ordered.length + 1}>
+        <thead>
+          <tr>
+            {columns.map((column) => {
+              const active = sort?.key === column.key;
+              return (
+                <th
+                  key={column.key} scope="col" className={column.numeric ? "numeric" : undefined} style={{ width: column.width }}
+                  aria-sort={active ? (sort.descending ? "descending" : "ascending") : undefined}
+                >
+                  <button onClick={() => toggle(column)}>{column.header}{active ? (sort.descending ? " ↓" : " ↑") : ""}</button>
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {before > 0 && <tr aria-hidden="true"><td colSpan={columns.length} style={{ height: before, border: 0 }} /></tr>}
+          {items.map((item) => {
+            const row = ordered[item.index] as R;
+            return (
+              // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
+              <tr
+                key={id(row)} aria-rowindex={item.index + 2} data-current={id(row) === current || undefined}
+                onClick={onPick && (() => onPick(row))} style={onPick && { cursor: "pointer" }}
+              >
+                {columns.map((column) => (
+                  <td key={column.key} className={column.numeric ? "numeric" : undefined}>
+                    {column.render ? column.render(row) : column.value(row) ?? "–"}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          {after > 0 && <tr aria-hidden="true"><td colSpan={columns.length} style={{ height: after, border: 0 }} /></tr>}
+        </tbody>
+      </table>
+    </div>
+  );
+}

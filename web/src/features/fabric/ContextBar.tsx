@@ -1,0 +1,80 @@
+/** Title, window and controls of a fabric page. */
+import { Link } from "@tanstack/react-router";
+import type { Fabric } from "../../api/shapes";
+import { Icon } from "../../components/Icon";
+import { Menu } from "../../components/Menu";
+import { Segmented } from "../../components/Segmented";
+import { plural } from "../../lib/format";
+import type { Store } from "../../lib/store";
+import { SPANS, type FabricSearch, type Span, type View } from "./address";
+import { SPAN_LABELS } from "./clockwork";
+import { exportEntries } from "./exports";
+import type { Scene, Values } from "./scene";
+import type { FabricJobs } from "./useJobs";
+
+interface Props {
+  fabric: Fabric;
+  scene: Scene | null;
+  search: FabricSearch;
+  view: View;
+  views: View[];
+  subtitle: string;
+  jobs: FabricJobs;
+  values: Store<Values | null>;
+  canCompare: boolean;
+  change: (patch: Partial<FabricSearch>, push?: boolean) => void;
+}
+
+const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+const CLASSES = ["green", "black", "blue"];
+
+export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs, values, canCompare, change }: Props) {
+  const chosen = search.job?.split(",").filter(Boolean) ?? [];
+  const drop = (id: string) => change({ job: chosen.filter((job) => job !== id).join(",") || undefined });
+  return (
+    <div className="context">
+      <h1>Fabric</h1>
+      {fabric.simulated && <span className="tag">simulated</span>}
+      <span className="subtitle" title={subtitle}>{subtitle}</span>
+      <span className="spacer" />
+      <Segmented label="View" value={view} options={views.map((v) => ({ value: v, label: title(v) }))} onChange={(v) => change({ view: v }, true)} />
+      {fabric.kind === "dragonfly" && fabric.technology === "cray_xc" && (
+        <Segmented
+          label="Link class" value={search.class ?? "all"} onChange={(v) => change({ class: v === "all" ? undefined : v })}
+          options={[{ value: "all", label: "All" }, ...CLASSES.map((c) => ({ value: c, label: title(c) }))]}
+        />
+      )}
+      {canCompare && (
+        <Segmented
+          label="Mode" value={search.diff ?? "now"} onChange={(v) => change({ diff: v === "on" ? "on" : undefined })}
+          options={[{ value: "now", label: "Now" }, { value: "on", label: "Difference", title: "This window against the one before; Shift-drag on the time axis chooses another" }]}
+        />
+      )}
+      {canCompare && (
+        <Menu
+          label={`Time axis: ${SPAN_LABELS[search.span ?? "1h"]}`} trigger={<>{SPAN_LABELS[search.span ?? "1h"]}<Icon name="down" /></>}
+          entries={SPANS.map((span: Span) => ({ id: span, label: SPAN_LABELS[span], onSelect: () => change({ span: span === "1h" ? undefined : span }) }))}
+        />
+      )}
+      {jobs.overlays.map((job) => (
+        <span className="chip" key={job.id}>
+          <span className="box" aria-hidden="true" />
+          <Link to="/jobs/$job" params={{ job: job.id }}>{job.label}</Link>
+          <button aria-label={`Hide job ${job.id}`} onClick={() => drop(job.id)}><Icon name="close" /></button>
+        </span>
+      ))}
+      {jobs.overlays.length === 0 && (
+        <Menu
+          trigger={<>Jobs<Icon name="down" /></>} heading={`Jobs on the machine then`} empty="No job is known at that time"
+          entries={jobs.present.map((job) => ({
+            id: String(job.job_pk), label: <span className="ellipsis">{job.job_id} {job.name ?? ""}</span>,
+            detail: job.nodes === null ? undefined : plural(job.nodes, "node"),
+            onSelect: () => change({ job: [...chosen, job.job_id].join(",") }),
+          }))}
+        />
+      )}
+      {search.from && <button className="button" onClick={() => change({ from: undefined, to: undefined })}>Live</button>}
+      <Menu trigger={<>Export<Icon name="down" /></>} entries={scene ? exportEntries(scene, values, view, jobs) : []} empty="Nothing to export yet" />
+    </div>
+  );
+}

@@ -1,0 +1,165 @@
+/** A whole machine: picture, group matrix, selected router and time, all driven by one address. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+import { fabricsQuery, routersQuery } from "../../api/queries";
+import { useFreshness } from "../../api/freshness";
+import type { Fabric } from "../../api/shapes";
+import { neighbour } from "../../charts/arrange";
+import { Empty, Failure, Waiting } from "../../components/Notice";
+import { StaleBanner } from "../../components/StaleBanner";
+import { plural } from "../../lib/format";
+import { useKeys } from "../../lib/keys";
+import { intervalText, isoTime, shifted, type TimeWindow } from "../../lib/time";
+import type { FabricSearch, View } from "./address";
+import { clockwork, TICK_MS } from "./clockwork";
+import { ContextBar } from "./ContextBar";
+import { DistributionPanel } from "./DistributionPanel";
+import "./fabric.css";
+import { GroupMatrix } from "./GroupMatrix";
+import { RouterPanel } from "./RouterPanel";
+import { sceneOf, type Scene } from "./scene";
+import { TimePanel } from "./TimePanel";
+import { useJobs } from "./useJobs";
+import { useSelection } from "./useSelection";
+import { useValues } from "./useValues";
+import { defaultView, PictureView, viewsOf } from "./views";
+
+export function FabricPage() {
+  const { fabric: name } = useParams({ from: "/fabric/$fabric" });
+  const fabrics = useQuery(fabricsQuery());
+  const fabric = fabrics.data?.items.find((f) => f.name === name || String(f.id) === name);
+  if (fabrics.error && !fabrics.data) return <Failure error={fabrics.error} retry={() => void fabrics.refetch()} />;
+  if (!fabrics.data) return <Waiting what="the machine" />;
+  if (!fabric) return <Empty title={`There is no machine called ${name}`}>Choose one at the left of the top bar.</Empty>;
+  return <FabricOf key={fabric.id} fabric={fabric} />;
+}
+
+const againstText = (search: FabricSearch) => (search.cfrom ? "the compared one" : "the one before");
+
+function FabricOf({ fabric }: { fabric: Fabric }) {
+  const routers = useQuery(routersQuery(fabric.id));
+  const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
+  if (routers.error && !scene) return <Failure error={routers.error} retry={() => void routers.refetch()} />;
+  return <FabricBody fabric={fabric} scene={scene} />;
+}
+
+function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) {
+  const search = useSearch({ from: "/fabric/$fabric" });
+  const navigate = useNavigate({ from: "/fabric/$fabric" });
+  const fresh = useFreshness(fabric);
+  const edge = fresh.through === null ? null : Math.floor(fresh.through / TICK_MS) * TICK_MS;
+  const clock = useMemo(() => (fabric.timeless || edge === null ? null : clockwork(search, edge)), [fabric.timeless, search, edge]);
+  const difference = search.diff === "on" && clock !== null;
+  const views = viewsOf(fabric);
+  const view: View = search.view && views.includes(search.view) ? search.view : defaultView(fabric);
+
+  const change = useCallback((patch: Partial<FabricSearch>, push = false) => {
+    void navigate({ to: ".", search: (old) => ({ ...old, ...patch }), replace: !push });
+  }, [navigate]);
+
+  const values = useValues({ scene, fabric: fabric.id, clock, linkClass: search.class ?? null, difference });
+  const jobs = useJobs(scene, fabric.id, search.job, clock?.window.to ?? null);
+  const selected = useSelection(values.store, search.router, jobs.members, scene);
+  const selectedGroup = scene && selected !== null ? scene.machine.group[selected] ?? null : null;
+
+  const select = useCallback((router: number) => change({ router }), [change]);
+  const selectGroup = useCallback((group: number) => {
+    const first = scene?.machine.group.indexOf(group) ?? -1;
+    if (first >= 0) change({ router: first });
+  }, [scene, change]);
+  const descend = useCallback((router: number) => {
+    const closer: View | undefined = views.includes("group") && view !== "group" ? "group" : undefined;
+    change({ router, ...(closer && { view: closer }) }, true);
+  }, [change, views, view]);
+
+  const commit = useCallback((window: TimeWindow, comparing: boolean) => {
+    if (comparing) change({ diff: "on", cfrom: isoTime(window.from), cto: isoTime(window.to) });
+    else change({ from: isoTime(window.from), to: isoTime(window.to) });
+  }, [change]);
+  const { preview } = values;
+  const drag = useCallback((window: TimeWindow, comparing: boolean) => {
+    if (!clock) return;
+    const before = { from: 2 * window.from - window.to, to: window.from };
+    if (comparing) preview(clock.window, window);
+    else preview(window, difference ? (search.cfrom ? clock.comparison : before) : null);
+  }, [preview, clock, difference, search.cfrom]);
+
+  const bindings = useMemo(() => {
+    const step = (dRow: number, dCol: number) => () => {
+      if (!scene || selected === null) return;
+      const next = neighbour(scene.arrangement, selected, dRow, dCol);
+      if (next !== null) select(next);
+    };
+    const shift = (by: number) => () => {
+      if (!clock) return;
+      const length = clock.window.to - clock.window.from;
+      const next = shifted(clock.window, by * length);
+      change({ from: isoTime(next.from), to: isoTime(next.to) });
+    };
+    return [
+      ...views.map((v, i) => ({ keys: String(i + 1), label: `View: ${v}`, run: () => change({ view: v }, true) })),
+      { keys: "d", label: "Difference", run: () => change({ diff: difference ? undefined : "on" }) },
+      { keys: "l", label: "Follow live data", run: () => change({ from: undefined, to: undefined }) },
+      { keys: "[", label: "Earlier window", run: shift(-1) },
+      { keys: "]", label: "Later window", run: shift(1) },
+      { keys: "ArrowLeft", label: "Move the selection (arrow keys)", run: step(0, -1) },
+      { keys: "ArrowRight", label: "", run: step(0, 1), silent: true },
+      { keys: "ArrowUp", label: "", run: step(-1, 0), silent: true },
+      { keys: "ArrowDown", label: "", run: step(1, 0), silent: true },
+      { keys: "Enter", label: "Closer", run: () => selected !== null && descend(selected) },
+      { keys: "Escape", label: "Back", run: () => (view === "group" ? change({ view: undefined }, true) : change({ router: undefined })) },
+    ];
+  }, [scene, selected, clock, views, view, difference, change, select, descend]);
+  useKeys("Fabric", bindings);
+
+  const groupMatrix = fabric.kind === "dragonfly" && view !== "table" && view !== "tree" && (scene?.groups.length ?? 0) > 1;
+  const window = clock ? intervalText(clock.window, clock.span.to) : "";
+  const subtitle = fabric.timeless || !clock
+    ? `${plural(fabric.routers, "router")}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.timeless ? " · one sample" : ""}`
+    : difference ? `${window} against ${intervalText(clock.comparison, clock.span.to)}` : `${window}${clock.live ? ", live" : ""} · colours are stalls ÷ flits summed over this window`;
+  const label = `Routers of ${fabric.name} coloured by ${difference ? "change of " : ""}stall cycles per flit${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
+  const viewProps = scene && {
+    scene, values: values.store, selected, jobs: jobs.overlays, jobsAt: jobs.at, label, onSelect: select, onDescend: descend,
+  };
+  return (
+    <div className="fabric-page">
+      <ContextBar
+        fabric={fabric} scene={scene} search={search} view={view} views={views} subtitle={subtitle} jobs={jobs} values={values.store}
+        canCompare={clock !== null} change={change}
+      />
+      {fresh.state === "stale" && <StaleBanner fresh={fresh} shown={window} />}
+      <div className="fabric-main">
+        <section className="card picture" aria-label="Picture">
+          {values.error && !values.congestion ? <Failure error={values.error} retry={values.retry} />
+            : !viewProps ? <Waiting what="the machine" />
+            : !fabric.timeless && edge === null ? <NoData /> : (
+              <PictureView view={view} {...viewProps} moment={values.moment} congestion={values.congestion} linkClass={search.class ?? null} />
+            )}
+          {groupMatrix && scene && (
+            <GroupMatrix
+              groups={scene.groups} congestion={values.congestion} before={values.before} selectedGroup={selectedGroup} jobGroups={jobs.groups}
+              what={search.class ? `${search.class} links` : "all classes"} against={againstText(search)} onSelectGroup={selectGroup}
+            />
+          )}
+        </section>
+        {scene && selected !== null && values.moment
+          ? <RouterPanel scene={scene} router={selected} moment={values.moment} span={clock?.span ?? null} onSelect={select} />
+          : <aside className="card" aria-label="Selected router"><Waiting what="the router" /></aside>}
+      </div>
+      {fabric.timeless && values.moment && <DistributionPanel fabric={fabric.id} moment={values.moment} />}
+      {clock && (
+        <TimePanel
+          fabric={fabric.id} clock={clock} difference={difference} through={fresh.through} stale={fresh.state === "stale"}
+          onDrag={drag} onCommit={commit} onPrepare={values.prepare}
+        />
+      )}
+    </div>
+  );
+}
+
+const NoData = () => (
+  <Empty title="The topology is known, counters are not">
+    Start a collector (<code>flitwatch collect</code>) or import counters; the picture fills as they come.
+  </Empty>
+);

@@ -1,0 +1,100 @@
+/** The matrix of groups with the pairs that stall most; the column sends, the row receives. */
+import { useLayoutEffect, useMemo, useRef, useState } from "react";
+import type { Congestion } from "../../api/shapes";
+import { contextOf, Layers, useFontReady } from "../../charts/Canvas";
+import { ChangeLegend, HeatLegend, Swatch } from "../../charts/legends";
+import { drawMatrix, hottestPairs, matrixAt, matrixLayout, pairsOf, type Pair } from "../../charts/matrix";
+import { heatColour } from "../../charts/scale";
+import { usePalette } from "../../charts/usePalette";
+import { hideTooltip, showTooltip } from "../../components/tooltip";
+import { change, plural, ratio, si } from "../../lib/format";
+
+interface Props {
+  groups: number[];
+  congestion: Congestion | null;
+  before: Congestion | null;
+  selectedGroup: number | null;
+  jobGroups: ReadonlySet<number>;
+  what: string;
+  against: string;
+  onSelectGroup: (group: number) => void;
+}
+
+const WIDTH = 312;
+
+export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGroups, what, against, onSelectGroup }: Props) {
+  const palette = usePalette();
+  const font = useFontReady();
+  const base = useRef<HTMLCanvasElement>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
+  const [hovered, setHovered] = useState<{ column: number; row: number } | null>(null);
+  const difference = before !== null;
+  const pairs = useMemo(
+    () => congestion && pairsOf(groups, congestion.groups, before?.groups ?? null), [groups, congestion, before],
+  );
+  const hottest = useMemo(() => (pairs ? hottestPairs(pairs) : []), [pairs]);
+  const layout = useMemo(() => matrixLayout(groups.length, WIDTH - 4), [groups]);
+  const size = useMemo(() => ({ width: WIDTH, height: layout.top + layout.size + 4 }), [layout]);
+  const surface = useRef<CanvasRenderingContext2D | null>(null);
+  useLayoutEffect(() => {
+    surface.current = base.current ? contextOf(base.current, size) : null;
+  }, [size]);
+  useLayoutEffect(() => {
+    if (surface.current && pairs) drawMatrix(surface.current, layout, pairs, { selected: selectedGroup, job: jobGroups, hovered }, difference, palette);
+  }, [pairs, layout, size, selectedGroup, jobGroups, hovered, difference, palette, font]);
+
+  const describe = (column: number, row: number) => {
+    const [src, dst] = [groups[column], groups[row]];
+    if (src === dst) return `g${src}: within the group`;
+    const pair = pairs?.cells[row * groups.length + column];
+    if (!pair) return `g${src} → g${dst}\nno counted link`;
+    return `g${src} → g${dst}\n${ratio(pair.ratio)} stalls per flit${Number.isNaN(pair.factor) ? "" : `, ${change(pair.factor)}`}\n${si(pair.flits)} flits`;
+  };
+  return (
+    <section className="matrix" aria-label="Between groups">
+      <div className="matrix-head"><h2 className="block-title">Between groups</h2><span className="subtitle">column sends, row receives</span></div>
+      <Layers
+        size={size} base={base} overlay={overlay}
+        label={`Stall ratio of the links between ${plural(groups.length, "group")}; columns send, rows receive. The pairs that stall most are listed below.`}
+        onHover={(place) => {
+          const at = place && matrixAt(layout, groups.length, place.x, place.y);
+          setHovered((old) => (old?.column === at?.column && old?.row === at?.row ? old : at));
+          if (place && at) showTooltip(place.clientX, place.clientY, describe(at.column, at.row));
+          else hideTooltip();
+        }}
+        onPick={({ x, y }) => {
+          const at = matrixAt(layout, groups.length, x, y);
+          const group = at && groups[at.column];
+          if (group != null) onSelectGroup(group);
+        }}
+      />
+      <div className="matrix-pairs"><PairTable pairs={hottest} difference={difference} onSelectGroup={onSelectGroup} theme={palette.theme} /></div>
+      {difference ? <ChangeLegend theme={palette.theme} against={against} /> : <HeatLegend theme={palette.theme} what={what} />}
+    </section>
+  );
+}
+
+interface PairTableProps {
+  pairs: Pair[];
+  difference: boolean;
+  theme: "light" | "dark";
+  onSelectGroup: (group: number) => void;
+}
+
+function PairTable({ pairs, difference, theme, onSelectGroup }: PairTableProps) {
+  if (!pairs.length) return <p className="muted">No link between groups is counted in this window.</p>;
+  return (
+    <table className="flush tight">
+      <thead><tr><th scope="col">Hottest pairs</th><th scope="col" className="numeric">stall / flit</th>{difference && <th scope="col" className="numeric">change</th>}</tr></thead>
+      <tbody>
+        {pairs.slice(0, 12).map((pair) => (
+          <tr key={`${pair.src} ${pair.dst}`}>
+            <td><Swatch colour={heatColour(pair.ratio, theme)} /><button className="link" onClick={() => onSelectGroup(pair.src)}>g{pair.src} → g{pair.dst}</button></td>
+            <td className="numeric">{ratio(pair.ratio)}</td>
+            {difference && <td className="numeric muted">{change(pair.factor)}</td>}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,70 @@
+/** The routers in a table: the same figures as the picture, for reading, sorting and screen readers. */
+import { useMemo } from "react";
+import { DataTable, type Column } from "../../components/DataTable";
+import { change, count, percent, ratio, si } from "../../lib/format";
+import { useStore } from "../../lib/store";
+import { SILENT } from "../../charts/scale";
+import type { ViewProps } from "./TilesView";
+import type { Scene, Values } from "./scene";
+
+export interface RouterRow {
+  router: number;
+  name: string;
+  panel: string;
+  row: number | null;
+  col: number | null;
+  ratio: number;
+  factor: number;
+  flits: number;
+  stalls: number;
+  coverage: number;
+  state: string;
+  nodes: number | null;
+  jobs: string;
+}
+
+export function routerRows(scene: Scene, values: Values, jobsAt: (router: number) => string[]): RouterRow[] {
+  const { machine, arrangement } = scene;
+  return Array.from({ length: machine.size }, (_, router) => {
+    const value = values.window.ratio[router] ?? NaN;
+    const known = !Number.isNaN(value);
+    return {
+      router, name: machine.name[router] ?? "", panel: arrangement.panels[arrangement.panelOf[router] ?? 0]?.label ?? "",
+      row: machine.row[router] ?? null, col: machine.col[router] ?? null, ratio: value, factor: values.window.factor?.[router] ?? NaN,
+      flits: known ? values.window.flits[router] ?? NaN : NaN, stalls: known ? values.window.stalls[router] ?? NaN : NaN,
+      coverage: known ? values.window.coverage[router] ?? NaN : NaN,
+      state: known ? "counted" : values.window.codes[router] === SILENT ? "silent" : "not sampled",
+      nodes: machine.nodes[router] ?? null, jobs: jobsAt(router).join("; "),
+    };
+  });
+}
+
+export function routerColumns(scene: Scene, difference: boolean): Column<RouterRow>[] {
+  const noun = scene.arrangement.noun;
+  const all: (Column<RouterRow> | false)[] = [
+    { key: "name", header: "Router", value: (r) => r.name },
+    { key: "panel", header: noun.charAt(0).toUpperCase() + noun.slice(1), value: (r) => r.panel },
+    scene.machine.row.some((row) => row !== null) && { key: "row", header: "Row", numeric: true, value: (r) => r.row },
+    scene.machine.col.some((col) => col !== null) && { key: "col", header: "Column", numeric: true, value: (r) => r.col },
+    { key: "ratio", header: "stall / flit", numeric: true, value: (r) => r.ratio, render: (r) => (r.state === "counted" ? ratio(r.ratio) : r.state) },
+    difference && { key: "factor", header: "change", numeric: true, value: (r) => r.factor, render: (r) => change(r.factor) },
+    { key: "flits", header: "flits", numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
+    { key: "stalls", header: "stall cycles", numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },
+    { key: "coverage", header: "counted", numeric: true, value: (r) => r.coverage, render: (r) => percent(r.coverage) },
+    { key: "nodes", header: "nodes", numeric: true, value: (r) => r.nodes, render: (r) => count(r.nodes) },
+    { key: "jobs", header: "Jobs", value: (r) => r.jobs },
+  ];
+  return all.filter((column): column is Column<RouterRow> => column !== false);
+}
+
+export function TableView({ scene, values, selected, jobsAt, label, onSelect }: ViewProps) {
+  const shown = useStore(values);
+  const rows = useMemo(() => (shown ? routerRows(scene, shown, jobsAt) : []), [scene, shown, jobsAt]);
+  const columns = useMemo(() => routerColumns(scene, shown?.window.factor != null), [scene, shown]);
+  return (
+    <DataTable
+      label={label} rows={rows} columns={columns} id={(row) => String(row.router)} initialSort={{ key: "ratio", descending: true }}
+      current={selected === null ? null : String(selected)} onPick={(row) => onSelect(row.router)}
+    />
+  );
+}

@@ -1,0 +1,41 @@
+/** What the address of a fabric page holds: all that a reader chose, so that a link shows the same picture. */
+import { oneOf, text, wholeNumber } from "../../lib/search";
+import { isoTime, parseTime, type TimeWindow } from "../../lib/time";
+
+export const VIEWS = ["tiles", "ring", "group", "tree", "table"] as const;
+export type View = (typeof VIEWS)[number];
+export const SPANS = ["15m", "1h", "6h", "24h"] as const;
+export type Span = (typeof SPANS)[number];
+export const SPAN_MS: Record<Span, number> = { "15m": 900_000, "1h": 3_600_000, "6h": 21_600_000, "24h": 86_400_000 };
+
+export interface FabricSearch {
+  view?: View;
+  class?: string;
+  diff?: "on";
+  job?: string;
+  router?: number;
+  from?: string;
+  to?: string;
+  cfrom?: string;
+  cto?: string;
+  span?: Span;
+}
+
+export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
+  const window = windowFrom(raw.from, raw.to);
+  const comparison = windowFrom(raw.cfrom, raw.cto);
+  const all: FabricSearch = {
+    view: oneOf(raw.view, VIEWS), class: text(raw.class), diff: oneOf(raw.diff, ["on"]), job: text(raw.job), router: wholeNumber(raw.router),
+    from: window && isoTime(window.from), to: window && isoTime(window.to),
+    cfrom: comparison && isoTime(comparison.from), cto: comparison && isoTime(comparison.to),
+    span: oneOf(raw.span, SPANS),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** A window that the address names whole and in order, or none. */
+export function windowFrom(from: unknown, to: unknown): TimeWindow | undefined {
+  const a = parseTime(text(from));
+  const b = parseTime(text(to));
+  return a !== null && b !== null && b > a ? { from: a, to: b } : undefined;
+}

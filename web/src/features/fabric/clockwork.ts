@@ -1,0 +1,56 @@
+/** Which window of time the page shows, and the axis around it. Pure: times in milliseconds. */
+import type { TimeWindow } from "../../lib/time";
+import { SPAN_MS, windowFrom, type FabricSearch, type Span } from "./address";
+
+/** Live pictures follow at this pace; samples may come faster. */
+export const TICK_MS = 5000;
+/** A live window is this share of the axis: 10 minutes of an hour. */
+const LIVE_SHARE = 6;
+/** Frames for brushing: this much at most over the wire (8 bytes a router and frame). */
+const FRAME_BYTES = 800_000;
+
+export interface Clockwork {
+  span: TimeWindow;
+  window: TimeWindow;
+  comparison: TimeWindow;
+  live: boolean;
+  stepMs: number;
+}
+
+/** Points on the axis of an overview. */
+export const overviewPoints = (spanMs: number) => Math.min(360, Math.round(spanMs / 5000));
+
+const grid = (spanMs: number) => (spanMs <= 900_000 ? 5000 : spanMs <= 3_600_000 ? 10_000 : 60_000);
+
+export function clockwork(search: FabricSearch, edge: number): Clockwork {
+  const spanMs = SPAN_MS[search.span ?? "1h"];
+  const stepMs = grid(spanMs);
+  const chosen = windowFrom(search.from, search.to);
+  const liveEdge = Math.floor(edge / TICK_MS) * TICK_MS;
+  const window = chosen ?? { from: liveEdge - spanMs / LIVE_SHARE, to: liveEdge };
+  const comparison = windowFrom(search.cfrom, search.cto) ?? { from: 2 * window.from - window.to, to: window.from };
+  return { span: axis(window, chosen ? edge : liveEdge, spanMs, stepMs, Boolean(chosen)), window, comparison, live: !chosen, stepMs };
+}
+
+/** The axis ends at the newest data while that keeps a chosen window well inside, else it centres on the window. */
+function axis(window: TimeWindow, edge: number, spanMs: number, stepMs: number, chosen: boolean): TimeWindow {
+  if (!chosen) return { from: edge - spanMs, to: edge };
+  const length = Math.max(spanMs, (window.to - window.from) * 1.5);
+  // A coarse grid keeps the axis still while new data arrive beside a chosen window.
+  const coarse = length / 6;
+  const newest = Math.ceil(edge / coarse) * coarse;
+  if (window.to <= newest && window.from >= newest - length) return { from: newest - length, to: newest };
+  const middle = Math.round((window.from + window.to) / 2 / coarse) * coarse;
+  const to = Math.ceil((middle + length / 2) / stepMs) * stepMs;
+  return { from: to - length, to };
+}
+
+const FRAME_STEPS_S = [10, 20, 30, 60, 120, 180, 300, 600, 900, 1800, 3600];
+
+export function frameStepSeconds(spanMs: number, routers: number): number {
+  const most = Math.max(12, Math.floor(FRAME_BYTES / (8 * Math.max(1, routers))));
+  return FRAME_STEPS_S.find((step) => spanMs / 1000 / step <= most) ?? 7200;
+}
+
+/** Longer and shorter axes in the order of the control. */
+export const SPAN_LABELS: Record<Span, string> = { "15m": "15 min", "1h": "1 h", "6h": "6 h", "24h": "24 h" };

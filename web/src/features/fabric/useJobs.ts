@@ -1,0 +1,63 @@
+/** Jobs laid over the picture, and who computes on each router. */
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { useCallback, useMemo } from "react";
+import { jobQuery, occupancyQuery } from "../../api/queries";
+import type { Occupancy } from "../../api/shapes";
+import { plural } from "../../lib/format";
+import type { JobOverlay, Scene } from "./scene";
+
+export interface FabricJobs {
+  overlays: JobOverlay[];
+  /** Routers of the first job laid over, for the default selection. */
+  members: ReadonlySet<number> | null;
+  groups: ReadonlySet<number>;
+  present: Occupancy["jobs"];
+  at: (router: number) => string[];
+  failed: string[];
+}
+
+const NONE: ReadonlySet<number> = new Set();
+/** Jobs change slowly: who is where is asked at most each half minute. */
+const PACE_MS = 30_000;
+const MOST = 4;
+
+export function useJobs(scene: Scene | null, fabric: number, chosen: string | undefined, at: number | null): FabricJobs {
+  const when = at === null ? null : Math.floor(at / PACE_MS) * PACE_MS;
+  const occupancy = useQuery({ ...occupancyQuery(fabric, when), enabled: scene !== null });
+  const ids = useMemo(() => (chosen ? chosen.split(",").filter(Boolean).slice(0, MOST) : []), [chosen]);
+  const details = useQueries({
+    queries: ids.map((id) => jobQuery(id)),
+    combine: (results) => ({ data: results.map((r) => r.data), failed: ids.filter((_, i) => results[i]?.isError) }),
+  });
+  const present = useMemo(() => occupancy.data?.jobs ?? [], [occupancy.data]);
+  const overlays = useMemo(() => ids.flatMap((id, i): JobOverlay[] => {
+    const job = details.data[i];
+    const here = present.find((p) => p.job_id === id);
+    const routers = here?.routers ?? job?.routers ?? [];
+    const name = job?.name ?? here?.name ?? "";
+    const nodes = job?.nodes ?? here?.nodes ?? null;
+    return job || here ? [{ id, label: `${id} ${name}${nodes === null ? "" : ` · ${plural(nodes, "node")}`}`, routers: new Set(routers) }] : [];
+  }), [ids, details.data, present]);
+  const members = overlays[0]?.routers ?? null;
+  const groups = useMemo(() => {
+    if (!scene || !overlays.length) return NONE;
+    const found = new Set<number>();
+    for (const job of overlays) for (const router of job.routers) {
+      const group = scene.machine.group[router];
+      if (group != null) found.add(group);
+    }
+    return found;
+  }, [scene, overlays]);
+  const byRouter = useMemo(() => {
+    const map = new Map<number, string[]>();
+    for (const job of present) for (const router of job.routers) {
+      const line = `${job.job_id} ${job.name ?? ""}${job.user ? ` (${job.user})` : ""}`;
+      const list = map.get(router);
+      if (list) list.push(line);
+      else map.set(router, [line]);
+    }
+    return map;
+  }, [present]);
+  const jobsAt = useCallback((router: number) => byRouter.get(router) ?? [], [byRouter]);
+  return { overlays, members, groups, present, at: jobsAt, failed: details.failed };
+}

@@ -1,0 +1,118 @@
+/** The window's figures: exact ones from the server when the window rests, from frames while it is dragged. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { congestionQuery, framesQuery, momentOf, type Moment } from "../../api/queries";
+import type { Congestion } from "../../api/shapes";
+import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
+import { emptySums, PrefixSums, type Sums } from "../../lib/prefix";
+import { Store } from "../../lib/store";
+import type { TimeWindow } from "../../lib/time";
+import { frameStepSeconds, type Clockwork } from "./clockwork";
+import type { Scene, Values } from "./scene";
+
+interface Inputs {
+  scene: Scene | null;
+  fabric: number;
+  clock: Clockwork | null;
+  linkClass: string | null;
+  difference: boolean;
+}
+
+export interface FabricValues {
+  store: Store<Values | null>;
+  congestion: Congestion | null;
+  before: Congestion | null;
+  moment: Moment | null;
+  loading: boolean;
+  error: Error | null;
+  retry: () => void;
+  /** Shows a window during a drag, within the frame. */
+  preview: (window: TimeWindow, comparison: TimeWindow | null) => void;
+  /** Fetches what a drag needs, before it begins. */
+  prepare: () => void;
+}
+
+export function useValues({ scene, fabric, clock, linkClass, difference }: Inputs): FabricValues {
+  const [store] = useState(() => new Store<Values | null>(null));
+  const timeless = scene?.fabric.timeless ?? false;
+  const moment = useMemo<Moment | null>(
+    () => (timeless ? { at: null, windowMs: 60_000 } : clock ? momentOf(clock.window) : null), [timeless, clock],
+  );
+  const earlier = useMemo<Moment | null>(() => (clock && !timeless ? momentOf(clock.comparison) : null), [clock, timeless]);
+  const now = useQuery({ ...congestionQuery(fabric, moment ?? { at: null, windowMs: 60_000 }, linkClass), enabled: moment !== null });
+  const then = useQuery({ ...congestionQuery(fabric, earlier ?? { at: null, windowMs: 60_000 }, linkClass), enabled: earlier !== null && difference });
+  const before = difference ? then.data ?? null : null;
+
+  const publish = useCallback((sums: Sums, other: Sums | null) => {
+    if (!scene) return;
+    const window = routerWindow(sums, scene.machine.sampled, other);
+    store.set({ window, figures: panelFigures(window, scene.arrangement, other), before: other });
+  }, [scene, store]);
+
+  const dragging = useRef(false);
+  useEffect(() => {
+    dragging.current = false;
+    if (!scene || !now.data) return;
+    const size = scene.machine.size;
+    publish(sumsOf(size, now.data.routers), before && sumsOf(size, before.routers));
+  }, [scene, now.data, before, publish]);
+
+  const frames = useFrames(scene, fabric, clock, linkClass);
+  const buffers = useMemo(() => scene && { now: emptySums(scene.machine.size), then: emptySums(scene.machine.size) }, [scene]);
+  const preview = useCallback((window: TimeWindow, comparison: TimeWindow | null) => {
+    const prefix = frames.prefix.current;
+    if (!prefix || !buffers || !prefix.covers(window.from, window.to)) return;
+    dragging.current = true;
+    prefix.window(...prefix.range(window.from, window.to), buffers.now);
+    const compare = comparison && prefix.covers(comparison.from, comparison.to);
+    if (compare) prefix.window(...prefix.range(comparison.from, comparison.to), buffers.then);
+    publish(buffers.now, compare ? buffers.then : null);
+  }, [frames, buffers, publish]);
+
+  return {
+    store, congestion: now.data ?? null, before, moment, loading: now.isPending, error: now.error, retry: () => void now.refetch(),
+    preview, prepare: frames.prepare,
+  };
+}
+
+function useFrames(scene: Scene | null, fabric: number, clock: Clockwork | null, linkClass: string | null) {
+  const queries = useQueryClient();
+  const prefix = useRef<PrefixSums | null>(null);
+  const wanted = useRef("");
+  const latest = useRef({ scene, clock });
+  useEffect(() => {
+    latest.current = { scene, clock };
+  });
+
+  const prepare = useCallback(() => {
+    const { scene: shown, clock: axis } = latest.current;
+    if (!shown || !axis || shown.fabric.timeless) return;
+    const { from, to } = axis.span;
+    const step = frameStepSeconds(to - from, shown.machine.size);
+    const ready = prefix.current?.covers(from + step * 1000, to - step * 1000) && wanted.current.startsWith(`${fabric} ${linkClass}`);
+    const key = `${fabric} ${linkClass} ${from} ${to}`;
+    if (ready || wanted.current === key) return;
+    wanted.current = key;
+    const aligned = { from: Math.floor(from / (step * 1000)) * step * 1000, to: Math.ceil(to / (step * 1000)) * step * 1000 };
+    queries.fetchQuery(framesQuery(fabric, aligned, step, linkClass)).then(
+      (frames) => {
+        if (wanted.current === key && frames.routers === shown.machine.size) prefix.current = new PrefixSums(frames);
+      },
+      () => {
+        if (wanted.current === key) wanted.current = "";
+      },
+    );
+  }, [queries, fabric, linkClass]);
+
+  // The first picture comes first; the frames follow when the page is at rest.
+  const ready = Boolean(scene && clock);
+  useEffect(() => {
+    prefix.current = null;
+    wanted.current = "";
+    if (!ready) return;
+    const timer = setTimeout(prepare, 1500);
+    return () => clearTimeout(timer);
+  }, [ready, prepare]);
+
+  return useMemo(() => ({ prefix, prepare }), [prepare]);
+}

@@ -1,0 +1,199 @@
+/** Now: six figures that mean something to an operator, then what needs attention, each one click from its evidence. */
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useEffect, useMemo, useState } from "react";
+import { useFreshness } from "../../api/freshness";
+import { congestionQuery, fabricsQuery, ingestQuery, jobsQuery, occupancyQuery, overviewQuery, routersQuery } from "../../api/queries";
+import type { Fabric } from "../../api/shapes";
+import { hottestPairs, pairsOf } from "../../charts/matrix";
+import { heatColour } from "../../charts/scale";
+import { Swatch } from "../../charts/legends";
+import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
+import { SeverityMark } from "../../components/Icon";
+import { Empty, Failure, Waiting } from "../../components/Notice";
+import { StaleBanner } from "../../components/StaleBanner";
+import { change, count, plural, ratio } from "../../lib/format";
+import { useKeys } from "../../lib/keys";
+import { currentMachine, machineStore } from "../../lib/machine";
+import { moment as momentText, ZONE } from "../../lib/time";
+import { Store, useStore } from "../../lib/store";
+import { themeStore } from "../../lib/theme";
+import { sceneOf, type Values } from "../fabric/scene";
+import { attention, HOT, jobStalls, type Item } from "./attention";
+import { Figures, type HomeFigure } from "./Figures";
+import "./home.css";
+import { MiniFabric } from "./MiniFabric";
+
+const WINDOW_MS = 600_000;
+const PACE_MS = 10_000;
+const HOUR_MS = 3_600_000;
+
+export function HomePage() {
+  const fabrics = useQuery(fabricsQuery());
+  const remembered = useStore(machineStore);
+  if (fabrics.error && !fabrics.data) return <Failure error={fabrics.error} retry={() => void fabrics.refetch()} />;
+  if (!fabrics.data) return <Waiting what="the machines" />;
+  const fabric = currentMachine(fabrics.data.items, remembered);
+  if (!fabric) return <Empty title="No machine is known yet">Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.</Empty>;
+  return <HomeOf key={fabric.id} fabric={fabric} />;
+}
+
+function useHome(fabric: Fabric) {
+  const fresh = useFreshness(fabric);
+  const edge = fresh.through === null ? null : Math.floor(fresh.through / PACE_MS) * PACE_MS;
+  const known = fabric.timeless || edge !== null;
+  const moment = useMemo(() => ({ at: fabric.timeless ? null : edge, windowMs: WINDOW_MS }), [fabric.timeless, edge]);
+  const routers = useQuery(routersQuery(fabric.id));
+  const congestion = useQuery({ ...congestionQuery(fabric.id, moment, null), enabled: known });
+  const minute = edge === null ? null : Math.ceil(edge / 60_000) * 60_000;
+  const overview = useQuery({ ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60), enabled: minute !== null && !fabric.timeless });
+  const occupancy = useQuery(occupancyQuery(fabric.id, edge === null ? null : Math.floor(edge / 30_000) * 30_000));
+  const ingest = useQuery(ingestQuery());
+  const running = useInfiniteQuery(jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500));
+  const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
+  const values = useMemo<Values | null>(() => {
+    if (!scene || !congestion.data) return null;
+    const window = routerWindow(sumsOf(scene.machine.size, congestion.data.routers), scene.machine.sampled);
+    return { window, figures: panelFigures(window, scene.arrangement), before: null };
+  }, [scene, congestion.data]);
+  return { fresh, scene, values, congestion, overview: overview.data ?? null, occupancy: occupancy.data ?? null, ingest: ingest.data ?? null, running };
+}
+
+function HomeOf({ fabric }: { fabric: Fabric }) {
+  const { fresh, scene, values, congestion, overview, occupancy, ingest, running } = useHome(fabric);
+  const navigate = useNavigate();
+  const theme = useStore(themeStore);
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  const [store] = useState(() => new Store<Values | null>(null));
+  useEffect(() => {
+    if (values) store.set(values);
+  }, [store, values]);
+  const stalls = useMemo(() => (values && occupancy ? jobStalls(occupancy.jobs, values.window) : []), [values, occupancy]);
+  const items = useMemo(() => attention({
+    fabric: fabric.name, noun: scene?.arrangement.noun ?? "group", window: values?.window ?? null, jobs: stalls, ingest, now: fresh.through ?? now,
+    panels: scene && values ? scene.arrangement.panels.map((p, i) => ({ label: p.label, routers: p.routers, figures: values.figures[i] as Values["figures"][number] })) : [],
+  }), [fabric.name, scene, values, stalls, ingest, fresh.through, now]);
+  const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
+  const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);
+  const [at, setAt] = useState(0);
+  const current = open[Math.min(at, open.length - 1)];
+  const bindings = useMemo(() => [
+    { keys: "j", label: "Next item", run: () => setAt((i) => Math.min(i + 1, open.length - 1)) },
+    { keys: "k", label: "Item before", run: () => setAt((i) => Math.max(0, i - 1)) },
+    { keys: "Enter", label: "Open its evidence", run: () => current && void navigate({ href: current.href } as never) },
+    { keys: "e", label: "Set aside until the page is reloaded", run: () => current && setAside((old) => new Set(old).add(current.id)) },
+  ], [open.length, current, navigate]);
+  useKeys("Home", bindings);
+
+  const pairs = useMemo(() => (scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, 5) : []), [scene, congestion.data]);
+  const figures = homeFigures({ fabric, values, overview, congestion: congestion.data ?? null, occupancy, fresh: fresh.text, running: running.data?.pages.flatMap((p) => p.items) ?? null });
+  return (
+    <div className="home-page">
+      <div className="context">
+        <h1>Now</h1>
+        {fabric.simulated && <span className="tag">simulated</span>}
+        <span className="subtitle">{fresh.through === null ? fabric.name : `${fabric.name} · ${momentText(fresh.through, now)} ${ZONE} · last 10 minutes`}</span>
+      </div>
+      {fresh.state === "stale" && <StaleBanner fresh={fresh} shown="" />}
+      <Figures figures={figures} />
+      <div className="home-grid">
+        <div className="home-left">
+          <section className="card home-attention" aria-label="Needs attention">
+            <div className="card-head">
+              <h2>Needs attention</h2>
+              <span className="subtitle">{plural(open.length, "item")} · ordered by nodes at stake</span>
+              <span className="spacer" />
+              <span className="subtitle key-hint"><kbd>j</kbd> <kbd>k</kbd> move · <kbd>↵</kbd> open · <kbd>e</kbd> set aside</span>
+            </div>
+            {open.length ? <ul>{open.slice(0, 12).map((item) => <Row key={item.id} item={item} current={item === current} now={now} />)}</ul>
+              : values ? <Empty title="Nothing needs attention">No job meets unusual stalls, no group is hot, nothing is silent.</Empty> : <Waiting what="the last ten minutes" />}
+          </section>
+          <section className="card" aria-label="Jobs by stalls">
+            <div className="card-head"><h2>Jobs that meet most stalls</h2><span className="subtitle">stall cycles per flit on their routers, last 10 minutes</span><span className="spacer" /><Link to="/jobs" search={{ state: "RUNNING" }}>All</Link></div>
+            {stalls.length ? (
+              <table className="tight">
+                <thead><tr><th scope="col">Job</th><th scope="col">User</th><th scope="col" className="numeric">Nodes</th><th scope="col" className="numeric">stall / flit</th><th scope="col" className="numeric">to the machine</th></tr></thead>
+                <tbody>
+                  {stalls.slice(0, 6).map(({ job, ratio: own, factor }) => (
+                    <tr key={job.job_pk}>
+                      <td className="ellipsis"><Link to="/jobs/$job" params={{ job: job.job_id }}>{job.job_id} {job.name ?? ""}</Link></td>
+                      <td className="ellipsis">{job.user ?? "–"}</td>
+                      <td className="numeric">{count(job.nodes)}</td>
+                      <td className="numeric"><Swatch colour={heatColour(own, theme)} />{ratio(own)}</td>
+                      <td className="numeric">{change(factor)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            ) : <p className="muted home-note">No job is known to hold routers of {fabric.name} now.</p>}
+          </section>
+        </div>
+        <div className="home-right">
+          {scene && <MiniFabric scene={scene} values={store} />}
+          <section className="card" aria-label="Hottest pairs">
+            <div className="card-head"><h2>Hottest links between groups</h2></div>
+            {pairs.length ? (
+              <table className="tight"><thead className="visually-hidden"><tr><th scope="col">Pair</th><th scope="col">stall / flit</th></tr></thead><tbody>
+                {pairs.map((pair) => (
+                  <tr key={`${pair.src} ${pair.dst}`}>
+                    <td><Swatch colour={heatColour(pair.ratio, theme)} /><Link to="/fabric/$fabric" params={{ fabric: fabric.name }}>g{pair.src} → g{pair.dst}</Link></td>
+                    <td className="numeric">{ratio(pair.ratio)}</td>
+                  </tr>
+                ))}
+              </tbody></table>
+            ) : <p className="muted home-note">No link between groups is counted.</p>}
+          </section>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Row({ item, current, now }: { item: Item; current: boolean; now: number }) {
+  return (
+    <li className="home-item" data-current={current || undefined} aria-current={current || undefined}>
+      <SeverityMark level={item.level} />
+      <div className="ellipsis">
+        <div className="home-title ellipsis">{item.title}</div>
+        <div className="subtitle ellipsis">{item.detail}</div>
+      </div>
+      <span className="home-stake">{item.stake}</span>
+      <span className="home-at">{item.at === null ? "" : momentText(item.at, now)}</span>
+      <a href={item.href} aria-label={`${item.action}: ${item.title}`}>{item.action} →</a>
+    </li>
+  );
+}
+
+interface FigureInputs {
+  fabric: Fabric;
+  values: Values | null;
+  overview: { p95: (number | null)[]; ratio: (number | null)[]; coverage: (number | null)[] } | null;
+  congestion: { classes: Record<string, { ratio: number | null; p95: number | null }> } | null;
+  occupancy: { jobs: { nodes: number | null }[] } | null;
+  running: { nodes: number | null }[] | null;
+  fresh: string;
+}
+
+function homeFigures({ fabric, values, overview, congestion, occupancy, running, fresh }: FigureInputs): HomeFigure[] {
+  const jobs = occupancy?.jobs ?? running;
+  const nodes = jobs?.reduce((sum, job) => sum + (job.nodes ?? 0), 0) ?? null;
+  const ratios = values ? [...values.window.ratio].filter((value) => !Number.isNaN(value)) : [];
+  const hot = ratios.filter((value) => value > HOT).length;
+  const flits = values?.figures.reduce((sum, f) => sum + (f.counted ? f.flits : 0), 0) ?? 0;
+  const stalls = values?.figures.reduce((sum, f) => sum + (f.counted ? f.stalls : 0), 0) ?? 0;
+  const classes = Object.entries(congestion?.classes ?? {}).filter(([name, c]) => name !== "terminal" && c.p95 !== null).sort((a, b) => (b[1].p95 ?? 0) - (a[1].p95 ?? 0));
+  const [worst, ...others] = classes;
+  const word = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+  return [
+    { label: "Jobs running", value: jobs ? count(jobs.length) : "–", unit: "", detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes` },
+    { label: "Stalls of the machine", value: flits > 0 ? ratio(stalls / flits) : "–", unit: "per flit", detail: "all routers summed", trend: overview?.ratio },
+    { label: "Hottest twentieth", value: ratio(overview?.p95.findLast((v) => v !== null)), unit: "per flit", detail: "95th percentile of routers", trend: overview?.p95 },
+    { label: "Hot routers", value: values ? count(hot) : "–", unit: `of ${count(ratios.length)}`, detail: `above ${HOT} stalls per flit`, bad: hot > 0 },
+    { label: "Hottest class", value: worst ? word(worst[0]) : "–", unit: worst ? `95th: ${ratio(worst[1].p95)}` : "", detail: others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") || "no class is counted" },
+    { label: "Routers reporting", value: values ? count(ratios.length) : "–", unit: `of ${count(fabric.routers)}`, detail: fresh, trend: overview?.coverage },
+  ];
+}

@@ -1,0 +1,35 @@
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useCallback } from "react";
+import { HeatLegend } from "../../charts/legends";
+import { plural } from "../../lib/format";
+import { useStore, type Store } from "../../lib/store";
+import { themeStore } from "../../lib/theme";
+import type { Scene, Values } from "../fabric/scene";
+import { TilesView } from "../fabric/TilesView";
+
+const NO_JOBS: string[] = [];
+
+/** The machine in small: the same tiles as on its page. */
+export function MiniFabric({ scene, values }: { scene: Scene; values: Store<Values | null> }) {
+  const navigate = useNavigate();
+  const theme = useStore(themeStore);
+  const open = useCallback((router: number) => {
+    void navigate({ to: "/fabric/$fabric", params: { fabric: scene.fabric.name }, search: { router } });
+  }, [navigate, scene.fabric.name]);
+  const noJobs = useCallback(() => NO_JOBS, []);
+  return (
+    <section className="card home-fabric" aria-label="Fabric">
+      <div className="card-head">
+        <h2>Fabric</h2><span className="subtitle">{plural(scene.arrangement.panels.length, scene.arrangement.noun)}</span><span className="spacer" />
+        <Link to="/fabric/$fabric" params={{ fabric: scene.fabric.name }}>Open</Link>
+      </div>
+      <div className="home-picture">
+        <TilesView
+          scene={scene} values={values} selected={null} jobs={[]} jobsAt={noJobs} onSelect={open} onDescend={open}
+          label={`Routers of ${scene.fabric.name} coloured by stall cycles per flit in the last ten minutes`}
+        />
+      </div>
+      <div className="home-legend"><HeatLegend theme={theme} what="all classes" width={288} /></div>
+    </section>
+  );
+}

@@ -1,0 +1,120 @@
+/** What needs attention now, ordered by nodes at stake; every item leads to its evidence. Pure. */
+import type { IngestStatus, Occupancy } from "../../api/shapes";
+import type { PanelFigures, RouterWindow } from "../../charts/window";
+import { change, count, plural, ratio } from "../../lib/format";
+import { parseTime } from "../../lib/time";
+
+export interface Item {
+  id: string;
+  level: "high" | "medium" | "info";
+  title: string;
+  detail: string;
+  stake: string;
+  at: number | null;
+  /** Path of the evidence. */
+  href: string;
+  action: string;
+  weight: number;
+}
+
+/** Above this many stall cycles per flit a router is called hot: the dark half of the scale. */
+export const HOT = 8;
+const HOT_SHARE = 0.1;
+const JOB_FACTOR = 1.5;
+
+export interface JobStall {
+  job: Occupancy["jobs"][number];
+  ratio: number;
+  factor: number;
+}
+
+/** Jobs by how much more their routers stall than the machine. */
+export function jobStalls(jobs: Occupancy["jobs"], window: RouterWindow): JobStall[] {
+  const sum = (routers: Iterable<number>) => {
+    let flits = 0, stalls = 0;
+    for (const router of routers) {
+      if (!((window.coverage[router] ?? 0) > 0)) continue;
+      flits += window.flits[router] ?? 0;
+      stalls += window.stalls[router] ?? 0;
+    }
+    return flits > 0 ? stalls / flits : NaN;
+  };
+  const machine = sum(window.flits.keys());
+  return jobs
+    .map((job) => {
+      const own = sum(job.routers);
+      return { job, ratio: own, factor: own / machine };
+    })
+    .filter((stall) => Number.isFinite(stall.factor))
+    .sort((a, b) => b.factor - a.factor);
+}
+
+interface Inputs {
+  fabric: string;
+  noun: string;
+  window: RouterWindow | null;
+  panels: { label: string; routers: number[]; figures: PanelFigures }[];
+  jobs: JobStall[];
+  ingest: IngestStatus | null;
+  now: number;
+}
+
+export function attention({ fabric, noun, window, panels, jobs, ingest, now }: Inputs): Item[] {
+  const items: Item[] = [];
+  const fabricPath = `/fabric/${encodeURIComponent(fabric)}`;
+  for (const { job, ratio: own, factor } of jobs) {
+    if (factor < JOB_FACTOR || own < 2) continue;
+    items.push({
+      id: `job ${job.job_pk}`, level: factor >= 2.5 ? "high" : "medium", title: `Job ${job.job_id} ${job.name ?? ""} meets congestion`,
+      detail: `its routers stall ${ratio(own)} cycles per flit, ${change(factor)} as much as the machine`, stake: plural(job.nodes ?? job.routers.length, "node"),
+      at: null, href: `/jobs/${encodeURIComponent(job.job_id)}`, action: "Why slow", weight: (job.nodes ?? 1) * (factor - 1),
+    });
+  }
+  if (window) {
+    for (const { label, routers, figures } of panels) {
+      const hot = routers.filter((router) => (window.ratio[router] ?? 0) > HOT);
+      if (hot.length < Math.max(3, HOT_SHARE * figures.counted)) continue;
+      items.push({
+        id: `hot ${label}`, level: "medium", title: `${hot.length} of ${figures.counted} routers in ${label} above ${HOT} stalls per flit`,
+        detail: `the ${noun} as a whole: ${ratio(figures.ratio)}`, stake: plural(hot.length, "router"), at: null,
+        href: `${fabricPath}?router=${hot[0] ?? 0}`, action: "Fabric", weight: hot.length,
+      });
+    }
+  }
+  for (const gap of silent(ingest)) {
+    items.push({
+      id: `gap ${gap.schema} ${gap.from}`, level: "info", title: `${plural(gap.devices, "device")} silent${gap.schema ? ` (${gap.schema})` : ""}`,
+      detail: "shown hatched, not as zero", stake: plural(gap.devices, "device"), at: gap.from, href: "/health", action: "Data", weight: 0.5 + gap.devices / 1000,
+    });
+  }
+  const hour = now - 3_600_000;
+  const refused = ingest?.dead_letters.recent.filter((letter) => (parseTime(letter.at) ?? 0) > hour) ?? [];
+  if (refused.length) {
+    items.push({
+      id: "refused", level: "info", title: `${plural(refused.length, "record")} refused in the last hour`, detail: refused[0]?.reason ?? "",
+      stake: `${count(ingest?.dead_letters.total)} in all`, at: parseTime(refused[0]?.at), href: "/health", action: "Data", weight: 0.4,
+    });
+  }
+  for (const topic of ingest?.topics ?? []) {
+    if ((topic.lag_s ?? 0) <= 5) continue;
+    items.push({
+      id: `lag ${topic.topic}`, level: "medium", title: `${topic.topic} is ${Math.round(topic.lag_s ?? 0)} s behind`, detail: `${count(topic.lag_records)} records wait`,
+      stake: "all pages", at: parseTime(topic.last_at), href: "/health", action: "Data", weight: 0.6,
+    });
+  }
+  return items.sort((a, b) => b.weight - a.weight);
+}
+
+/** Open gaps of the same schema and minute are one item. */
+function silent(ingest: IngestStatus | null): { schema: string | null; from: number | null; devices: number }[] {
+  const groups = new Map<string, { schema: string | null; from: number | null; devices: number }>();
+  for (const gap of ingest?.gaps ?? []) {
+    if (gap.to !== null) continue;
+    const from = parseTime(gap.from);
+    const key = `${gap.schema} ${from === null ? "" : Math.floor(from / 60_000)}`;
+    const group = groups.get(key);
+    if (group) group.devices++;
+    else groups.set(key, { schema: gap.schema, from, devices: 1 });
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,149 @@
+/** Why was this job slow: the verdict, its evidence over time, its neighbours and its place. */
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { congestionQuery, fabricsQuery, jobQuery, jobsQuery, runStepsQuery } from "../../api/queries";
+import type { Fabric, JobDetail, Run } from "../../api/shapes";
+import { runVerdict, type StepSeries } from "../../charts/steps";
+import { Failure, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/Segmented";
+import { change, duration, plural, ratio } from "../../lib/format";
+import { moment as momentText, parseTime, ZONE } from "../../lib/time";
+import "./job.css";
+import { Neighbours } from "./Neighbours";
+import { Placement } from "./Placement";
+import { RunCard } from "./RunCard";
+import { StallHistory } from "./StallHistory";
+import { usualTime } from "./usual";
+import { verdict } from "./verdict";
+
+export function JobPage() {
+  const { job: id } = useParams({ from: "/jobs/$job" });
+  const job = useQuery(jobQuery(id));
+  const fabrics = useQuery(fabricsQuery());
+  if (job.error && !job.data) return <Failure error={job.error} retry={() => void job.refetch()} />;
+  if (!job.data || !fabrics.data) return <Waiting what="the job" />;
+  const fabric = fabrics.data.items.find((f) => f.id === job.data.fabric_id) ?? fabrics.data.items.find((f) => f.name === job.data.cluster) ?? null;
+  return <JobBody key={id} job={job.data} fabric={fabric} />;
+}
+
+/** The series of the chosen run, with the runs laid beside it. */
+function useSteps(run: Run | undefined, compare: string | undefined): StepSeries | null {
+  const others = useMemo(() => compare?.split(",").map(Number).filter((n) => Number.isInteger(n) && n !== run?.run_id) ?? [], [compare, run]);
+  const ids = useMemo(() => (run ? [run.run_id, ...others] : []), [run, others]);
+  const results = useQueries({ queries: ids.map((id) => runStepsQuery(id)), combine: (all) => all.map((r) => r.data ?? null) });
+  return useMemo(() => {
+    const own = results[0];
+    if (!own) return null;
+    return {
+      step: own.step, time: own.time_s, mean: own.mean_time_s, p10: own.p10_s, p90: own.p90_s,
+      others: results.slice(1).flatMap((other, i) => (other ? [{ label: `run ${others[i]}`, time: other.time_s }] : [])),
+    };
+  }, [results, others]);
+}
+
+function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
+  const search = useSearch({ from: "/jobs/$job" });
+  const navigate = useNavigate({ from: "/jobs/$job" });
+  const [neighbour, setNeighbour] = useState<string | null>(null);
+  const [now] = useState(() => Date.now());
+  const runs = job.runs ?? [];
+  const run = runs.find((r) => r.run_id === search.run) ?? runs[0];
+  const steps = useSteps(run, search.compare);
+  const past = useInfiniteQuery({ ...jobsQuery({ user: job.user ?? undefined, q: job.name ?? undefined }, 500), enabled: job.user !== null });
+  const usual = useMemo(() => usualTime(job, past.data?.pages.flatMap((p) => p.items) ?? []), [job, past.data]);
+
+  const start = parseTime(job.start);
+  const end = parseTime(job.end);
+  const last = parseTime(fabric?.last_ts) ?? now;
+  const until = Math.min(end ?? last, last);
+  const routers = useMemo(() => job.routers ?? [], [job.routers]);
+  const placed = fabric !== null && !fabric.timeless && routers.length > 0 && start !== null && until > start;
+  const moment = useMemo(() => ({ at: fabric?.timeless ? null : Math.floor(until / 5000) * 5000, windowMs: Math.max(60_000, Math.min(600_000, until - (start ?? until))) }), [until, start, fabric]);
+  const congestion = useQuery({ ...congestionQuery(fabric?.id ?? 0, moment, null), enabled: fabric !== null && routers.length > 0 });
+  const stalls = useMemo(() => {
+    const columns = congestion.data?.routers;
+    if (!columns) return { own: null, machine: null };
+    const members = new Set(routers);
+    const sums = { own: [0, 0], machine: [0, 0] };
+    columns.router.forEach((router, i) => {
+      const [flits, stall] = [columns.flits[i] ?? null, columns.stall_cycles[i] ?? 0];
+      if (flits === null) return;
+      for (const key of members.has(router) ? (["own", "machine"] as const) : (["machine"] as const)) {
+        sums[key][0] = (sums[key][0] ?? 0) + flits;
+        sums[key][1] = (sums[key][1] ?? 0) + stall;
+      }
+    });
+    const of = ([flits = 0, stall = 0]: number[]) => (flits > 0 ? stall / flits : null);
+    return { own: of(sums.own), machine: of(sums.machine) };
+  }, [congestion.data, routers]);
+
+  const runFigures = useMemo(() => (steps ? runVerdict(steps) : null), [steps]);
+  const slowAt = useMemo(() => {
+    const began = parseTime(run?.start);
+    if (!steps || began === null || runFigures?.slowFrom == null) return null;
+    const at = steps.step.indexOf(runFigures.slowFrom);
+    return began + steps.time.slice(0, at).reduce<number>((sum, t) => sum + (t ?? 0), 0) * 1000;
+  }, [steps, run, runFigures]);
+  const said = verdict({ job, run: runFigures, slowAt, usual, ownRatio: stalls.own, machineRatio: stalls.machine, now: until });
+  const groups = job.groups ?? [];
+  const facts = [
+    job.name, job.user && `user ${job.user}`, job.nodes !== null && plural(job.nodes, "node"),
+    routers.length > 0 && `${plural(routers.length, "router")}${groups.length ? ` in ${plural(groups.length, "group")}` : ""}`,
+    start !== null && `started ${momentText(start, now)} ${ZONE}`, job.state.toLowerCase(),
+  ].filter(Boolean).join(" · ");
+
+  return (
+    <div className="job-page">
+      <div className="context">
+        <h1>Job {job.job_id}</h1>
+        {job.simulated && <span className="tag">simulated</span>}
+        <span className="subtitle" title={facts}>{facts}</span>
+        <span className="spacer" />
+        {runs.length > 1 && run && (
+          <Segmented
+            label="Run" value={String(run.run_id)} options={runs.slice(0, 4).map((r) => ({ value: String(r.run_id), label: `Run ${r.run_key ?? r.run_id}` }))}
+            onChange={(value) => void navigate({ search: (old) => ({ ...old, run: Number(value) }), replace: true })}
+          />
+        )}
+        {fabric && <Link className="button" to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: job.job_id }}>On the fabric</Link>}
+        <Link className="button" to="/jobs" search={job.user ? { user: job.user } : {}}>Jobs of this user</Link>
+      </div>
+      <section className="card job-verdict" aria-label="Verdict">
+        <div>
+          <h2>{said.title}</h2>
+          <p className="muted">{said.detail}</p>
+        </div>
+        <div className="figures">
+          <Figure value={duration(job.elapsed_s)} label={job.state === "RUNNING" ? "elapsed so far" : "elapsed"} bad={usual.factor !== null && usual.factor >= 1.1} />
+          <Figure value={duration(usual.median)} label={usual.median === null ? "usual: too few jobs" : `usual, ${plural(usual.runs, "job")}`} />
+          <Figure value={ratio(stalls.own)} label={`stall / flit, machine ${ratio(stalls.machine)}`} bad={stalls.own !== null && stalls.machine !== null && stalls.own > 1.5 * stalls.machine} />
+          {runFigures && <Figure value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)} label={runFigures.factor === null ? "mean step" : "step time, to other runs"} bad={(runFigures.factor ?? 1) >= 1.1} />}
+        </div>
+      </section>
+      <div className="job-main">
+        <div className="job-left">
+          <RunCard run={run ?? null} series={steps} figures={runFigures} compare={search.compare} />
+          {placed && fabric && start !== null && <StallHistory fabric={fabric.id} routers={routers} from={start} to={until} slowAt={slowAt} />}
+          {!placed && <section className="card job-note"><p className="muted">{placementNote(job, fabric)}</p></section>}
+        </div>
+        <div className="job-right">
+          {fabric && routers.length > 0 && <Placement fabric={fabric} job={job.job_id} routers={routers} neighbour={neighbour} moment={moment} />}
+          <Neighbours neighbours={job.neighbours} chosen={neighbour} onChoose={setNeighbour} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function placementNote(job: JobDetail, fabric: Fabric | null): string {
+  if (!fabric) return "None of this job's nodes belongs to a known machine, so its routers and stalls are unknown.";
+  if (!(job.routers ?? []).length) return `The job's nodes are not on ${fabric.name} as it is known here, so its stalls are unknown.`;
+  if (fabric.timeless) return `${fabric.name} has one sample without time: stalls over time are unknown.`;
+  return "The job has no start time, or ran before the first counters: its stalls over time are unknown.";
+}
+
+const Figure = ({ value, label, bad = false }: { value: string; label: string; bad?: boolean }) => (
+  <div><div className={`figure-value${bad ? " alarm" : ""}`}>{value}</div><div className="subtitle">{label}</div></div>
+);

@@ -1,0 +1,41 @@
+import { Link } from "@tanstack/react-router";
+import type { JobDetail } from "../../api/shapes";
+import { count, duration } from "../../lib/format";
+
+interface Props {
+  neighbours: JobDetail["neighbours"];
+  chosen: string | null;
+  onChoose: (job: string | null) => void;
+}
+
+/** Jobs that shared routers or groups while this one ran: presence, not blame. */
+export function Neighbours({ neighbours, chosen, onChoose }: Props) {
+  const ordered = [...neighbours].sort((a, b) => (b.shared_routers ?? 0) - (a.shared_routers ?? 0) || (b.shared_groups ?? 0) * (b.nodes ?? 0) - (a.shared_groups ?? 0) * (a.nodes ?? 0));
+  return (
+    <section className="card job-neighbours" aria-label="Neighbours">
+      <div className="card-head"><h2>Neighbours on the fabric</h2><span className="subtitle">who was there, not who did it</span></div>
+      {!ordered.length ? <p className="muted job-note">No other job shared its routers or groups.</p> : (
+        // A box that scrolls must be reachable by keyboard.
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <div className="neighbour-box" role="region" aria-label="Neighbours" tabIndex={0}>
+          <table className="tight">
+            <thead><tr><th scope="col">Job</th><th scope="col">User</th><th scope="col" className="numeric">Nodes</th><th scope="col" className="numeric">Routers</th><th scope="col" className="numeric">Groups</th><th scope="col" className="numeric">Together</th><th scope="col"><span className="visually-hidden">Show</span></th></tr></thead>
+            <tbody>
+              {ordered.slice(0, 100).map((n) => (
+                <tr key={n.job_pk}>
+                  <td className="ellipsis"><Link to="/jobs/$job" params={{ job: n.job_id }}>{n.job_id} {n.name ?? ""}</Link></td>
+                  <td className="ellipsis">{n.user ?? "–"}</td>
+                  <td className="numeric">{count(n.nodes)}</td>
+                  <td className="numeric">{count(n.shared_routers)}</td>
+                  <td className="numeric">{count(n.shared_groups)}</td>
+                  <td className="numeric">{duration(n.overlap_s)}</td>
+                  <td className="numeric"><button className="link muted" aria-pressed={chosen === n.job_id} onClick={() => onChoose(chosen === n.job_id ? null : n.job_id)}>{chosen === n.job_id ? "hide" : "show"}</button></td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

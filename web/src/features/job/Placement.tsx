@@ -1,0 +1,100 @@
+/** Where the job stands: the parts of the machine that it touches, its outline, and a neighbour's dashed one. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useLayoutEffect, useMemo, useRef } from "react";
+import { congestionQuery, occupancyQuery, routersQuery, type Moment } from "../../api/queries";
+import type { Fabric } from "../../api/shapes";
+import { arrange, cellsOf, selectPanels, type Machine } from "../../charts/arrange";
+import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
+import { HeatLegend } from "../../charts/legends";
+import { outline } from "../../charts/outline";
+import { drawOverlay, rectShape } from "../../charts/overlay";
+import { TilesDrawing, tileAt, tileRect, tilesLayout } from "../../charts/tiles";
+import { usePalette } from "../../charts/usePalette";
+import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
+import { hideTooltip, showTooltip } from "../../components/tooltip";
+import { count, plural, ratio } from "../../lib/format";
+
+interface Props {
+  fabric: Fabric;
+  job: string;
+  routers: number[];
+  neighbour: string | null;
+  moment: Moment;
+}
+
+const MOST_PANELS = 16;
+
+export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
+  const topology = useQuery(routersQuery(fabric.id));
+  const congestion = useQuery(congestionQuery(fabric.id, moment, null));
+  const occupancy = useQuery({ ...occupancyQuery(fabric.id, moment.at), enabled: neighbour !== null });
+  const palette = usePalette();
+  const font = useFontReady();
+  const [box, size] = useSize();
+  const base = useRef<HTMLCanvasElement>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
+
+  const place = useMemo(() => {
+    const data = topology.data;
+    if (!data) return null;
+    const machine: Machine = { ...data, kind: fabric.kind, size: data.router.length };
+    const whole = arrange(machine);
+    const share = new Map<number, number>();
+    for (const router of routers) {
+      const panel = whole.panelOf[router];
+      if (panel !== undefined) share.set(panel, (share.get(panel) ?? 0) + 1);
+    }
+    const panels = [...share].sort((a, b) => b[1] - a[1]).slice(0, MOST_PANELS).map(([panel]) => panel).sort((a, b) => a - b);
+    const { arrangement, members } = selectPanels(whole, panels);
+    return { machine, arrangement, members, index: cellsOf(arrangement), left: share.size - panels.length };
+  }, [topology.data, fabric.kind, routers]);
+  const layout = useMemo(() => (place && size ? tilesLayout(place.arrangement, size.width, size.height) : null), [place, size]);
+  const beside = useMemo(() => {
+    const found = occupancy.data?.jobs.find((j) => j.job_id === neighbour);
+    return place && found ? new Set(found.routers.filter((router) => place.members.has(router))) : null;
+  }, [occupancy.data, neighbour, place]);
+  const window = useMemo(
+    () => (place && congestion.data ? routerWindow(sumsOf(place.machine.size, congestion.data.routers), place.machine.sampled) : null), [place, congestion.data],
+  );
+
+  useLayoutEffect(() => {
+    if (!place || !layout || !size || !base.current || !overlay.current || !window) return;
+    const codes = window.codes.map((code, router) => (place.members.has(router) ? code : 255));
+    const drawing = new TilesDrawing(contextOf(base.current, size), layout, place.arrangement, palette);
+    drawing.draw({ ...window, codes }, panelFigures(window, place.arrangement), { selectedPanel: null, jobPanels: new Set() });
+    const own = new Set(routers.filter((router) => place.members.has(router)));
+    const jobs = [{ edges: outline(place.arrangement, place.index, own), dashed: false }];
+    if (beside?.size) jobs.push({ edges: outline(place.arrangement, place.index, beside), dashed: true });
+    const shape = rectShape((router) => tileRect(layout, place.arrangement, router));
+    drawOverlay(contextOf(overlay.current, size), shape, { jobs, selected: null, hovered: null }, palette);
+  }, [place, layout, size, window, palette, font, routers, beside]);
+
+  return (
+    <section className="card job-placement" aria-label="Placement">
+      <div className="card-head">
+        <h2>Placement</h2>
+        <span className="subtitle">{`${plural(routers.length, "router")}${place?.left ? `, ${count(place.left)} more groups not drawn` : ""}`}</span>
+        <span className="spacer" />
+        <Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: neighbour ? `${job},${neighbour}` : job }}>Open</Link>
+      </div>
+      <div ref={box} className="placement-box">
+        {size && (
+          <Layers
+            size={size} base={base} overlay={overlay} label={`Routers of job ${job} outlined on the groups it touches, coloured by stall cycles per flit`}
+            onHover={(at) => {
+              const router = at && place && layout ? tileAt(layout, place.arrangement, place.index, at.x, at.y)?.router : null;
+              if (at && router != null) showTooltip(at.clientX, at.clientY, `${place?.machine.name[router] ?? ""}\n${ratio(window?.ratio[router])} stalls per flit`);
+              else hideTooltip();
+            }}
+          />
+        )}
+      </div>
+      <div className="placement-key">
+        <span><i className="legend-box" /> this job</span>
+        {beside && <span><i className="legend-box dashed" /> {neighbour}</span>}
+        <HeatLegend theme={palette.theme} what="now" width={200} />
+      </div>
+    </section>
+  );
+}

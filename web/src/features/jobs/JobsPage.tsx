@@ -1,0 +1,112 @@
+/** All jobs, newest first: filtered by the server, sorted in place, driven by the keyboard as well. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
+import { jobsQuery } from "../../api/queries";
+import type { Job } from "../../api/shapes";
+import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/Segmented";
+import { save } from "../../lib/csv";
+import { count, duration } from "../../lib/format";
+import { useKeys } from "../../lib/keys";
+import { moment, parseTime, ZONE } from "../../lib/time";
+import "./jobs.css";
+
+const STATES = [
+  { value: "all", label: "All" }, { value: "RUNNING", label: "Running" }, { value: "COMPLETED", label: "Completed" }, { value: "FAILED", label: "Failed" },
+  { value: "TIMEOUT", label: "Timeout" }, { value: "CANCELLED", label: "Cancelled" },
+];
+
+const time = (text: string | null) => {
+  const ms = parseTime(text);
+  return ms === null ? "–" : moment(ms, Date.now());
+};
+
+/** "0–3, 7": runs of group numbers. */
+export function groupRuns(groups: number[]): string {
+  const sorted = [...new Set(groups)].sort((a, b) => a - b);
+  const runs: string[] = [];
+  for (let i = 0; i < sorted.length; ) {
+    let j = i;
+    while (j + 1 < sorted.length && sorted[j + 1] === (sorted[j] as number) + 1) j++;
+    runs.push(i === j ? String(sorted[i]) : j === i + 1 ? `${sorted[i]}, ${sorted[j]}` : `${sorted[i]}–${sorted[j]}`);
+    i = j + 1;
+  }
+  return runs.join(", ");
+}
+
+function columnsOf(): Column<Job>[] {
+  return [
+    { key: "job", header: "Job", value: (j) => j.job_id, render: (j) => <Link to="/jobs/$job" params={{ job: j.job_id }}>{j.job_id}</Link> },
+    { key: "name", header: "Name", value: (j) => j.name },
+    { key: "user", header: "User", value: (j) => j.user, render: (j) => (j.user === null ? "–" : <Link to="/jobs" search={{ user: j.user }}>{j.user}</Link>) },
+    { key: "account", header: "Account", value: (j) => j.account },
+    { key: "state", header: "State", value: (j) => j.state, render: (j) => <span className={/FAIL|TIMEOUT|OUT_OF/.test(j.state) ? "alarm" : undefined}>{j.state.toLowerCase().replaceAll("_", " ")}</span> },
+    { key: "nodes", header: "Nodes", numeric: true, value: (j) => j.nodes, render: (j) => count(j.nodes) },
+    { key: "routers", header: "Routers", numeric: true, value: (j) => j.routers, render: (j) => count(j.routers) },
+    { key: "groups", header: "Groups", value: (j) => groupRuns(j.groups ?? []) || null },
+    { key: "start", header: `Start, ${ZONE}`, numeric: true, value: (j) => j.start, render: (j) => time(j.start) },
+    { key: "end", header: `End, ${ZONE}`, numeric: true, value: (j) => j.end, render: (j) => time(j.end) },
+    { key: "elapsed", header: "Elapsed", numeric: true, value: (j) => j.elapsed_s, render: (j) => duration(j.elapsed_s) },
+    { key: "runs", header: "Runs", numeric: true, value: (j) => j.runs, render: (j) => (j.runs ? count(j.runs) : "–") },
+    { key: "machine", header: "Machine", value: (j) => j.cluster, render: (j) => <>{j.cluster ?? "–"}{j.simulated && <> <span className="tag">simulated</span></>}</> },
+  ];
+}
+
+export function JobsPage() {
+  const search = useSearch({ from: "/jobs" });
+  const navigate = useNavigate({ from: "/jobs" });
+  const [text, setText] = useState(search.q ?? "");
+  const asked = useDeferredValue(text.trim());
+  useEffect(() => {
+    if ((search.q ?? "") === asked) return;
+    const timer = setTimeout(() => void navigate({ search: (old) => ({ ...old, q: asked || undefined }), replace: true }), 200);
+    return () => clearTimeout(timer);
+    // The address follows the field, not the other way round.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [asked]);
+  const jobs = useInfiniteQuery(jobsQuery({ q: search.q, user: search.user, state: search.state, fabric: search.fabric }, 500));
+  const rows = useMemo(() => jobs.data?.pages.flatMap((page) => page.items) ?? [], [jobs.data]);
+  const columns = useMemo(columnsOf, []);
+  const [at, setAt] = useState(0);
+  const current = rows[Math.min(at, rows.length - 1)];
+  const bindings = useMemo(() => [
+    { keys: "j", label: "Next job", run: () => setAt((i) => Math.min(i + 1, rows.length - 1)) },
+    { keys: "k", label: "Job before", run: () => setAt((i) => Math.max(0, i - 1)) },
+    { keys: "Enter", label: "Open the job", run: () => current && void navigate({ to: "/jobs/$job", params: { job: current.job_id } }) },
+    { keys: "e", label: "Export as CSV", run: () => save("jobs.csv", tableCsv(rows, columns)) },
+  ], [rows, columns, current, navigate]);
+  useKeys("Jobs", bindings);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = jobs;
+  const more = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+
+  return (
+    <div className="jobs-page">
+      <div className="context">
+        <h1>Jobs</h1>
+        <span className="subtitle">{jobs.data ? `${count(rows.length)}${hasNextPage ? " of more; scroll for the rest" : ""} · newest first` : ""}</span>
+        <span className="spacer" />
+        {search.user && (
+          <span className="chip"><span className="ellipsis">user {search.user}</span><button aria-label="All users" onClick={() => void navigate({ search: (old) => ({ ...old, user: undefined }) })}>×</button></span>
+        )}
+        <Segmented
+          label="State" value={search.state ?? "all"} options={STATES}
+          onChange={(state) => void navigate({ search: (old) => ({ ...old, state: state === "all" ? undefined : state }) })}
+        />
+        <input className="field" type="search" aria-label="Filter jobs" placeholder="Job, user or name" value={text} onChange={(event) => setText(event.target.value)} />
+        <button className="button" onClick={() => save("jobs.csv", tableCsv(rows, columns))} disabled={!rows.length}>Export CSV</button>
+      </div>
+      <section className="card jobs-card" aria-label="Jobs">
+        {jobs.error && !jobs.data ? <Failure error={jobs.error} retry={() => void jobs.refetch()} />
+          : !jobs.data ? <Waiting what="the jobs" />
+          : !rows.length ? (search.q || search.user || search.state
+            ? <Empty title="No job fits">Use fewer words or another state.</Empty>
+            : <Empty title="No jobs yet">Read accounting data with <code>flitwatch import sacct FILE</code> or follow Slurm with <code>flitwatch collect sacct</code>.</Empty>)
+          : <DataTable label="Jobs" rows={rows} columns={columns} id={(j) => String(j.job_pk)} current={current ? String(current.job_pk) : null} onReachEnd={more} onPick={(j) => setAt(rows.indexOf(j))} />}
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,13 @@
+import { text } from "../../lib/search";
+
+export interface JobsSearch {
+  q?: string;
+  user?: string;
+  state?: string;
+  fabric?: string;
+}
+
+export function jobsSearch(raw: Record<string, unknown>): JobsSearch {
+  const all: JobsSearch = { q: text(raw.q), user: text(raw.user), state: text(raw.state), fabric: text(raw.fabric) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,76 @@
+/** Numbers as people read them: one rule for each kind of figure, the same on every page. */
+
+export const UNKNOWN = "–";
+const MINUS = "\u2212";
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
+
+/** Stall ratios and times: one decimal below 10, none above. */
+export function ratio(value: number | null | undefined): string {
+  if (!known(value)) return UNKNOWN;
+  return value < 9.95 ? value.toFixed(1).replace("-", MINUS) : whole.format(value);
+}
+
+/** Fractions between 0 and 1: two decimals. */
+export function fraction(value: number | null | undefined): string {
+  return known(value) ? value.toFixed(2).replace("-", MINUS) : UNKNOWN;
+}
+
+export function count(value: number | null | undefined): string {
+  return known(value) ? whole.format(value).replace("-", MINUS) : UNKNOWN;
+}
+
+const PREFIXES: [number, string][] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+
+/** Three significant figures with an SI prefix: 1.62 G. */
+export function si(value: number | null | undefined, unit = ""): string {
+  if (!known(value)) return UNKNOWN;
+  const size = Math.abs(value);
+  const [scale, prefix] = PREFIXES.find(([limit]) => size >= limit * 0.9995) ?? [1, ""];
+  const scaled = value / scale;
+  const digits = Math.abs(scaled) >= 99.95 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : scale === 1 && Number.isInteger(value) ? 0 : 2;
+  const text = scaled.toFixed(digits).replace("-", MINUS);
+  return prefix || unit ? `${text} ${prefix}${unit}` : text;
+}
+
+const BINARY: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+
+export function bytes(value: number | null | undefined): string {
+  if (!known(value)) return UNKNOWN;
+  const [scale, unit] = BINARY.find(([limit]) => value >= limit) ?? [1, "B"];
+  return `${ratio(value / scale).replace(/\.0$/, "")} ${unit}`;
+}
+
+/** A change as a factor from ×1.5 up (or ÷1.5 down), as a percentage between. */
+export function change(factor: number | null | undefined): string {
+  if (!known(factor) || factor < 0) return UNKNOWN;
+  if (factor >= 1.495) return `×${ratio(factor)}`;
+  if (factor > 0 && factor <= 1 / 1.495) return `÷${ratio(1 / factor)}`;
+  if (factor === 0) return `${MINUS}100 %`;
+  const percent = Math.round((factor - 1) * 100);
+  return percent === 0 ? "±0 %" : `${percent > 0 ? "+" : MINUS}${Math.abs(percent)} %`;
+}
+
+export function percent(value: number | null | undefined, digits = 0): string {
+  return known(value) ? `${(value * 100).toFixed(digits).replace("-", MINUS)} %` : UNKNOWN;
+}
+
+/** Seconds as 42 s, 4 min, 2 h 05 min, 3 d 4 h. */
+export function duration(seconds: number | null | undefined): string {
+  if (!known(seconds)) return UNKNOWN;
+  const s = Math.abs(seconds);
+  if (s < 9.95 && s % 1 !== 0) return `${s.toFixed(1)} s`;
+  if (s < 99.5) return `${Math.round(s)} s`;
+  const minutes = Math.round(s / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 ? `${hours} h ${String(minutes % 60).padStart(2, "0")} min` : `${hours} h`;
+  const rest = hours % 24;
+  return rest ? `${Math.floor(hours / 24)} d ${rest} h` : `${Math.floor(hours / 24)} d`;
+}
+
+/** "1 router", "12 routers"; irregular plurals are given. */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}

@@ -1,0 +1,63 @@
+/** One listener for the keyboard; pages add their bindings while they are shown, and the help lists what is bound. */
+import { useEffect } from "react";
+import { Store } from "./store";
+
+export interface Binding {
+  /** As pressed: "d", "ArrowLeft", "g f" for a sequence. */
+  keys: string;
+  label: string;
+  run: () => void;
+  /** Left out of the help: another binding's label speaks for it. */
+  silent?: boolean;
+}
+
+export interface KeySection {
+  title: string;
+  bindings: Binding[];
+}
+
+export const keySections = new Store<ReadonlyMap<symbol, KeySection>>(new Map());
+
+const SEQUENCE_MS = 1200;
+
+const isTyping = (target: EventTarget | null) =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+// Where a widget has its own arrow keys and Enter, they are the widget's.
+const WIDGETS = '[role="menu"],[role="listbox"],[role="radiogroup"],[role="dialog"],[role="separator"],[role="group"]';
+const ownsKeys = (target: EventTarget | null, key: string) =>
+  target instanceof HTMLElement &&
+  ((/^(Arrow|Home|End)/.test(key) && target.closest(WIDGETS) !== null) || ((key === "Enter" || key === " ") && /^(A|BUTTON)$/.test(target.tagName)));
+
+export function listenForKeys(): () => void {
+  let prefix = "";
+  let since = 0;
+  const onKey = (event: KeyboardEvent) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTyping(event.target) || ownsKeys(event.target, event.key)) return;
+    if (document.querySelector('[role="dialog"]') && event.key !== "?") return;
+    const pressed = prefix && event.timeStamp - since < SEQUENCE_MS ? `${prefix} ${event.key}` : event.key;
+    const bindings = [...keySections.get().values()].reverse().flatMap((section) => section.bindings);
+    const hit = bindings.find((binding) => binding.keys === pressed) ?? bindings.find((binding) => binding.keys === event.key);
+    const opens = bindings.some((binding) => binding.keys.startsWith(`${event.key} `));
+    prefix = !hit && opens ? event.key : "";
+    since = event.timeStamp;
+    if (!hit) return;
+    event.preventDefault();
+    hit.run();
+  };
+  window.addEventListener("keydown", onKey);
+  return () => window.removeEventListener("keydown", onKey);
+}
+
+export function useKeys(title: string, bindings: Binding[]): void {
+  useEffect(() => {
+    const id = Symbol(title);
+    keySections.set(new Map(keySections.get()).set(id, { title, bindings }));
+    return () => {
+      const rest = new Map(keySections.get());
+      rest.delete(id);
+      keySections.set(rest);
+    };
+  }, [title, bindings]);
+}

@@ -1,0 +1,37 @@
+/** The machine that pages without one in their address speak of: the last one looked at. */
+import { Store } from "./store";
+
+const KEY = "flitwatch-machine";
+
+function remembered(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+export const machineStore = new Store<string | null>(remembered());
+
+export function rememberMachine(name: string): void {
+  try {
+    localStorage.setItem(KEY, name);
+  } catch {
+    // storage is refused: the choice lasts as long as the page
+  }
+  machineStore.set(name);
+}
+
+interface Named {
+  name: string;
+  timeless: boolean;
+  last_ts: string | null;
+}
+
+/** The remembered machine if it is still there, else the one with the newest data. */
+export function currentMachine<F extends Named>(fabrics: F[], name: string | null): F | null {
+  const chosen = fabrics.find((fabric) => fabric.name === name);
+  if (chosen) return chosen;
+  const byNewest = [...fabrics].sort((a, b) => (b.last_ts ?? "").localeCompare(a.last_ts ?? "") || Number(a.timeless) - Number(b.timeless));
+  return byNewest[0] ?? null;
+}

@@ -1,0 +1,35 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { ApiError } from "./api/client";
+import { followEvents } from "./api/live";
+import { makeRouter } from "./app/router";
+import "./app/main.css";
+import { listenForKeys } from "./lib/keys";
+import { startTheme } from "./lib/theme";
+
+startTheme();
+listenForKeys();
+
+// What a client did wrong does not get better by repetition; what the network did may.
+const mayHelp = (failures: number, error: Error) => failures < 3 && !(error instanceof ApiError && error.problem.status >= 200 && error.problem.status < 500);
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: { staleTime: 5000, gcTime: 60_000, retry: mayHelp, retryDelay: (n) => Math.min(1000 * 2 ** n, 10_000), refetchOnWindowFocus: false },
+  },
+});
+const router = makeRouter();
+followEvents(queries);
+
+const root = document.getElementById("app");
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}
