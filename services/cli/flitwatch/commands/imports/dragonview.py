@@ -73,7 +73,7 @@ def save(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> i
         vc_flits=snapshot.vc_flits,
         vc_stall_cycles=snapshot.vc_stall_cycles,
     )
-    job_table.upsert(conn, list(snapshot.jobs))
+    job_table.upsert(conn, list(snapshot.jobs), fabric_id)
     return fabric_id
 
 
