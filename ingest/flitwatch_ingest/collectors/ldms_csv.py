@@ -146,17 +146,15 @@ class CsvCollector:
         return tail
 
     def _read_tail(self, tail: Tail, *, last: bool) -> None:
-        known = self._files_known().get(tail.inode)
-        if known is not None and known["offset"] == tail.size and known["path"] == str(tail.path) and not last:
+        state = tail.state
+        if state == tail.read_at and not last:
             return
         entry = self._entry(tail, last)
-        if entry is None or entry["offset"] == tail.size:
+        if entry is None:
             return
         if tail.size < entry["offset"]:
             # Truncated in place: whatever stands there now is read as a new file.
             entry["offset"], entry["header"] = 0, None
-        name = ldms_csv.parse_name(tail.path)
-        assert name is not None
         decoder = self._decoder(tail.path, entry)
         since_flush = 0
         for line in tail.lines(entry["offset"], last=last):
@@ -164,7 +162,7 @@ class CsvCollector:
             if isinstance(decoded, Rejection):
                 self._publisher.reject(decoded, entry["source"], line.end)
             elif decoded is not None:
-                self._publisher.publish(name.topic, decoded, entry["source"], line.end)
+                self._publisher.publish(entry["topic"], decoded, entry["source"], line.end)
             elif line.raw.lstrip(b"\xef\xbb\xbf").startswith(b"#"):
                 entry["header"] = line.raw.decode("utf-8", errors="replace").rstrip("\r\n")
             entry["offset"] = line.end
@@ -173,8 +171,9 @@ class CsvCollector:
                 self._publisher.flush()
                 self._checkpoint.save()
                 since_flush = 0
+        tail.read_at = state
         if decoder.records:
-            self.totals.schemas.add(re.sub(r"_[0-9a-f]{7}$", "", name.schema))
+            self.totals.schemas.add(re.sub(r"_[0-9a-f]{7}$", "", entry["topic"].removeprefix("ldms.")))
         self.totals.records += decoder.records
         self.totals.values += decoder.values
         self.totals.producers |= decoder.producers
@@ -195,7 +194,11 @@ class CsvCollector:
             entry["path"] = str(tail.path)
             return entry
         source = f"{self._host}:{tail.path}@{mark or 'unfinished'}"
-        entry = {"path": str(tail.path), "source": source, "fingerprint": mark or "", "offset": 0, "header": None}
+        name = ldms_csv.parse_name(tail.path)
+        assert name is not None
+        entry = {
+            "path": str(tail.path), "topic": name.topic, "source": source, "fingerprint": mark or "", "offset": 0, "header": None,
+        }  # fmt: skip
         known[tail.inode] = entry
         return entry
 

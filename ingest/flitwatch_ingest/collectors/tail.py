@@ -40,6 +40,8 @@ class Tail:
         self._longest = longest_line
         #: Rounds in which a file without a name did not grow.
         self.idle_rounds = 0
+        #: Size and time of change when it was last read to its end.
+        self.read_at: tuple[int, int] | None = None
 
     def close(self) -> None:
         """Let go of the file."""
@@ -49,6 +51,12 @@ class Tail:
     def size(self) -> int:
         """Bytes in the file now."""
         return os.fstat(self._stream.fileno()).st_size
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """Size and time of the last change."""
+        status = os.fstat(self._stream.fileno())
+        return status.st_size, status.st_mtime_ns
 
     def replaced(self) -> bool:
         """Whether the name leads to another file now, or to none."""
