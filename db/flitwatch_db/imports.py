@@ -1,0 +1,81 @@
+"""What an import left in the database: its report is counted here, not in the reader of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+
+
+class JobCounts(NamedTuple):
+    """Jobs that are stored, their steps, and their different users."""
+
+    jobs: int
+    steps: int
+    users: int
+
+
+class RunCounts(NamedTuple):
+    """Runs that are stored; steps and ranks of all, counters of the widest."""
+
+    runs: int
+    steps: int
+    ranks: int
+    counters: int
+
+
+class Refused(NamedTuple):
+    """A dead letter's place and reason."""
+
+    where: str
+    reason: str
+
+
+def jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, int]]) -> JobCounts:
+    """Count the stored jobs among `keys` (cluster, job id, restart)."""
+    columns = [list(column) for column in zip(*set(keys), strict=True)] or [[], [], []]
+    row = conn.execute(
+        "SELECT count(*), coalesce(sum((SELECT count(*) FROM job_step s WHERE s.job_pk = j.job_pk)), 0), count(DISTINCT user_name)"
+        " FROM job j JOIN unnest(%s::text[], %s::text[], %s::int[]) AS k (cluster, job_id, restart) USING (cluster, job_id, restart)",
+        columns,
+    ).fetchone()
+    assert row is not None
+    return JobCounts(*(int(value) for value in row))
+
+
+def runs(conn: psycopg.Connection[Any], run_keys: Sequence[str]) -> RunCounts:
+    """Count the stored runs among `run_keys`."""
+    row = conn.execute(
+        "SELECT count(*), coalesce(sum((SELECT count(*) FROM run_step s WHERE s.run_id = r.run_id)), 0), coalesce(sum(ranks), 0),"
+        " coalesce(max(cardinality(counter_names)), 0) FROM run r WHERE run_key = ANY(%s)",
+        [list(run_keys)],
+    ).fetchone()
+    assert row is not None
+    return RunCounts(*(int(value) for value in row))
+
+
+def refused(conn: psycopg.Connection[Any], sources: Collection[str], limit: int) -> tuple[int, list[Refused]]:
+    """How many dead letters `sources` have, and the first `limit` of them."""
+    names = list(sources)
+    count = conn.execute("SELECT count(*) FROM dead_letter WHERE source = ANY(%s)", [names]).fetchone()
+    assert count is not None
+    rows = conn.execute(
+        "SELECT coalesce(where_, ''), reason FROM dead_letter WHERE source = ANY(%s) ORDER BY dead_letter_id LIMIT %s",
+        [names, limit],
+    ).fetchall()
+    return int(count[0]), [Refused(*row) for row in rows]
+
+
+def last_gap(conn: psycopg.Connection[Any]) -> int:
+    """The newest gap's number; 0 where there is none."""
+    row = conn.execute("SELECT coalesce(max(gap_id), 0) FROM gap").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def gaps_after(conn: psycopg.Connection[Any], gap_id: int) -> int:
+    """How many gaps are newer than `gap_id`."""
+    row = conn.execute("SELECT count(*) FROM gap WHERE gap_id > %s", [gap_id]).fetchone()
+    assert row is not None
+    return int(row[0])

@@ -1,0 +1,223 @@
+"""Keeping the database small: retention by our own hand, or by the full edition's policies; and how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from flitwatch_db.connection import connect
+from flitwatch_db.editions import edition
+from flitwatch_domain.errors import BadRequest
+
+#: Called before each step with (done, total, what).
+OnStep = Callable[[int, int, str], object]
+
+#: Dropping waits no longer than this for readers and writers to leave a table; the next round tries again.
+LOCK_TIMEOUT = "5s"
+
+#: Tables without chunks: rows older than this are deleted.
+KEEP_ROWS = {
+    "event": ("at", timedelta(days=7)),
+    "dead_letter": ("at", timedelta(days=90)),
+    "ingest_minute": ("ts", timedelta(days=400)),
+    "gap": ("to_ts", timedelta(days=400)),
+}
+TASK_KEEP = timedelta(days=90)
+#: The log of the embedded stack; override by setting `log_keep` {"hours": ..., "bytes": ...}.
+LOG_KEEP_HOURS = 24
+LOG_KEEP_BYTES = 20 << 30
+
+
+@dataclass(frozen=True)
+class _TimeTable:
+    name: str
+    keep: timedelta | None
+    compress_after: timedelta | None
+    segment_by: str
+
+
+def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> None:
+    """Keep a table's chunks for so many days after their first row was written; None keeps them for ever."""
+    with conn.cursor() as cursor:
+        cursor.execute(
+            "UPDATE time_table SET keep = make_interval(secs => %s) WHERE name = %s",
+            [None if days is None else days * 86400, table],
+        )
+        if cursor.rowcount == 0:
+            names = ", ".join(t.name for t in _time_tables(conn))
+            raise BadRequest(f"{table!r} is not a table of times", advice=f"These are: {names}.")
+
+
+def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> dict[str, Any]:
+    """Drop what is older than it is kept; return what was dropped, by table.
+
+    Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round.
+    """
+    with connect(url, role="owner", application="flitwatch maintain", autocommit=True) as conn:
+        conn.execute(sql.SQL("SET lock_timeout = {}").format(LOCK_TIMEOUT))
+        kind = edition(conn)
+        tables = _time_tables(conn)
+        steps = len(tables) + 2
+        dropped: dict[str, int] = {}
+        skipped: list[str] = []
+        for done, table in enumerate(tables):
+            on_step(done, steps, table.name)
+            try:
+                dropped[table.name] = _retain(conn, kind, table)
+            except psycopg.errors.LockNotAvailable:
+                skipped.append(table.name)
+        on_step(len(tables), steps, "log")
+        try:
+            dropped["log"] = _trim_log(conn)
+        except psycopg.errors.LockNotAvailable:
+            skipped.append("log")
+        on_step(len(tables) + 1, steps, "rows")
+        dropped |= _delete_rows(conn)
+        on_step(steps, steps, "")
+    return {"edition": kind, "dropped": dropped, "skipped": skipped}
+
+
+def _time_tables(conn: psycopg.Connection[Any]) -> list[_TimeTable]:
+    rows = conn.execute("SELECT name, keep, compress_after, segment_by FROM time_table ORDER BY name").fetchall()
+    return [_TimeTable(*row) for row in rows]
+
+
+def _is_partitioned(conn: psycopg.Connection[Any], table: str) -> bool:
+    row = conn.execute("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", [f"flitwatch.{table}"]).fetchone()
+    return row is not None and row[0]
+
+
+def _retain(conn: psycopg.Connection[Any], kind: str, table: _TimeTable) -> int:
+    """Age counts from the writing of a chunk's first row, so that an imported archive is not old on arrival."""
+    # A database that was plain at its first migration keeps its native partitions when TimescaleDB is installed later.
+    if _is_partitioned(conn, table.name):
+        return _drop_partitions(conn, table)
+    if kind == "timescale":
+        _set_policies(conn, table)
+        return 0
+    if table.keep is None:
+        return 0
+    rows = conn.execute(
+        "SELECT drop_chunks(%s::regclass, created_before => now() - %s::interval)",
+        [f"flitwatch.{table.name}", table.keep],
+    )
+    return len(rows.fetchall())
+
+
+def _drop_partitions(conn: psycopg.Connection[Any], table: _TimeTable) -> int:
+    if table.keep is None:
+        return 0
+    old = conn.execute(
+        "SELECT chunk_name FROM time_chunk WHERE table_name = %s AND created_at < now() - %s::interval",
+        [table.name, table.keep],
+    ).fetchall()
+    for (chunk,) in old:
+        with conn.transaction():
+            conn.execute(sql.SQL("DROP TABLE IF EXISTS flitwatch_chunk.{}").format(sql.Identifier(chunk)))
+            conn.execute("DELETE FROM time_chunk WHERE table_name = %s AND chunk_name = %s", [table.name, chunk])
+    return len(old)
+
+
+def _set_policies(conn: psycopg.Connection[Any], table: _TimeTable) -> None:
+    """The full edition does the work itself; its jobs are (re)made to say what the table says."""
+    relation = f"flitwatch.{table.name}"
+    with conn.transaction():
+        conn.execute("SELECT remove_retention_policy(%s::regclass, if_exists => true)", [relation])
+        if table.keep is not None:
+            conn.execute(
+                "SELECT add_retention_policy(%s::regclass, drop_created_before => %s::interval, if_not_exists => true)",
+                [relation, table.keep],
+            )
+        if table.compress_after is None:
+            return
+        compressed = conn.execute(
+            "SELECT compression_enabled FROM timescaledb_information.hypertables"
+            " WHERE hypertable_schema = 'flitwatch' AND hypertable_name = %s",
+            [table.name],
+        ).fetchone()
+        if compressed is not None and not compressed[0]:
+            conn.execute(
+                sql.SQL(
+                    "ALTER TABLE flitwatch.{} SET (timescaledb.compress, timescaledb.compress_segmentby = {},"
+                    " timescaledb.compress_orderby = 'ts')"
+                ).format(sql.Identifier(table.name), sql.Literal(table.segment_by))
+            )
+        conn.execute(
+            "SELECT add_compression_policy(%s::regclass, compress_created_before => %s::interval, if_not_exists => true)",
+            [relation, table.compress_after],
+        )
+
+
+def _trim_log(conn: psycopg.Connection[Any]) -> int:
+    row = conn.execute("SELECT value FROM setting WHERE key = 'log_keep'").fetchone()
+    keep = row[0] if row is not None else {}
+    dropped = conn.execute(
+        "SELECT log.trim(make_interval(hours => %s), %s)",
+        [keep.get("hours", LOG_KEEP_HOURS), keep.get("bytes", LOG_KEEP_BYTES)],
+    ).fetchone()
+    assert dropped is not None
+    return int(dropped[0])
+
+
+def _delete_rows(conn: psycopg.Connection[Any]) -> dict[str, int]:
+    dropped = {}
+    with conn.cursor() as cursor:
+        for name, (column, keep) in KEEP_ROWS.items():
+            cursor.execute(
+                sql.SQL("DELETE FROM {} WHERE {} < now() - {}::interval").format(
+                    sql.Identifier(name), sql.Identifier(column), sql.Literal(keep)
+                )
+            )
+            dropped[name] = cursor.rowcount
+        cursor.execute("DELETE FROM task WHERE finished_at < now() - %s::interval", [TASK_KEEP])
+        dropped["task"] = cursor.rowcount
+        cursor.execute(
+            "DELETE FROM queue.procrastinate_jobs WHERE status IN ('succeeded', 'failed', 'cancelled', 'aborted') AND NOT EXISTS"
+            " (SELECT FROM queue.procrastinate_events e WHERE e.job_id = procrastinate_jobs.id AND e.at > now() - interval '7 days')"
+        )
+    return dropped
+
+
+def status(conn: psycopg.Connection[Any]) -> dict[str, Any]:
+    """How the database stands: edition, size, and by table of times its bytes, chunks and newest moment."""
+    version, size = conn.execute(
+        "SELECT current_setting('server_version'), pg_database_size(current_database())"
+    ).fetchone() or ("", 0)
+    kind = edition(conn)
+    tables = {}
+    for table in _time_tables(conn):
+        chunks, size_bytes = _chunks(conn, table.name)
+        newest = conn.execute(
+            sql.SQL("SELECT max(ts) FROM {}").format(sql.Identifier(table.name))
+            if chunks
+            else sql.SQL("SELECT NULL::timestamptz")
+        ).fetchone()
+        tables[table.name] = {
+            "chunks": chunks, "bytes": size_bytes, "newest": newest[0] if newest else None,
+            "keep_days": None if table.keep is None else table.keep.total_seconds() / 86400,
+        }  # fmt: skip
+    return {"edition": kind, "server_version": version, "bytes": int(size), "tables": tables}
+
+
+def _chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int]:
+    """Number and bytes of a table's chunks."""
+    if _is_partitioned(conn, table):
+        query = "SELECT count(*), coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = %s::regclass"
+    else:
+        query = "SELECT count(*), coalesce(sum(pg_total_relation_size(c)), 0) FROM show_chunks(%s::regclass) AS c"
+    row = conn.execute(query.encode(), [f"flitwatch.{table}"]).fetchone()
+    return (int(row[0]), int(row[1])) if row is not None else (0, 0)
+
+
+def set_log_keep(conn: psycopg.Connection[Any], hours: float, size_bytes: int) -> None:
+    """Keep the embedded log for so many hours and so many bytes, whichever is less."""
+    conn.execute(
+        "INSERT INTO setting VALUES ('log_keep', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [Jsonb({"hours": int(hours), "bytes": size_bytes})],
+    )

@@ -1,0 +1,11 @@
+"""Work in the queue: start it, follow it, cancel it; and the worker that does it.
+
+The queue is procrastinate's (schema `queue`); what people and programs see of a task is its row in table `task`.
+"""
+
+from flitwatch_db.tasks.context import Handler, TaskContext
+from flitwatch_db.tasks.handlers import HANDLERS
+from flitwatch_db.tasks.table import Task, cancel, get, list_tasks, start
+from flitwatch_db.tasks.worker import Worker
+
+__all__ = ["HANDLERS", "Handler", "Task", "TaskContext", "Worker", "cancel", "get", "list_tasks", "start"]

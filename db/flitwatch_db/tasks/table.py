@@ -1,0 +1,164 @@
+"""Table `task`: starting, reading and cancelling."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from flitwatch_db import events
+from flitwatch_domain.errors import BadRequest, Conflict, NotFound
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
+OPEN = ("queued", "running")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One row of table `task`; `error` is {kind, message} of a failed one."""
+
+    task_id: int
+    name: str
+    args: dict[str, Any]
+    state: str
+    done: int
+    total: int
+    message: str
+    cancel_requested: bool
+    attempts: int
+    result: dict[str, Any] | None
+    error: dict[str, Any] | None
+    created_by: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    heartbeat_at: datetime | None
+    worker: str | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still to be done or being done."""
+        return self.state in OPEN
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, for JSON."""
+        return asdict(self)
+
+
+SELECT: LiteralString = (
+    "SELECT task_id, name, args, state, done, total, message, cancel_requested, attempts, result, error, created_by,"
+    " created_at, started_at, finished_at, heartbeat_at, worker FROM task"
+)
+
+
+def queue_of(name: str) -> str:
+    """The queue of a task: its name's first word (`sim.study` waits in `sim`)."""
+    if not _NAME.fullmatch(name) or len(name) > 100:
+        raise BadRequest(f"{name[:100]!r} is not a task's name", advice="Names look like sim.study.")
+    return name.partition(".")[0]
+
+
+def _together(conn: psycopg.Connection[Any]) -> contextlib.AbstractContextManager[object]:
+    """One transaction: the caller's, or one of our own on a connection that commits every statement."""
+    return conn.transaction() if conn.autocommit else contextlib.nullcontext()
+
+
+def start(
+    conn: psycopg.Connection[Any], name: str, args: dict[str, Any] | None = None, created_by: str | None = None
+) -> int:
+    """Put a task in the queue; return its id. It is seen by workers when the caller's transaction commits.
+
+    Raises
+    ------
+    BadRequest
+        The name is not one of a task.
+    """
+    # Loaded here, because only those who start tasks need it.
+    from procrastinate import App, SyncPsycopgConnector
+    from procrastinate.jobs import DEFAULT_PRIORITY, Job
+
+    queue = queue_of(name)
+    with _together(conn):
+        row = conn.execute(
+            "INSERT INTO task (name, args, created_by) VALUES (%s, %s, %s) RETURNING task_id",
+            [name, Jsonb(args or {}), created_by],
+        ).fetchone()
+        assert row is not None
+        task_id = int(row[0])
+        job = Job(
+            id=None, queue=queue, lock=None, queueing_lock=None, task_name=name, priority=DEFAULT_PRIORITY,
+            task_kwargs={"task_id": task_id},
+        )  # fmt: skip
+        conn.execute("SELECT set_config('flitwatch.search_path', current_setting('search_path'), true)")
+        # procrastinate's statements name its objects without a schema.
+        conn.execute("SET LOCAL search_path = queue")
+        App(connector=SyncPsycopgConnector()).job_manager.defer_job(job, connection=conn)
+        conn.execute("SELECT set_config('search_path', current_setting('flitwatch.search_path'), true)")
+        tell(conn, task_id)
+    return task_id
+
+
+def get(conn: psycopg.Connection[Any], task_id: int) -> Task:
+    """One task; raise `NotFound` if there is none of that id."""
+    with conn.cursor(row_factory=class_row(Task)) as cursor:
+        found = cursor.execute(SELECT + " WHERE task_id = %s", [task_id]).fetchone()
+    if found is None:
+        raise NotFound(f"no task {task_id}")
+    return found
+
+
+def list_tasks(
+    conn: psycopg.Connection[Any],
+    state: str | None = None,
+    name: str | None = None,
+    before: int | None = None,
+    limit: int = 100,
+) -> list[Task]:
+    """Tasks, newest first, optionally of one state or name, and with ids below `before`."""
+    with conn.cursor(row_factory=class_row(Task)) as cursor:
+        return cursor.execute(
+            SELECT + " WHERE (%(state)s::text IS NULL OR state = %(state)s)"
+            " AND (%(name)s::text IS NULL OR name = %(name)s) AND (%(before)s::bigint IS NULL OR task_id < %(before)s)"
+            " ORDER BY task_id DESC LIMIT %(limit)s",
+            {"state": state, "name": name, "before": before, "limit": limit},
+        ).fetchall()
+
+
+def cancel(conn: psycopg.Connection[Any], task_id: int) -> Task:
+    """Cancel a task: at once if it waits, soon if it runs; return it as it is now.
+
+    Raises
+    ------
+    NotFound
+        There is no such task.
+    Conflict
+        It has ended already.
+    """
+    with _together(conn):
+        changed = conn.execute(
+            "UPDATE task SET cancel_requested = true, state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
+            " finished_at = CASE state WHEN 'queued' THEN clock_timestamp() END"
+            " WHERE task_id = %s AND state IN ('queued', 'running') RETURNING task_id",
+            [task_id],
+        ).fetchone()
+        task = get(conn, task_id)
+        if changed is None:
+            raise Conflict(f"task {task_id} is {task.state} already")
+        tell(conn, task_id)
+    return task
+
+
+def tell(conn: psycopg.Connection[Any], task_id: int) -> None:
+    """Emit event `task` with the task's state and progress."""
+    row = conn.execute("SELECT state, done, total, message FROM task WHERE task_id = %s", [task_id]).fetchone()
+    if row is not None:
+        state, done, total, message = row
+        events.emit(
+            conn, "task", {"task_id": task_id, "state": state, "done": done, "total": total, "message": message}
+        )

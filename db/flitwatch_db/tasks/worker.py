@@ -1,0 +1,268 @@
+"""The worker: takes tasks from their queues, runs each in a thread, and picks up what dead workers left."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from flitwatch_db.connection import connect, conninfo
+from flitwatch_db.tasks import table
+from flitwatch_db.tasks.context import Handler, TaskContext
+from flitwatch_domain.errors import Cancelled, FlitwatchError, Unavailable
+
+log = logging.getLogger(__name__)
+
+#: A worker that was silent for so long is dead; its tasks are tried once more.
+STALLED_AFTER_S = 60.0
+ATTEMPTS = 2
+#: How long an ending is tried to be written while the database is away.
+WRITE_TIMEOUT_S = 120.0
+RECONNECT_S = 1.0
+SHUTDOWN_S = 10.0
+_RECOVERY_LOCK = 7205759403792795
+
+
+class Interrupted(Exception):
+    """The worker is being shut down; the task goes back to the queue."""
+
+
+class Worker:
+    """Runs tasks until it is told to stop.
+
+    Parameters
+    ----------
+    dsn : str
+        The database.
+    handlers : mapping
+        What it can do, by task name.
+    queues : sequence of str, optional
+        Only tasks of these queues (a name's first word); all that it has handlers for by default.
+    concurrency : int
+        Tasks at a time, each in a thread.
+    stalled_after_s : float
+        After how much silence a worker counts as dead.
+    """
+
+    def __init__(
+        self,
+        dsn: str,
+        handlers: Mapping[str, Handler],
+        queues: Sequence[str] | None = None,
+        concurrency: int = 1,
+        stalled_after_s: float = STALLED_AFTER_S,
+    ) -> None:
+        self.dsn = dsn
+        self.handlers = dict(handlers)
+        self.queues = sorted(set(queues) if queues else {table.queue_of(name) for name in handlers})
+        self.concurrency = concurrency
+        self.stalled_after_s = stalled_after_s
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self._stopping = threading.Event()
+        self._procrastinate: Any = None
+
+    def run(self) -> None:
+        """Work until `stop` is called or the process gets SIGTERM or SIGINT."""
+        asyncio.run(self._run())
+
+    def stop(self) -> None:
+        """Stop soon: running tasks are asked to stop and go back to the queue. May be called from any thread."""
+        self._stopping.set()
+        worker = self._procrastinate
+        if worker is not None:
+            worker.stop()
+
+    async def _run(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, self.stop)
+        while not self._stopping.is_set():
+            try:
+                await self._work()
+            except (psycopg.Error, OSError, FlitwatchError, _connector_errors()) as problem:
+                log.warning("the queue is not reachable: %s", problem)
+            if not self._stopping.is_set():
+                await asyncio.sleep(RECONNECT_S)
+
+    async def _work(self) -> None:
+        """Work until stopped or until the database goes away."""
+        from procrastinate import App, PsycopgConnector
+        from procrastinate.worker import Worker as Taker
+
+        info = conninfo(self.dsn, role="writer", application="flitwatch worker", schema="queue")
+        app = App(connector=PsycopgConnector(conninfo=info, min_size=1, max_size=self.concurrency + 3, timeout=10))
+        self._register(app)
+        async with app.open_async():
+            taker = Taker(
+                app,
+                queues=self.queues,
+                name=self.name,
+                concurrency=self.concurrency,
+                install_signal_handlers=False,
+                update_heartbeat_interval=min(10.0, self.stalled_after_s / 4),
+                stalled_worker_timeout=self.stalled_after_s,
+                shutdown_graceful_timeout=SHUTDOWN_S,
+            )
+            self._procrastinate = taker
+            recovery = asyncio.create_task(self._recover_forever(app))
+            try:
+                if not self._stopping.is_set():
+                    await taker.run()
+            finally:
+                self._procrastinate = None
+                recovery.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await recovery
+
+    def _register(self, app: Any) -> None:
+        from procrastinate import RetryStrategy
+
+        again = RetryStrategy(retry_exceptions={Interrupted})
+        for name, handler in self.handlers.items():
+            app.task(name=name, queue=table.queue_of(name), retry=again)(self._job(handler))
+
+    def _job(self, handler: Handler) -> Any:
+        def job(task_id: int) -> None:
+            self._perform(task_id, handler)
+
+        return job
+
+    def _perform(self, task_id: int, handler: Handler) -> None:
+        """Run one task from its row to its end."""
+        begun = self._begin(task_id)
+        if begun is None:
+            return
+        attempt, args = begun
+        ending: tuple[str, dict[str, Any] | None, dict[str, Any] | None]
+        with TaskContext(self.dsn, task_id, attempt, self._stopping) as context:
+            try:
+                ending = ("succeeded", handler(args, context), None)
+            except Cancelled:
+                if self._stopping.is_set() and not context.by_owner:
+                    self._give_back(task_id, attempt)
+                    raise Interrupted from None
+                ending = ("cancelled", None, None)
+            except FlitwatchError as known:
+                ending = ("failed", None, {"kind": known.kind, "message": str(known)})
+            except Exception as unknown:
+                log.exception("task %d failed", task_id)
+                ending = ("failed", None, {"kind": "internal", "message": f"{type(unknown).__name__}: {unknown}"})
+        self._end(task_id, attempt, *ending)
+
+    def _begin(self, task_id: int) -> tuple[int, dict[str, Any]] | None:
+        """Mark a task as running; None if it was cancelled or has ended meanwhile."""
+        with connect(self.dsn, role="writer", application=f"flitwatch task {task_id}") as conn:
+            row = conn.execute(
+                "UPDATE task SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),"
+                " heartbeat_at = clock_timestamp(), worker = %s, done = 0, message = ''"
+                " WHERE task_id = %s AND state IN ('queued', 'running') RETURNING attempts, args",
+                [self.name, task_id],
+            ).fetchone()
+            table.tell(conn, task_id)
+        return row
+
+    def _end(
+        self, task_id: int, attempt: int, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
+    ) -> None:
+        self._write(
+            task_id,
+            "UPDATE task SET state = %s, result = %s, error = %s, finished_at = clock_timestamp()"
+            " WHERE task_id = %s AND attempts = %s AND state = 'running'",
+            [
+                state,
+                None if result is None else Jsonb(result),
+                None if error is None else Jsonb(error),
+                task_id,
+                attempt,
+            ],
+        )
+
+    def _give_back(self, task_id: int, attempt: int) -> None:
+        # The attempt does not count: the task did not fail.
+        self._write(
+            task_id,
+            "UPDATE task SET state = 'queued', attempts = attempts - 1, message = 'its worker was stopped'"
+            " WHERE task_id = %s AND attempts = %s AND state = 'running'",
+            [task_id, attempt],
+        )
+
+    def _write(self, task_id: int, query: str, parameters: list[Any]) -> None:
+        """Write an ending, also if the database is away for a while."""
+        deadline = time.monotonic() + WRITE_TIMEOUT_S
+        while True:
+            try:
+                with connect(self.dsn, role="writer", application=f"flitwatch task {task_id}") as conn:
+                    conn.execute(query.encode(), parameters)
+                    table.tell(conn, task_id)
+                return
+            except (psycopg.OperationalError, Unavailable):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(RECONNECT_S)
+
+    async def _recover_forever(self, app: Any) -> None:
+        while True:
+            try:
+                await self._recover(app)
+            except (psycopg.Error, FlitwatchError, _connector_errors()) as problem:
+                log.warning("dead workers are not looked for: %s", problem)
+            await asyncio.sleep(self.stalled_after_s / 4)
+
+    async def _recover(self, app: Any) -> None:
+        """Give the tasks of dead workers back to the queue once; fail them the second time."""
+        from procrastinate.jobs import Status
+
+        stalled = [
+            job
+            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=self.stalled_after_s)
+            if job.queue in self.queues and "task_id" in job.task_kwargs
+        ]
+        for job in stalled:
+            again = await asyncio.to_thread(self._recover_row, int(job.task_kwargs["task_id"]))
+            with contextlib.suppress(_connector_errors()):
+                # Another worker may have been quicker.
+                if again:
+                    await app.job_manager.retry_job(job)
+                else:
+                    await app.job_manager.finish_job(job, status=Status.FAILED, delete_job=False)
+
+    def _recover_row(self, task_id: int) -> bool:
+        """Whether a task is to be tried again."""
+        with connect(self.dsn, role="writer", application="flitwatch worker") as conn:
+            conn.execute("SELECT pg_advisory_xact_lock(%s)", [_RECOVERY_LOCK])
+            row = conn.execute(
+                "UPDATE task SET state = CASE WHEN cancel_requested THEN 'cancelled' WHEN attempts < %s THEN 'queued' ELSE 'failed' END,"
+                " finished_at = CASE WHEN cancel_requested OR attempts >= %s THEN clock_timestamp() END,"
+                " message = 'its worker died', error = CASE WHEN NOT cancel_requested AND attempts >= %s THEN %s END"
+                " WHERE task_id = %s AND state = 'running' RETURNING state",
+                [
+                    ATTEMPTS,
+                    ATTEMPTS,
+                    ATTEMPTS,
+                    Jsonb({"kind": "internal", "message": f"its worker died {ATTEMPTS} times"}),
+                    task_id,
+                ],
+            ).fetchone()
+            if row is not None:
+                log.warning("task %d: its worker died; it is now %s", task_id, row[0])
+                table.tell(conn, task_id)
+                return row[0] == "queued"
+            queued = conn.execute("SELECT state = 'queued' FROM task WHERE task_id = %s", [task_id]).fetchone()
+        return queued is not None and queued[0]
+
+
+def _connector_errors() -> type[Exception]:
+    from procrastinate.exceptions import ConnectorException
+
+    return ConnectorException

@@ -1,0 +1,96 @@
+"""`flitwatch db`: migrate, inspect and maintain the database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from flitwatch.console import database_options, emit, json_option, progress
+from flitwatch.platform import database
+
+
+@click.group()
+def db() -> None:
+    """Migrate, inspect and maintain the database."""
+
+
+@db.command()
+@database_options
+@json_option
+def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Bring the database to this version (every command does so by itself; this one tells what it did)."""
+    import contextlib
+
+    from flitwatch.platform import embedded_folder
+    from flitwatch_db import connect, edition, migrations
+    from flitwatch_db.embedded import Embedded
+
+    with contextlib.ExitStack() as stack:
+        if ephemeral:
+            url = stack.enter_context(database(None, ephemeral=True))
+        else:
+            url = db_url or stack.enter_context(Embedded(embedded_folder())).url
+        applied = migrations.migrate(url)
+        with connect(url, role="reader") as conn:
+            emit({"applied": applied, "edition": edition(conn), "pending": migrations.pending(conn)}, as_json)
+
+
+@db.command()
+@database_options
+@json_option
+def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Show edition, size, and how much each table of times holds and keeps."""
+    from flitwatch_db import connect, migrations
+    from flitwatch_db.maintenance import status as read_status
+
+    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        found: dict[str, Any] = read_status(conn) | {"pending": migrations.pending(conn)}
+    if as_json:
+        emit(found, as_json)
+        return
+    emit({key: value for key, value in found.items() if key != "tables"}, as_json)
+    print(f"\n{'table':<14} {'chunks':>6} {'MB':>10}  {'kept':<10} newest")
+    for name, table in found["tables"].items():
+        kept = "for ever" if table["keep_days"] is None else f"{table['keep_days']:g} days"
+        newest = table["newest"].isoformat() if table["newest"] else "-"
+        print(f"{name:<14} {table['chunks']:>6} {table['bytes'] / 1e6:>10.1f}  {kept:<10} {newest}")
+
+
+@db.command()
+@click.option(
+    "--keep",
+    "keeps",
+    multiple=True,
+    metavar="TABLE=DAYS",
+    help="Keep a table so many days ('forever' is allowed); stays set.",
+)
+@database_options
+@json_option
+def maintain(keeps: tuple[str, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Drop what is older than it is kept; the worker does so every ten minutes by itself."""
+    from flitwatch_db import connect
+    from flitwatch_db.maintenance import maintain as run
+    from flitwatch_db.maintenance import set_keep
+
+    wanted = [_parse_keep(keep) for keep in keeps]
+    with database(db_url, ephemeral) as url:
+        with connect(url, role="owner") as conn:
+            for table, days in wanted:
+                set_keep(conn, table, days)
+        with progress("maintaining") as bar:
+            task = bar.add_task("maintaining")
+            emit(run(url, lambda done, total, what: bar.update(task, completed=done, total=total)), as_json)
+
+
+def _parse_keep(text: str) -> tuple[str, float | None]:
+    table, _, days = text.partition("=")
+    if days == "forever":
+        return table, None
+    try:
+        number = float(days)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < 1e6:
+        raise click.BadParameter(f"{text!r} is not TABLE=DAYS", param_hint="--keep")
+    return table, number

@@ -1,0 +1,115 @@
+"""`flitwatch task`: start, watch and cancel tasks."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import orjson
+
+from flitwatch.console import database_options, emit, fail, json_option, progress
+from flitwatch.platform import database
+
+POLL_S = 0.2
+
+
+@click.group()
+def task() -> None:
+    """Start, watch and cancel tasks."""
+
+
+@task.command()
+@click.argument("name")
+@click.argument("args", default="{}")
+@click.option("--watch", is_flag=True, help="Wait for the end and show progress.")
+@database_options
+@json_option
+def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Put task NAME with the JSON object ARGS in the queue; a running worker takes it."""
+    import getpass
+
+    from flitwatch_db import connect
+    from flitwatch_db.tasks import get
+    from flitwatch_db.tasks import start as put
+
+    try:
+        argument = orjson.loads(args)
+    except orjson.JSONDecodeError as problem:
+        raise click.BadParameter(f"not JSON: {problem}", param_hint="ARGS") from None
+    if not isinstance(argument, dict):
+        raise click.BadParameter("not a JSON object", param_hint="ARGS")
+    with database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
+        task_id = put(conn, name, argument, created_by=getpass.getuser())
+        _finish(_follow(conn, task_id) if watch else get(conn, task_id), as_json, ended=watch)
+
+
+@task.command(name="list")
+@click.option("--state", type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]), default=None)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@database_options
+@json_option
+def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """List tasks, newest first."""
+    from flitwatch_db import connect
+    from flitwatch_db.tasks import list_tasks
+
+    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        found = list_tasks(conn, state=state, limit=limit)
+    if as_json:
+        emit({"tasks": [t.as_dict() for t in found]}, as_json)
+        return
+    for t in found:
+        share = f"{t.done}/{t.total}" if t.total else ""
+        print(f"{t.task_id:>6}  {t.state:<9}  {t.name:<24} {share:>12}  {t.message}")
+
+
+@task.command()
+@click.argument("task_id", type=int)
+@database_options
+@json_option
+def cancel(task_id: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Cancel a task: at once if it waits, soon if it runs."""
+    from flitwatch_db import connect
+    from flitwatch_db.tasks import cancel as stop
+
+    with database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
+        emit(stop(conn, task_id).as_dict(), as_json)
+
+
+@task.command()
+@click.argument("task_id", type=int)
+@database_options
+@json_option
+def watch(task_id: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Show a task's progress until it ends."""
+    from flitwatch_db import connect
+
+    with database(db_url, ephemeral) as url, connect(url, role="reader", autocommit=True) as conn:
+        _finish(_follow(conn, task_id), as_json, ended=True)
+
+
+def _follow(conn: Any, task_id: int) -> Any:
+    from flitwatch_db.tasks import get
+
+    with progress() as bar:
+        line = bar.add_task(f"task {task_id}", total=None)
+        while True:
+            found = get(conn, task_id)
+            bar.update(
+                line,
+                description=f"{found.name} {found.message or found.state}",
+                completed=found.done,
+                total=found.total or None,
+            )
+            if not found.is_open:
+                return found
+            time.sleep(POLL_S)
+
+
+def _finish(found: Any, as_json: bool, ended: bool) -> None:
+    if ended and found.state != "succeeded":
+        if as_json:
+            emit(found.as_dict(), as_json)
+        fail(f"task {found.task_id} {found.state}" + (f": {found.error['message']}" if found.error else ""))
+    emit(found.as_dict(), as_json)

@@ -1,0 +1,54 @@
+"""`flitwatch worker`: take tasks from the queue."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+import click
+
+from flitwatch.console import database_options, fail, log_to_stderr, stderr
+from flitwatch.platform import database
+
+#: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs.
+HANDLER_MODULES = ("flitwatch_db.tasks", "flitwatch_simulation.tasks", "flitwatch_ml.tasks")
+
+
+def handlers() -> dict:
+    """All handlers of the packages that are installed here."""
+    found: dict = {}
+    for name in HANDLER_MODULES:
+        if importlib.util.find_spec(name) is not None:
+            found |= importlib.import_module(name).HANDLERS
+    return found
+
+
+@click.command()
+@click.option(
+    "--queue", "queues", multiple=True, help="Only tasks of this queue (a task name's first word); may be repeated."
+)
+@click.option("--concurrency", type=click.IntRange(1, 64), default=1, show_default=True, help="Tasks at a time.")
+@click.option(
+    "--stalled-after",
+    type=click.FloatRange(1, 3600),
+    default=60.0,
+    show_default=True,
+    help="Seconds of silence after which a worker is dead.",
+)
+@database_options
+def worker(
+    queues: tuple[str, ...], concurrency: int, stalled_after: float, db_url: str | None, ephemeral: bool
+) -> None:
+    """Take tasks from the queue until stopped."""
+    from flitwatch_db.tasks import Worker
+
+    known = handlers()
+    if queues:
+        chosen = {name: handler for name, handler in known.items() if name.partition(".")[0] in queues}
+        if not chosen:
+            fail(f"no task of queue {', '.join(queues)} is known here; known tasks: {', '.join(sorted(known))}", code=2)
+        known = chosen
+    log_to_stderr()
+    with database(db_url, ephemeral) as url:
+        stderr.print(f"worker for {', '.join(sorted(known))}")
+        Worker(url, known, concurrency=concurrency, stalled_after_s=stalled_after).run()

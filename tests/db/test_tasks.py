@@ -1,0 +1,157 @@
+"""Tasks end to end, with a real worker in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from flitwatch_db import connect, events
+from flitwatch_db.tasks import Task, cancel, get, list_tasks, start
+from flitwatch_domain.errors import BadRequest, Conflict, NotFound
+
+pytestmark = pytest.mark.integration
+
+PATIENCE_S = 90.0
+
+
+@contextlib.contextmanager
+def worker(url: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    argv = [
+        sys.executable,
+        "-m",
+        "flitwatch.main",
+        "worker",
+        "--db",
+        url,
+        "--queue",
+        "demo",
+        "--stalled-after",
+        "2",
+        *options,
+    ]
+    child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
+def wait_for(conn: psycopg.Connection[Any], task_id: int, what: Any) -> Task:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        task = get(conn, task_id)
+        if what(task):
+            return task
+        time.sleep(0.05)
+    raise AssertionError(f"still {get(conn, task_id)}")
+
+
+@pytest.fixture
+def conn(embedded_db: str) -> Iterator[psycopg.Connection[Any]]:
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        yield conn
+
+
+def test_a_task_runs_to_its_end(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    task_id = start(conn, "demo.count", {"to": 8, "delay_s": 0.1}, created_by="a user")
+    assert get(conn, task_id).state == "queued"
+    with worker(embedded_db):
+        running = wait_for(conn, task_id, lambda t: t.done > 0)
+        assert (running.state, running.total) == ("running", 8)
+        done = wait_for(conn, task_id, lambda t: not t.is_open)
+    assert (done.state, done.result, done.done, done.attempts, done.error) == ("succeeded", {"counted": 8}, 8, 1, None)
+    assert done.created_by == "a user"
+    assert done.created_at <= done.started_at <= done.finished_at  # type: ignore[operator]
+    told = [e.payload for e in events.since(conn, 0) if e.kind == "task"]
+    assert [e["state"] for e in told][:2] == ["queued", "running"]
+    assert told[-1]["state"] == "succeeded"
+    counts = [e["done"] for e in told]
+    assert counts == sorted(counts)
+    assert len(told) < 4 + 8, "progress is written at most four times a second"
+
+
+def test_a_running_and_a_waiting_task_are_cancelled(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    running = start(conn, "demo.count", {"to": 1000, "delay_s": 1})
+    waiting = start(conn, "demo.count", {"to": 1})
+    with worker(embedded_db):
+        wait_for(conn, running, lambda t: t.state == "running")
+        assert cancel(conn, waiting).state == "cancelled"
+        assert cancel(conn, running).cancel_requested
+        ended = wait_for(conn, running, lambda t: not t.is_open)
+        assert (ended.state, ended.result) == ("cancelled", None)
+        after = start(conn, "demo.count", {"to": 1, "delay_s": 0})
+        assert wait_for(conn, after, lambda t: not t.is_open).state == "succeeded"
+    assert get(conn, waiting).started_at is None
+    with pytest.raises(Conflict, match="cancelled already"):
+        cancel(conn, running)
+
+
+def test_what_a_killed_worker_left_is_tried_once_more(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    task_id = start(conn, "demo.count", {"to": 3, "delay_s": 3})
+    with worker(embedded_db) as first:
+        wait_for(conn, task_id, lambda t: t.state == "running")
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+    with worker(embedded_db):
+        done = wait_for(conn, task_id, lambda t: not t.is_open)
+    assert (done.state, done.attempts, done.result) == ("succeeded", 2, {"counted": 3})
+
+
+def test_a_task_that_kills_two_workers_fails(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    task_id = start(conn, "demo.count", {"to": 1000, "delay_s": 1})
+    for attempt in (1, 2):
+        with worker(embedded_db) as child:
+            wait_for(conn, task_id, lambda t, n=attempt: t.state == "running" and t.attempts == n)
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+    with worker(embedded_db):
+        failed = wait_for(conn, task_id, lambda t: not t.is_open)
+    assert failed.state == "failed"
+    assert failed.error == {"kind": "internal", "message": "its worker died 2 times"}
+
+
+def test_a_stopped_worker_gives_its_task_back(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    task_id = start(conn, "demo.count", {"to": 4, "delay_s": 1})
+    with worker(embedded_db) as first:
+        wait_for(conn, task_id, lambda t: t.state == "running")
+        first.terminate()
+        assert first.wait(30) == 0
+    assert get(conn, task_id).state == "queued"
+    with worker(embedded_db):
+        done = wait_for(conn, task_id, lambda t: not t.is_open)
+    assert (done.state, done.attempts) == ("succeeded", 1)
+
+
+def test_a_bad_argument_fails_with_a_reason(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    task_id = start(conn, "demo.count", {"to": "many"})
+    with worker(embedded_db):
+        failed = wait_for(conn, task_id, lambda t: not t.is_open)
+    assert failed.state == "failed"
+    assert failed.error is not None
+    assert failed.error["kind"] == "bad-request"
+
+
+def test_a_task_starts_with_its_transaction(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    with connect(embedded_db, role="writer") as other:
+        task_id = start(other, "demo.count")
+        assert other.execute("SHOW search_path").fetchone() == ("flitwatch,public",)
+        with pytest.raises(NotFound):
+            get(conn, task_id)
+        other.rollback()
+    assert list_tasks(conn) == []
+    assert conn.execute("SELECT count(*) FROM queue.procrastinate_jobs").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("name", ["count", "Demo.count", "demo.", "demo.count; drop table task", "a." + "b" * 200])
+def test_names_are_checked(conn: psycopg.Connection[Any], name: str) -> None:
+    with pytest.raises(BadRequest):
+        start(conn, name)
