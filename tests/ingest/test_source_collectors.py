@@ -228,9 +228,7 @@ def test_ncl_runs_are_published_when_their_files_rest(table_log: Log, tmp_path: 
         stop.set()
         thread.join()
     again = NclCollector(runs, Publisher(table_log.producer("test")), Checkpoint(state), settle_s=0.0)
-    stop.clear()
-    stop.set()
-    again.run(stop, 0.0)
+    again.look()
     values = [orjson.loads(r.value) for r in read_all(table_log) if r.topic == "flitwatch.runs.v1"]
     assert [value["type"] for value in values] == ["run"] + ["step"] * 4
 

@@ -48,21 +48,26 @@ class NclCollector:
         self._run_json = run_json
         self._settle_s = settle_s
         self.runs: list[ncl.NclRun] = []
+        self.sources: set[str] = set()
 
     def run(self, stop: threading.Event, interval_s: float = 2.0, say: Callable[[str], None] | None = None) -> None:
         """Follow until `stop` is set; runs that cannot be read yet are tried again."""
         while True:
             before = len(self.runs)
-            for head in self._heads():
-                if stop.is_set():
-                    break
-                self._follow(head)
-            self._publisher.flush()
-            self._checkpoint.save()
+            self.look(stop)
             if say and len(self.runs) != before:
                 say(f"{len(self.runs)} runs, {sum(len(found.steps) for found in self.runs)} steps")
             if stop.wait(interval_s):
                 return
+
+    def look(self, stop: threading.Event | None = None) -> None:
+        """Publish the runs that have come to rest since the last look."""
+        for head in self._heads():
+            if stop is not None and stop.is_set():
+                break
+            self._follow(head)
+        self._publisher.flush()
+        self._checkpoint.save()
 
     def once(self) -> None:
         """Publish every run that stands in the folder; NotFound where there is none."""
@@ -74,12 +79,11 @@ class NclCollector:
             )
         for head in heads:
             try:
-                self._publish(ncl.read_run(head, self._run_json), head)
+                self._publish(ncl.read_run(head, self._run_json))
             except BadInput as bad:
                 if self._run_json is not None and bad.where == str(self._run_json):
                     raise
-                source = f"ncl:{head.absolute()}"
-                self._publisher.reject(Rejection(bad.where or str(head), bad.reason, _beginning(head)), source, 1)
+                self._refuse(head, bad, 1)
         self._publisher.flush()
 
     def _heads(self) -> Iterator[Path]:
@@ -105,11 +109,16 @@ class NclCollector:
                 Rejection(bad.where or str(head), bad.reason, _beginning(head)), source, int(newest * 1000)
             )
         else:
-            self._publish(found, head)
+            self._publish(found)
         self._publisher.flush()
         seen[str(head.absolute())] = newest
 
-    def _publish(self, found: ncl.NclRun, head: Path) -> None:
+    def _refuse(self, head: Path, bad: BadInput, sequence: int) -> None:
+        source = f"ncl:{head.absolute()}"
+        self._publisher.reject(Rejection(bad.where or str(head), bad.reason, _beginning(head)), source, sequence)
+        self.sources.add(source)
+
+    def _publish(self, found: ncl.NclRun) -> None:
         values = [orjson.dumps(value) for value in ncl.records(found)]
         # A run.json or counter file that came later makes other records: they must not fall to the sequence of the first.
         content = hashlib.blake2b(b"\n".join(values), digest_size=6).hexdigest()
@@ -119,6 +128,7 @@ class NclCollector:
         for sequence, rejection in enumerate(found.rejected, start=1):
             self._publisher.reject(rejection, source, sequence)
         self.runs.append(found)
+        self.sources.add(source)
 
 
 def _beginning(path: Path) -> bytes:

@@ -6,6 +6,9 @@ import click
 
 from flitwatch.commands.imports.dragonview import dragonview
 from flitwatch.commands.imports.fabric import fabric
+from flitwatch.commands.imports.ldms_csv import ldms_csv
+from flitwatch.commands.imports.ncl import ncl
+from flitwatch.commands.imports.sacct import sacct
 
 
 @click.group("import")
@@ -16,5 +19,5 @@ def import_() -> None:
     """
 
 
-for command in (fabric, dragonview):
+for command in (fabric, dragonview, sacct, ncl, ldms_csv):
     import_.add_command(command)

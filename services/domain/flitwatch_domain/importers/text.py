@@ -11,17 +11,22 @@ from flitwatch_domain.errors import BadInput, NotFound
 LARGEST_FILE_BYTES = 2**30
 
 
-def read_text(path: str | Path) -> str:
-    """A file's text; bytes that are no UTF-8 become U+FFFD. NotFound or BadInput name the file."""
+def read_bytes(path: str | Path) -> bytes:
+    """A file's bytes; NotFound or BadInput name the file."""
     file = Path(path)
     try:
         if file.stat().st_size > LARGEST_FILE_BYTES:
             raise BadInput("is larger than 1 GiB", where=str(path), advice="Is this the right file?")
-        return file.read_bytes().decode("utf-8", errors="replace")
+        return file.read_bytes()
     except FileNotFoundError as absent:
         raise NotFound(f"{path} does not exist") from absent
     except OSError as problem:
         raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
+
+
+def read_text(path: str | Path) -> str:
+    """A file's text; bytes that are no UTF-8 become U+FFFD. NotFound or BadInput name the file."""
+    return read_bytes(path).decode("utf-8", errors="replace")
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:

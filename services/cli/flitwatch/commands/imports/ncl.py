@@ -1,0 +1,35 @@
+"""`flitwatch import ncl`: runs that AriesNCL recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flitwatch.console import database_options, emit, json_option
+
+
+@click.command("ncl")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--run-json",
+    type=click.Path(path_type=Path),
+    help="Start, job and nodes of the run (default: run.json in the folder).",
+)
+@database_options
+@json_option
+def ncl(folder: Path, run_json: Path | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Import the runs in FOLDER: *.timings.json with *.counters.N.bin, or the older *.nettiles.N.yaml."""
+    from flitwatch.commands.imports.through_log import door
+    from flitwatch_db import imports
+    from flitwatch_ingest.collectors.checkpoint import Checkpoint
+    from flitwatch_ingest.collectors.ncl import NclCollector
+
+    with door(db_url, ephemeral) as through:
+        collector = NclCollector(folder, through.publisher, Checkpoint(None), run_json=run_json)
+        collector.once()
+        through.sources |= collector.sources
+        through.write()
+        counts = imports.runs(through.conn, [found.run.run_key for found in collector.runs])
+        report = counts._asdict() | through.rejected()
+    emit(report, as_json)

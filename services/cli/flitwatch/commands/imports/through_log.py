@@ -1,0 +1,67 @@
+"""Imports of what producers stream: append to the log, let the writer carry it into the database, report what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from flitwatch.console import stderr
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from flitwatch_ingest.collectors import Publisher
+
+#: Rejections listed in a report; all are counted and all stand in the dead-letter table.
+MOST_LISTED = 1000
+_PATIENCE_S = 60.0
+
+
+@dataclass
+class Door:
+    """An open log before a database, for one import."""
+
+    url: str
+    publisher: Publisher
+    conn: psycopg.Connection[Any]
+    sources: set[str] = field(default_factory=set)
+
+    def write(self) -> None:
+        """Run the writer up to everything that was published."""
+        from flitwatch import platform
+        from flitwatch_ingest.writer import drain
+
+        self.publisher.flush()
+        drain(self.url, platform.log_url(self.url))
+
+    def rejected(self) -> dict[str, Any]:
+        """The report's keys about what was refused, by the decoder or by the writer."""
+        from flitwatch_db import imports
+
+        names = {*self.sources, *(f"{source}#rejected" for source in self.sources)}
+        count, found = imports.refused(self.conn, names, MOST_LISTED)
+        return {"rejected": [{"where": item.where, "reason": item.reason} for item in found], "rejected_total": count}
+
+
+@contextmanager
+def door(db_url: str | None, ephemeral: bool) -> Iterator[Door]:
+    """Open the database, its log and a producer."""
+    from flitwatch import platform
+    from flitwatch_db import connect
+    from flitwatch_ingest.collectors import Publisher
+    from flitwatch_stream.log import open_log
+
+    with (
+        platform.database(db_url, ephemeral) as url,
+        open_log(platform.log_url(url)) as log,
+        log.producer("flitwatch-import") as producer,
+        connect(url, autocommit=True) as conn,
+    ):
+        yield Door(url, Publisher(producer, say=say, patience_s=_PATIENCE_S), conn)
+
+
+def say(text: str) -> None:
+    """Tell a person on standard error."""
+    stderr.print(text, markup=False, highlight=False)
