@@ -33,8 +33,9 @@ def twin() -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write store_csv, sacct and AriesNCL files and truth.json here.",
+    help="Write truth.json here, and without --log store_csv, sacct and AriesNCL files.",
 )
+@click.option("--files", is_flag=True, help="Write the producers' files to --out beside --log too.")
 @click.option("--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log (kafka://... or postgresql://...).")
 @click.option("--db", "db_url", envvar="FLITWATCH_DB", help="Register the simulated fabric in this database.")
 @click.option(
@@ -57,7 +58,7 @@ def twin() -> None:
 @click.option("--start", default="now", show_default=True, help="Time of second 0: now, epoch seconds, or RFC 3339.")
 @json_option
 def run(
-    spec: str, seconds: int, speed: float, seed: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str, registry: str | None,
+    spec: str, seconds: int, speed: float, seed: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str, registry: str | None, files: bool,
     sets: str | None, start: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Simulate SPEC, a scenario's name or a YAML file, and emit what its producers would."""
@@ -70,14 +71,16 @@ def run(
         raise BadRequest("nowhere to write to", advice="Give --out DIR, --log URL, or both.")
     epoch_s = _epoch(start)
     loaded = load_spec(spec)
-    cluster = Cluster(loaded, seed)
+    cluster = Cluster(loaded, seed, first_job=_first_job(epoch_s))
     fabric_id = _register(cluster.fabric, db_url) if db_url else None
     sinks: list[Sink] = []
     with contextlib.ExitStack() as stack:
         if log_url:
             sinks.append(_log_sink(log_url, _registry(encoding, registry, out), stack))
         if out is not None:
-            sinks.append(FileSink(out, loaded.name))
+            out.mkdir(parents=True, exist_ok=True)
+            if files or not log_url:
+                sinks.append(FileSink(out, loaded.name))
         stop = _stop_on_signal()
         bar = stack.enter_context(progress(f"twin {loaded.name}"))
         task = bar.add_task("seconds", total=seconds or None)
@@ -130,6 +133,11 @@ def _epoch(start: str) -> int:
             f"--start {start!r} is no time", advice="Give now, epoch seconds, or a time like 2026-03-02T10:00:00Z."
         ) from error
     return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
+
+
+def _first_job(epoch_s: int) -> int:
+    """Job numbers grow with the time of second 0, slower than the largest that Slurm gives (2^26) and faster than jobs come."""
+    return max(epoch_s - 1_600_000_000, 0) // 4
 
 
 def _register(fabric: Any, db_url: str) -> int:

@@ -48,7 +48,7 @@ class Accounting:
         }
         return {
             "cluster": self._cluster.spec.name,
-            "job_id": str(1000 + allocation.job),
+            "job_id": self._cluster.job_id(allocation),
             "restart": 0,
             "user": job.user,
             "account": ACCOUNTS[place % len(ACCOUNTS)],
@@ -68,6 +68,12 @@ class Accounting:
     def _node_list(self, job: RunningJob) -> str:
         machine, known = self._cluster.machine, self._cluster.fabric.endpoints
         return compress(str(known.node[machine.node_endpoint[place]]) for place in job.allocation.nodes)
+
+
+def switched_off(record: dict[str, Any], now_s: int) -> dict[str, Any]:
+    """The record of a job that still ran when the twin stopped."""
+    over = {"state": "NODE_FAIL", "end": max(now_s, record["start"])}
+    return {**record, **over, "steps": [{**step, **over} for step in record["steps"]]}
 
 
 def _clock(epoch_s: int | None) -> str:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.twin.users import Exchange
 
-#: The slowdown of communication saturates: past this the application waits for itself.
-MOST_SLOWDOWN = 4.0
 #: Weight of the slowest tenth of the routers against the mean: one late rank holds up the others.
 TAIL_WEIGHT = 0.4
 
@@ -35,7 +33,11 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class Application:
-    """One executable at one size; step arrays have length S and unit s, alone on the machine."""
+    """One executable at one size; step arrays have length S and unit s, alone on the machine.
+
+    `demand` is what its nodes send while they communicate, as a share of injection bandwidth; the slowdown of communication saturates
+    at `most_slowdown`, past which the application waits for itself.
+    """
 
     name: str
     executable: str
@@ -45,6 +47,7 @@ class Application:
     sensitivity: Sensitivity
     demand: float
     exchange: Exchange
+    most_slowdown: float = 4.0
 
     @property
     def steps(self) -> int:
@@ -71,7 +74,7 @@ def _catalogue() -> dict[str, Application]:
     minivite = np.array([52.0, 50, 50, 50, 50, 49])
     umt = np.array([62.0, 55, 54, 54, 54, 54, 56])
     near, far = Exchange.NEIGHBOUR, Exchange.ALL_TO_ALL
-    milc_at_128 = {"sensitivity": Sensitivity(2.4, 0.3, 0.8, 0.55), "demand": 0.55, "exchange": near}
+    milc_at_128 = {"sensitivity": Sensitivity(1.8, 0.3, 0.8, 0.6), "demand": 0.4, "exchange": near}
     made = [
         _make(
             "amg-128", "amg", 128, amg, 0.76, sensitivity=Sensitivity(1.2, 2.2, 0.5, 0.05), demand=0.30, exchange=near
@@ -93,8 +96,8 @@ def _catalogue() -> dict[str, Application]:
             512,
             milc * 1.1,
             0.89,
-            sensitivity=Sensitivity(2.6, 0.3, 1.0, 0.55),
-            demand=0.55,
+            sensitivity=Sensitivity(1.9, 0.3, 1.0, 0.6),
+            demand=0.4,
             exchange=near,
         ),
         _make(
@@ -108,7 +111,15 @@ def _catalogue() -> dict[str, Application]:
             exchange=far,
         ),
         _make(
-            "umt-128", "umt", 128, umt, 0.30, sensitivity=Sensitivity(1.5, 16.0, 1.0, 0.05), demand=0.20, exchange=near
+            "umt-128",
+            "umt",
+            128,
+            umt,
+            0.30,
+            sensitivity=Sensitivity(0.8, 16.0, 0.6, 0.05),
+            demand=0.20,
+            exchange=near,
+            most_slowdown=10.0,
         ),
         _make("long-milc", "su3_rmd", 128, long_milc, 0.89, **milc_at_128),
     ]
@@ -135,9 +146,9 @@ def felt(stalls: NDArray[np.floating], weight: NDArray[np.floating]) -> NDArray[
     return (1 - TAIL_WEIGHT) * (stalls @ weight) + TAIL_WEIGHT * tail
 
 
-def slowdown(raw: NDArray[np.floating] | float) -> NDArray[np.floating]:
-    """Saturate the summed effect: F <- 4 (1 - exp(-F / 4)); communication then advances at 1 / (1 + F)."""
-    return MOST_SLOWDOWN * (1 - np.exp(-np.asarray(raw) / MOST_SLOWDOWN))
+def slowdown(raw: NDArray[np.floating] | float, most: float) -> NDArray[np.float64]:
+    """Saturate the summed effect: F <- most (1 - exp(-F / most)); communication then advances at 1 / (1 + F)."""
+    return most * (1 - np.exp(-np.asarray(raw, np.float64) / most))
 
 
 def noisy_steps(rng: np.random.Generator, app: Application) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

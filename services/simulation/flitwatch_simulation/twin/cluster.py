@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flitwatch_simulation.twin.applications import Application, application
 from flitwatch_simulation.twin.calendar import HOUR_S, day_load
 from flitwatch_simulation.twin.counters import Counters
-from flitwatch_simulation.twin.feel import Places
+from flitwatch_simulation.twin.feel import Feeling, Places
 from flitwatch_simulation.twin.flows import (
     FabricModel,
     FabricState,
@@ -73,10 +73,11 @@ class Cluster:
     spec : what to simulate.
     seed : the same seed gives the same machine, jobs, counters and step times, whatever the wall clock says.
     muted : users whose jobs keep their nodes but send nothing: the counterfactual.
+    first_job : number of the first job, so that a later twin of the same name does not repeat the job numbers of an earlier one.
     """
 
-    def __init__(self, spec: TwinSpec, seed: int, muted: frozenset[str] = frozenset()) -> None:
-        self.spec, self.seed, self._muted = spec, seed, muted
+    def __init__(self, spec: TwinSpec, seed: int, muted: frozenset[str] = frozenset(), first_job: int = 1000) -> None:
+        self.spec, self.seed, self._muted, self._first_job = spec, seed, muted, first_job
         self.fabric = spec.fabric.build(spec.name)
         self.machine = Machine.of(self.fabric)
         self.model: FabricModel = StaticPathModel(self.fabric, self.machine)
@@ -95,6 +96,13 @@ class Cluster:
         self.time_s = 0
         self.warm = self._warm_start()
 
+    def job_id(self, allocation: Allocation) -> str:
+        """The job's number in accounting."""
+        return str(self._first_job + allocation.job)
+
+    def _run_key(self, allocation: Allocation) -> str:
+        return f"{self.spec.name}-{self.seed}-{self.job_id(allocation)}"
+
     @property
     def owner(self) -> str:
         """The user who submits the instrumented runs."""
@@ -109,12 +117,11 @@ class Cluster:
         before = {job: run.counters(self.counters) for job, run in self._runs()}
         state = self.model.step(flows, 1.0)
         self.counters.update(state)
-        waits = self.places.waits(state)
         self.time_s += 1
         steps: list[tuple[InstrumentedRun, RecordedStep]] = []
         finished: list[InstrumentedRun] = []
         for job, run in self._runs():
-            done, self.running[job].moved = run.advance(now, waits, before[job], run.counters(self.counters))
+            done, self.running[job].moved = run.advance(state, before[job], run.counters(self.counters))
             steps.extend((run, step) for step in done)
             if run.progress.finished:
                 finished.append(run)
@@ -150,12 +157,12 @@ class Cluster:
         spec = self.spec.users
         offer = Offer(spec.load, spec.large, float(np.log2(spec.small_nodes)), spec.median_duration_s * 0.8)
         begin, part = -self.spec.warm_start_s, 0
-        never = np.zeros(len(self.users), bool)
+        by_activity = np.full(len(self.users), np.nan)
         ordinary = np.arange(len(self.users)) < spec.count
         while True:
             begin_calendar = self._calendar_s + begin
             drawn = submissions(
-                self._rng("submissions", part), self.users, never, self.machine.nodes, begin_calendar,
+                self._rng("submissions", part), self.users, by_activity, self.machine.nodes - self._headroom(), begin_calendar,
                 begin_calendar + HORIZON_S, offer, ordinary,
             )  # fmt: skip
             shifted = [_shift(request, -self._calendar_s) for request in drawn]
@@ -235,9 +242,8 @@ class Cluster:
     def _instrumented(self, allocation: Allocation, app: Application, rng: np.random.Generator) -> RunningJob:
         endpoints = self.machine.node_endpoint[allocation.nodes]
         pattern = exchange_pattern(endpoints, app.exchange, rng)
-        run = InstrumentedRun(
-            app, self.machine, self.fabric, allocation, rng, key=f"{self.spec.name}-{self.seed}-{allocation.job}"
-        )
+        feeling = Feeling(app, self.places, self.model, pattern)
+        run = InstrumentedRun(app, feeling, self.machine, self.fabric, allocation, rng, self._run_key(allocation))
         return RunningJob(allocation, self.owner, None, [("run", pattern)] if pattern is not None else [], run)
 
     def _runs(self) -> list[tuple[int, InstrumentedRun]]:
@@ -261,7 +267,7 @@ class Cluster:
                 if amount[kind]:
                     patterns.append(pattern)
                     rates.append(amount[kind] * self.spec.node_rate_bytes_per_s)
-                    owners.append(job.user)
+                    owners.append(job.user if job.allocation.request.user != CROWD else "")
         return Flows(tuple(patterns), np.array(rates)), owners
 
     @staticmethod

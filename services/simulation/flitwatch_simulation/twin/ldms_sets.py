@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_simulation.twin.avro import long_bytes, string_bytes, varints
+from flitwatch_stream.topics import ldms_topic
 
 COMMON = ("component_id", "job_id", "app_id", "aries_rtr_id")
 
@@ -79,7 +80,7 @@ class SetLayout:
     @property
     def topic(self) -> str:
         """The topic `store_avro_kafka` publishes to with `topic=ldms.%S`."""
-        return f"ldms.{self.row_schema}"
+        return ldms_topic(self.row_schema)
 
     def take(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """This layout's part of a counter matrix: int64[D, M]."""

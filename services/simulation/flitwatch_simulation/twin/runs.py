@@ -11,6 +11,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_simulation.twin.applications import Application
 from flitwatch_simulation.twin.counters import Counters
 from flitwatch_simulation.twin.feel import Feeling
+from flitwatch_simulation.twin.flows import FabricState
 from flitwatch_simulation.twin.machine import Machine
 from flitwatch_simulation.twin.progress import Progress
 from flitwatch_simulation.twin.scheduler import Allocation
@@ -34,6 +35,7 @@ class InstrumentedRun:
     def __init__(
         self,
         app: Application,
+        feeling: Feeling,
         machine: Machine,
         fabric: Fabric,
         allocation: Allocation,
@@ -44,10 +46,10 @@ class InstrumentedRun:
         self.allocation = allocation
         self.key = key
         self.start_s = allocation.start_s
-        self.feeling = Feeling(app, machine, allocation.nodes)
+        self.feeling = feeling
         self.progress = Progress(app, rng)
         self.steps: list[RecordedStep] = []
-        _, first = np.unique(machine.node_router[allocation.nodes], return_index=True)
+        self.routers, first = np.unique(machine.node_router[allocation.nodes], return_index=True)
         self.ranks = [int(place) * RANKS_PER_NODE for place in first]
         endpoints = machine.node_endpoint[allocation.nodes[first]]
         self.nodes = [str(fabric.endpoints.node[endpoint]) for endpoint in endpoints]
@@ -56,19 +58,15 @@ class InstrumentedRun:
 
     def counters(self, counters: Counters) -> NDArray[np.float64]:
         """The run's routers' Table II counters now: float64[ranks, 13]."""
-        return counters.table_two(self.feeling.routers)
+        return counters.table_two(self.routers)
 
     def advance(
-        self,
-        now_s: float,
-        waits: tuple[NDArray[np.float64], ...],
-        before: NDArray[np.float64],
-        after: NDArray[np.float64],
+        self, state: FabricState, before: NDArray[np.float64], after: NDArray[np.float64]
     ) -> tuple[list[RecordedStep], float]:
         """Run one second; counters between its ends are taken as linear. Returns finished steps and communication done."""
         if self._step_began is None:
             self._step_began = before
-        done, moved = self.progress.advance(1.0, self.feeling.slowdown(waits))
+        done, moved = self.progress.advance(1.0, self.feeling.slowdown(state))
         recorded = []
         for step in done:
             at_end = before + step.after_s * (after - before)

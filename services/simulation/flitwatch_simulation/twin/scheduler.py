@@ -63,6 +63,7 @@ class Scheduler:
         self._depth = depth
         self._headroom = headroom
         self._urgent_nodes = 0
+        self._least_waiting = 0
         self._queue: list[Request] = []
         self._next_job = 1
 
@@ -82,6 +83,7 @@ class Scheduler:
             self._queue.insert(0, request)
         else:
             self._queue.append(request)
+        self._least_waiting = min(self._least_waiting, request.nodes)
 
     def release(self, allocation: Allocation) -> None:
         """Take a job's nodes back."""
@@ -91,6 +93,8 @@ class Scheduler:
 
     def start_ready(self, now_s: float) -> list[Allocation]:
         """Start every queued job that fits, in order, within the backfill depth."""
+        if self._free_count < self._least_waiting:
+            return []
         started: list[Allocation] = []
         passed: list[Request] = []
         for place, request in enumerate(self._queue):
@@ -103,6 +107,7 @@ class Scheduler:
             else:
                 started.append(self._start(request, now_s))
         self._queue = passed
+        self._least_waiting = min((request.nodes for request in passed[: self._depth]), default=0)
         return started
 
     def _start(self, request: Request, now_s: float) -> Allocation:

@@ -12,14 +12,14 @@ import orjson
 from numpy.typing import NDArray
 
 from flitwatch_domain.hostlist import expand
-from flitwatch_simulation.twin.accounting import COLUMNS, parsable2, slurm_json
+from flitwatch_simulation.twin.accounting import COLUMNS, parsable2, slurm_json, switched_off
 from flitwatch_simulation.twin.ldms_sets import SetLayout
 from flitwatch_simulation.twin.ncl_files import write_run
 from flitwatch_simulation.twin.runs import InstrumentedRun, RecordedStep
+from flitwatch_stream.log import Producer
+from flitwatch_stream.topics import JOBS, RUNS, SIMULATED
 
-SIMULATED = [("simulated", b"1")]
-JOBS_TOPIC = "flitwatch.jobs.v1"
-RUNS_TOPIC = "flitwatch.runs.v1"
+HEADERS = ((SIMULATED, b"1"),)
 
 
 class Sink(Protocol):
@@ -57,7 +57,7 @@ class Sink(Protocol):
 class LogSink:
     """Publishes to a log; `schema_id` gives the registry's number of an Avro schema, None means JSON."""
 
-    def __init__(self, producer: Any, schema_id: Callable[[SetLayout], int] | None = None) -> None:
+    def __init__(self, producer: Producer, schema_id: Callable[[SetLayout], int] | None = None) -> None:
         self._producer = producer
         self._schema_id = schema_id
         self._ids: dict[str, int] = {}
@@ -72,17 +72,17 @@ class LogSink:
             records = layout.avro_records(taken, second, micros, self._ids[layout.topic])
         size, append, topic = 0, self._producer.append, layout.topic
         for value in records:
-            append(topic, value, headers=SIMULATED)
+            append(topic, value, headers=HEADERS)
             size += len(value)
         return size
 
     def job(self, record: dict[str, Any], now_s: int) -> None:
         """Publish the job's record."""
-        self._producer.append(JOBS_TOPIC, orjson.dumps(record), key=record["cluster"].encode(), headers=SIMULATED)
+        self._producer.append(JOBS, orjson.dumps(record), key=record["cluster"].encode(), headers=HEADERS)
 
     def run(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
         """Publish the run's header."""
-        self._producer.append(RUNS_TOPIC, orjson.dumps(header), key=run.key.encode(), headers=SIMULATED)
+        self._producer.append(RUNS, orjson.dumps(header), key=run.key.encode(), headers=HEADERS)
 
     def step(self, run: InstrumentedRun, step: RecordedStep) -> None:
         """Publish the step."""
@@ -93,7 +93,7 @@ class LogSink:
             "time_ns": step.time_ns.tolist(),
             "values": step.values.tolist(),
         }
-        self._producer.append(RUNS_TOPIC, orjson.dumps(value), key=run.key.encode(), headers=SIMULATED)
+        self._producer.append(RUNS, orjson.dumps(value), key=run.key.encode(), headers=HEADERS)
 
     def run_end(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
         """Nothing: every step is published already."""
@@ -103,7 +103,9 @@ class LogSink:
         self._producer.flush()
 
     def close(self, still_running: list[dict[str, Any]], now_s: int) -> None:
-        """Flush and close the producer."""
+        """The machine is switched off: what still ran ends with it. Flush and close the producer."""
+        for record in still_running:
+            self.job(switched_off(record, now_s), now_s)
         self._producer.flush()
         self._producer.close()
 

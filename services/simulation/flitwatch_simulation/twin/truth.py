@@ -57,42 +57,36 @@ class Truth:
         """Take in one second, after the cluster has advanced by it."""
         if not self.every_s:
             return
-        live = [
-            job.run for job in self.cluster.running.values() if job.run is not None and job.run not in second.finished
-        ]
-        following = [*live, *second.finished]
-        if following and second.time_s % self.every_s == 0:
-            self._evaluate(second, following)
-        waits = self.cluster.places.waits(second.state) if following else ()
-        for run in following:
-            actual = run.feeling.slowdown(waits)
-            for shadow in self._shadows.get(run, {}).values():
+        for run, shadows in self._shadows.items():
+            actual = run.feeling.slowdown(second.state)
+            for shadow in shadows.values():
                 if not shadow.progress.finished:
                     shadow.progress.advance(1.0, max(actual - shadow.relief, 0.0))
         for run in second.finished:
-            self._close(run, second.time_s)
+            self._close(run)
+        running = [job.run for job in self.cluster.running.values() if job.run is not None]
+        live = [run for run in running if not run.progress.finished]
+        if live and second.time_s % self.every_s == 0:
+            self._evaluate(second, live)
 
     def _evaluate(self, second: Second, runs: list[InstrumentedRun]) -> None:
         """What every user's flows add to every run's slowdown now."""
         owners = np.array(second.owners)
-        full = self.cluster.places.waits(second.state)
-        actual = {run: run.feeling.slowdown(full) for run in runs}
-        for user in np.unique(owners):
+        actual = {run: run.feeling.slowdown(second.state) for run in runs}
+        for user in np.unique(owners[(owners != "") & (owners != self.cluster.owner)]):
             rest = Flows(second.flows.patterns, np.where(owners == user, 0.0, second.flows.rate))
-            waits = self.cluster.places.waits(self.cluster.model.step(rest, 1.0))
+            without = self.cluster.model.step(rest, 1.0)
             for run in runs:
-                if user == self.cluster.owner:
-                    continue
                 shadows = self._shadows.setdefault(run, {})
                 if user not in shadows:
                     shadows[user] = _Shadow(copy.deepcopy(run.progress))
-                shadows[user].relief = actual[run] - run.feeling.slowdown(waits)
+                shadows[user].relief = actual[run] - run.feeling.slowdown(without)
         for run in runs:
             for user, shadow in self._shadows.get(run, {}).items():
                 if user not in owners:
                     shadow.relief = 0.0
 
-    def _close(self, run: InstrumentedRun, now_s: int) -> None:
+    def _close(self, run: InstrumentedRun) -> None:
         effects = {}
         time_s = run.progress.elapsed_s
         for user, shadow in self._shadows.pop(run, {}).items():

@@ -78,7 +78,7 @@ class Population:
     least_duration_s: float = 1200.0
     most_duration_s: float = 24 * 3600.0
     aggressors: int = 10
-    aggressor_nodes: tuple[int, int] = (384, 1100)
+    aggressor_nodes: tuple[int, int] = (384, 1900)
     innocents: int = 10
 
 
@@ -86,7 +86,8 @@ def draw_users(rng: np.random.Generator, population: Population) -> tuple[Users,
     """Draw users and what they were planted as.
 
     Aggressors take turns among three mechanisms: bandwidth (all-to-all near the injection limit), I/O (heavy checkpoints) and
-    incast (many nodes to few). Innocents keep working hours, when load is high anyway, and send next to nothing.
+    incast (many nodes to few). Their sizes are spread evenly in the logarithm, within each mechanism, so that there are strong and
+    weak ones of each. Innocents keep working hours, when load is high anyway, and send next to nothing.
 
     Returns
     -------
@@ -121,21 +122,24 @@ def draw_users(rng: np.random.Generator, population: Population) -> tuple[Users,
     )
     roles = [Role.ORDINARY] * n
     chosen = rng.permutation(n)[: population.aggressors + population.innocents]
+    tiers = -(-population.aggressors // len(MECHANISMS))
+    least, most = population.aggressor_nodes
     for turn, user in enumerate(chosen[: population.aggressors]):
         roles[user] = MECHANISMS[turn % len(MECHANISMS)]
-        _make_aggressor(rng, users, int(user), roles[user], population.aggressor_nodes)
+        tier = (turn // len(MECHANISMS) + rng.random()) / tiers
+        users.nodes[user] = round(least * (most / least) ** tier)
+        _make_aggressor(rng, users, int(user), roles[user])
     for user in chosen[population.aggressors :]:
         roles[user] = Role.INNOCENT
         _make_innocent(users, int(user))
     return users, tuple(roles)
 
 
-def _make_aggressor(rng: np.random.Generator, users: Users, user: int, mechanism: Role, nodes: tuple[int, int]) -> None:
+def _make_aggressor(rng: np.random.Generator, users: Users, user: int, mechanism: Role) -> None:
     users.schedule[user] = rng.choice([Schedule.ANY, Schedule.ANY, Schedule.WORKING_HOURS])
-    users.nodes[user] = rng.integers(nodes[0], nodes[1], endpoint=True)
     if mechanism is Role.BANDWIDTH:
         users.exchange[user] = Exchange.ALL_TO_ALL
-        users.rate[user] = rng.uniform(1.0, 1.5)
+        users.rate[user] = rng.uniform(0.9, 1.3)
         users.duty[user] = 0.85
         users.burst_s[user] = rng.uniform(120, 400)
     elif mechanism is Role.IO:

@@ -21,15 +21,13 @@ CROWD = -1
 class Offer:
     """How much work is offered: `load` is the share of all nodes, `large` the part of it that users' jobs carry.
 
-    Small jobs have 2^N(`small_log2_nodes`, 1.2) nodes. `guaranteed` users are each present (at least one job running) for a
-    share of the time drawn from `presence`, whatever the number of users, so that their effect can be seen at all.
+    Small jobs have 2^N(`small_log2_nodes`, 1.2) nodes.
     """
 
     load: float = 0.75
     large: float = 0.6
     small_log2_nodes: float = 4.0
     small_median_s: float = 2.0 * 3600
-    presence: tuple[float, float] = (0.12, 0.28)
 
 
 def schedule_weight(schedule: int, time_s: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -48,7 +46,7 @@ def schedule_weight(schedule: int, time_s: NDArray[np.float64]) -> NDArray[np.fl
 def submissions(
     rng: np.random.Generator,
     users: Users,
-    guaranteed: NDArray[np.bool_],
+    presence: NDArray[np.float64],
     nodes: int,
     begin_s: float,
     end_s: float,
@@ -57,14 +55,15 @@ def submissions(
 ) -> list[Request]:
     """Draw every submission in [begin_s, end_s), sorted by time.
 
-    `nodes` is the number of nodes that may run jobs. The guaranteed users' jobs come first out of the large share; the others
-    divide the rest by activity. Users outside `active` (all by default) submit nothing.
+    `nodes` is the number of nodes that may run jobs. `presence` (float64[users]) is the share of the time for which a user is to have
+    at least one job running, however many users there are; their jobs come first out of the large share. The others, where it
+    is NaN, divide the rest by activity. Users outside `active` (all by default) submit nothing.
     """
     active = np.ones(len(users), bool) if active is None else active
     span = end_s - begin_s
     requests: list[Request] = []
-    presence = rng.uniform(*offer.presence, len(users))
-    wanted = -np.log1p(-presence) * span / users.duration_s
+    guaranteed = ~np.isnan(presence)
+    wanted = -np.log1p(-np.where(guaranteed, presence, 0.0)) * span / users.duration_s
     fixed_work = float((wanted * users.nodes * users.duration_s)[guaranteed].sum())
     free_work = max(offer.load * offer.large * nodes * span - fixed_work, 0.1 * offer.load * offer.large * nodes * span)
     weight = np.where(guaranteed | ~active, 0.0, users.activity * users.nodes * users.duration_s)

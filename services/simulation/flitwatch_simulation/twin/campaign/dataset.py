@@ -1,0 +1,132 @@
+"""What a campaign yields: observations for estimators, and apart from them the truth for scoring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.counters import TABLE_II
+
+#: The 13 counters of Bhatele 2020, table II, by abbreviation: the order of `Campaign.counters`.
+COUNTER_NAMES: tuple[str, ...] = tuple(counter.abbreviation for counter in TABLE_II)
+#: The four that LDMS gives of routers without nodes of the job.
+LDMS_NAMES: tuple[str, ...] = ("RT_FLIT_TOT", "RT_RB_STL", "PT_FLIT_TOT", "PT_RB_STL_RQ")
+PLACEMENT_NAMES: tuple[str, ...] = ("NUM_ROUTERS", "NUM_GROUPS")
+IO_NAMES: tuple[str, ...] = tuple(f"IO_{name}" for name in LDMS_NAMES)
+SYS_NAMES: tuple[str, ...] = tuple(f"SYS_{name}" for name in LDMS_NAMES)
+#: Where waiting slows an application, in the order of `CampaignTruth.component_share`.
+COMPONENTS: tuple[str, ...] = ("router", "processor", "global", "io")
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """About 200 runs of one application over four months; simulated.
+
+    Attributes (N runs, S steps, U users; the last user is the one who submits the instrumented runs)
+    ----------
+    run_key : tuple of str; run_start_s : int64[N] epoch seconds, ascending; clock is UTC and the machine's local time.
+    times_s : float64[N, S]; time of each step.
+    counters : float64[N, S, 13]; increments within each step, summed over the run's routers, in the order of `COUNTER_NAMES`.
+    placement : float64[N, 2]; io, sys : float64[N, S, 4]; increments within each step, as `IO_NAMES` and `SYS_NAMES`.
+    user_names : tuple of str of length U.
+    overlap_s : float64[N, U]; seconds of the run during which the user had a job on the machine (any job of at least 64 nodes).
+    overlap : float64[N, U]; the same as a share of the run, in [0, 1]; 1 is "during the entire run".
+    job_nodes : float64[N, U]; nodes of the user's largest job that overlapped the run.
+    exposure : float64[N, U]; sum over the user's jobs of overlap share x sum over groups of the job's nodes there x the run's share of
+        its own nodes there. The last user's own run is left out of all four.
+    machine_nodes : float64[N]; nodes of all users' jobs at the run's start.
+    """
+
+    scenario: str
+    seed: int
+    application: str
+    executable: str
+    nodes: int
+    run_key: tuple[str, ...]
+    run_start_s: NDArray[np.int64]
+    times_s: Float
+    counters: Float
+    placement: Float
+    io: Float
+    sys: Float
+    user_names: tuple[str, ...]
+    overlap_s: Float
+    overlap: Float
+    job_nodes: Float
+    exposure: Float
+    machine_nodes: Float
+    simulated: bool = True
+
+    @property
+    def run_time_s(self) -> Float:
+        """Total time of each run: float64[N]."""
+        return self.times_s.sum(axis=1)
+
+    @property
+    def rates(self) -> Float:
+        """Counters per second of step time: float64[N, S, 13]."""
+        return self.counters / self.times_s[:, :, None]
+
+    @property
+    def io_rates(self) -> Float:
+        """`io` per second of step time."""
+        return self.io / self.times_s[:, :, None]
+
+    @property
+    def sys_rates(self) -> Float:
+        """`sys` per second of step time."""
+        return self.sys / self.times_s[:, :, None]
+
+
+@dataclass(frozen=True, eq=False)
+class CampaignTruth:
+    """What was planted and what each user did, by counterfactual; for scoring only.
+
+    Attributes
+    ----------
+    roles : tuple of str, length U; what each user was planted as (`owner` is the last).
+    effect_s : float64[N, U]; run time - run time with the same seed while the user's jobs send nothing; placement and schedule equal.
+    effect_log : float64[N, U]; log of the ratio of the two times.
+    effect_sd : float64[U]; mean effect_log over the runs the user overlaps, in standard deviations of log run time.
+    runs_exposed : int64[U]; runs that the user overlaps.
+    label : tuple of str, length U; `aggressor`: a mean effect of at least 0.3 sd in at least 10 runs; `null`: below 0.05 sd; else `grey`.
+    component_share : float64[4]; share of the slowdown that each of `COMPONENTS` causes.
+    planted_counter : str; the local counter of the component with the largest share (`COUNTER_NAMES`).
+    slowdown : float64[N]; mean F of each run.
+    """
+
+    scenario: str
+    seed: int
+    roles: tuple[str, ...]
+    effect_s: Float
+    effect_log: Float
+    effect_sd: Float
+    runs_exposed: NDArray[np.int64]
+    label: tuple[str, ...]
+    component_share: Float
+    planted_counter: str
+    slowdown: Float
+    simulated: bool = True
+
+
+#: Least nodes of a job that counts as presence.
+PRESENT_NODES = 64
+#: The limits of the labels, in standard deviations of log run time.
+AGGRESSOR_SD, NULL_SD, AGGRESSOR_RUNS = 0.3, 0.05, 10
+
+
+def label_effects(
+    effect_log: Float, overlap: Float, run_time_s: Float
+) -> tuple[Float, NDArray[np.int64], tuple[str, ...]]:
+    """Mean effect in standard deviations of log run time, runs exposed, and the label by effect, of each user."""
+    exposed = (overlap > 0).sum(axis=0)
+    spread = float(np.log(run_time_s).std()) or 1.0
+    mean = np.where(overlap > 0, effect_log, 0.0).sum(axis=0) / np.maximum(exposed, 1) / spread
+    labels = np.where(
+        (mean >= AGGRESSOR_SD) & (exposed >= AGGRESSOR_RUNS), "aggressor", np.where(mean < NULL_SD, "null", "grey")
+    )
+    return mean, exposed.astype(np.int64), tuple(str(label) for label in labels)

@@ -1,0 +1,279 @@
+"""Make a scenario: every run of one application in four months, what it records, and apart from it what is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_simulation.twin.applications import Application, application, noisy_steps, slowdown
+from flitwatch_simulation.twin.campaign import dataset
+from flitwatch_simulation.twin.campaign.dataset import Campaign, CampaignTruth, label_effects
+from flitwatch_simulation.twin.campaign.effects import LEAST, QUEUE_HISTORY_S, io_relief, slowdown_without
+from flitwatch_simulation.twin.campaign.history import History, make_history
+from flitwatch_simulation.twin.campaign.march import march
+from flitwatch_simulation.twin.campaign.observe import FLITS, Recorded, components, record
+from flitwatch_simulation.twin.campaign.window import DT_S, Linear, Rates, View, Window, look
+from flitwatch_simulation.twin.footprint import Footprints, footprints
+from flitwatch_simulation.twin.traffic import Bursts
+
+#: Simulated second 0 of a campaign: Monday 2026-01-05, 00:00 UTC.
+EPOCH_S = 1_767_571_200
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The flows that a run may meet: jobs, their footprints, and rates on the window's grid."""
+
+    jobs: NDArray[np.int64]
+    prints: Footprints
+    rates: Rates
+    time_s: Float
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    times_s: Float
+    recorded: Recorded
+    placement: tuple[int, int]
+    effect_s: Float
+    effect_log: Float
+    excess: Float
+    slowdown: float
+
+
+def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth]:
+    """Simulate a scenario; deterministic by its arguments. See `generate` for names and errors."""
+    history = make_history(seed, users)
+    app = application(scenario)
+    jobs = history.runs_of(scenario)
+    runs = [_simulate(history, app, int(job)) for job in jobs]
+    start_s = history.jobs.start_s[jobs]
+    times = np.stack([run.times_s for run in runs])
+    met = [_neighbours(history, int(job), float(time)) for job, time in zip(jobs, times.sum(axis=1), strict=True)]
+    overlap_s, job_nodes, exposure = (np.stack([values[k] for values in met]) for k in range(3))
+    share = np.minimum(overlap_s / times.sum(axis=1)[:, None], 1.0)
+    campaign = Campaign(
+        scenario=scenario,
+        seed=seed,
+        application=app.name,
+        executable=app.executable,
+        nodes=app.nodes,
+        run_key=tuple(f"{scenario}-{seed}-{job}" for job in jobs),
+        run_start_s=(EPOCH_S + np.floor(start_s)).astype(np.int64),
+        times_s=times,
+        counters=np.stack([run.recorded.own for run in runs]),
+        placement=np.array([run.placement for run in runs], np.float64),
+        io=np.stack([run.recorded.io for run in runs]),
+        sys=np.stack([run.recorded.rest for run in runs]),
+        user_names=history.user_names,
+        overlap_s=overlap_s,
+        overlap=share,
+        job_nodes=job_nodes,
+        exposure=exposure,
+        machine_nodes=np.array([values[3] for values in met], np.float64),
+    )
+    effect_log = np.stack([run.effect_log for run in runs])
+    sd, exposed, label = label_effects(effect_log, share, times.sum(axis=1))
+    excess = np.mean([run.excess for run in runs], axis=0)
+    truth = CampaignTruth(
+        scenario=scenario,
+        seed=seed,
+        roles=history.roles,
+        effect_s=np.stack([run.effect_s for run in runs]),
+        effect_log=effect_log,
+        effect_sd=sd,
+        runs_exposed=exposed,
+        label=label,
+        component_share=excess / excess.sum(),
+        planted_counter=_planted_counter(excess),
+        slowdown=np.array([run.slowdown for run in runs]),
+    )
+    return campaign, truth
+
+
+def _planted_counter(excess: Float) -> str:
+    """Local counters carry router and global waiting in the network tiles' stalls, processor waiting in the requests' stalls."""
+    return "RT_RB_STL" if excess[0] + excess[2] >= excess[1] else "PT_RB_STL_RQ"
+
+
+def _simulate(history: History, app: Application, job: int) -> _Run:
+    machine, begin_s = history.machine, float(history.jobs.start_s[job])
+    nodes = history.jobs.nodes_of(job)
+    view = View.of(machine, nodes)
+    own = footprints(machine, [nodes], np.array([int(app.exchange)]), [(history.seed, 8, job)], np.zeros(1, bool))
+    compute_s, communicate_s = noisy_steps(np.random.default_rng([history.seed, 7, job]), app)
+    horizon_s = 1.7 * app.alone_s
+    while True:
+        around = surroundings(history, job, begin_s, horizon_s)
+        linear = Linear(machine, view, around.prints)
+        window = look(machine, view, app, own, linear, around.rates, history.background, around.time_s)
+        parts = components(app.sensitivity, view, window)
+        raw = parts.sum(axis=1)
+        felt = slowdown(raw, app.most_slowdown)
+        ends = march(felt[None, :], DT_S, compute_s, communicate_s)
+        if ends is not None:
+            break
+        horizon_s *= 1.6
+    end = int(np.ceil(ends[0, -1] / DT_S)) + 1
+    flits = (
+        app.demand * float(own.router[0, view.own].sum()) * FLITS,
+        app.demand * float(own.processor[0, view.own].sum()) * FLITS,
+    )
+    recorded = record(np.random.default_rng([history.seed, 9, job]), window, view, flits, ends[0], communicate_s)
+    without = _without(history, app, view, window, linear, around, raw, begin_s)
+    effect_s, effect_log = _effects(history, around.jobs, felt, without, ends[0, -1], compute_s, communicate_s)
+    times: Float = np.diff(ends[0], prepend=0.0)
+    return _Run(
+        times_s=times,
+        recorded=recorded,
+        placement=(len(view.own), len(np.unique(view.groups))),
+        effect_s=effect_s,
+        effect_log=effect_log,
+        excess=parts[:end].mean(axis=0) - _alone(app, view, window, machine.groups),
+        slowdown=float(felt[:end].mean()),
+    )
+
+
+def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -> Surroundings:
+    """Every other job that runs in [begin, begin + horizon), with its footprint and rates."""
+    jobs, users = history.jobs, history.users
+    active = np.flatnonzero(
+        (jobs.start_s < begin_s + horizon_s) & (jobs.end_s > begin_s) & (np.arange(len(jobs.start_s)) != job)
+    )
+    time_s: Float = begin_s + DT_S * (np.arange(int(np.ceil(horizon_s / DT_S)), dtype=np.float64) + 0.5)
+    exchange, io, incast = (np.zeros((len(time_s), len(active)), np.float32) for _ in range(3))
+    kinds = np.zeros(len(active), np.int64)
+    hot = np.zeros(len(active), bool)
+    for column, other in enumerate(active.tolist()):
+        user = int(jobs.user[other])
+        since = time_s - jobs.start_s[other]
+        live = (since >= 0) & (time_s < jobs.end_s[other])
+        if user == len(users):
+            neighbour = application(jobs.application[other])
+            kinds[column] = neighbour.exchange
+            exchange[:, column] = neighbour.demand * live
+            continue
+        kinds[column] = users.exchange[user]
+        bursts = Bursts.draw(
+            np.random.default_rng([history.seed, 6, other]),
+            float(users.duty[user]),
+            float(users.burst_s[user]),
+            float(jobs.end_s[other] - jobs.start_s[other]),
+        )
+        on = bursts.at(since) * live * jobs.vigour[other]
+        position = (since / users.checkpoint_every_s[user] + jobs.phase[other]) % 1.0
+        exchange[:, column] = users.rate[user] * on
+        writing = live & (position < users.checkpoint_s[user] / users.checkpoint_every_s[user])
+        io[:, column] = users.io_rate[user] * jobs.vigour[other] * writing
+        hot[column] = users.incast_rate[user] > 0
+        incast[:, column] = users.incast_rate[user] * on
+    prints = footprints(
+        history.machine,
+        [jobs.nodes_of(int(k)) for k in active],
+        kinds,
+        [(history.seed, 8, int(k)) for k in active],
+        hot,
+    )
+    return Surroundings(active, prints, Rates(exchange, io, incast), time_s)
+
+
+def _without(
+    history: History,
+    app: Application,
+    view: View,
+    window: Window,
+    linear: Linear,
+    around: Surroundings,
+    raw: Float,
+    begin_s: float,
+) -> tuple[NDArray[np.int64], Float]:
+    """Owners that were there, and F with each of them left out."""
+    jobs, users = history.jobs, history.users
+    owner = jobs.user[around.jobs]
+    owners = np.unique(owner)
+    near = np.flatnonzero((jobs.start_s < begin_s + len(raw) * DT_S) & (jobs.end_s > begin_s - QUEUE_HISTORY_S))
+    writers: list[tuple[Float, ...]] = []
+    for user in owners.tolist():
+        mine = near[(jobs.user[near] == user) & (user < len(users))]
+        who = np.full(len(mine), min(user, len(users) - 1))
+        rate = jobs.size[mine] * users.io_rate[who] * jobs.vigour[mine]
+        habits = (users.checkpoint_every_s[who], users.checkpoint_s[who])
+        writers.append((jobs.start_s[mine], jobs.end_s[mine], rate, *habits, jobs.phase[mine]))
+    relief = io_relief(window, history.background, begin_s, writers)
+    flows_of = [np.flatnonzero(owner == user) for user in owners]
+    return owners, slowdown_without(app, view, window, linear, around.rates, raw, flows_of, relief)
+
+
+def _effects(
+    history: History,
+    jobs: NDArray[np.int64],
+    felt: Float,
+    without: tuple[NDArray[np.int64], Float],
+    time_s: float,
+    compute_s: Float,
+    communicate_s: Float,
+) -> tuple[Float, Float]:
+    owners, variants = without
+    effect_s, effect_log = np.zeros(len(history.user_names)), np.zeros(len(history.user_names))
+    changed = np.flatnonzero(np.abs(variants - felt).max(axis=1, initial=0.0) > LEAST)
+    if len(changed):
+        ends = march(variants[changed], DT_S, compute_s, communicate_s)
+        if ends is None:
+            raise AssertionError("a run without somebody's traffic took longer than with it")
+        effect_s[owners[changed]] = time_s - ends[:, -1]
+        effect_log[owners[changed]] = np.log(time_s / ends[:, -1])
+    return effect_s, effect_log
+
+
+def _alone(app: Application, view: View, window: Window, groups: int) -> Float:
+    """The components of F that the run causes itself on an empty machine: float64[4]."""
+    quiet = Window(
+        router=window.router[:1] - window.others_router[:1],
+        processor=window.processor[:1] - window.others_processor[:1],
+        global_=np.zeros((1, groups), np.float32),
+        io=np.zeros(1),
+        queue_s=np.zeros(1),
+        others_router=window.others_router[:1],
+        others_processor=window.others_processor[:1],
+        io_router=window.io_router[:1],
+        rest_router=window.rest_router[:1],
+        rest_processor=window.rest_processor[:1],
+        io_served=np.zeros(1),
+    )
+    alone: Float = components(app.sensitivity, view, quiet)[0]
+    return alone
+
+
+def _neighbours(history: History, job: int, time_s: float) -> tuple[Float, Float, Float, float]:
+    """(overlap in seconds, nodes of the largest job, exposure) of every user, and nodes in use at the start."""
+    jobs, machine = history.jobs, history.machine
+    begin, end = float(jobs.start_s[job]), float(jobs.start_s[job]) + time_s
+    share = machine.nodes_per_group(jobs.nodes_of(job)) / jobs.size[job]
+    count = len(history.user_names)
+    overlap_s, largest, exposure = np.zeros(count), np.zeros(count), np.zeros(count)
+    met = np.flatnonzero((jobs.start_s < end) & (jobs.end_s > begin) & (np.arange(len(jobs.start_s)) != job))
+    spans: dict[int, list[tuple[float, float]]] = {}
+    for other in met.tolist():
+        user = int(jobs.user[other])
+        span = (max(begin, float(jobs.start_s[other])), min(end, float(jobs.end_s[other])))
+        exposure[user] += (span[1] - span[0]) / time_s * float(machine.nodes_per_group(jobs.nodes_of(other)) @ share)
+        if jobs.size[other] >= dataset.PRESENT_NODES:
+            spans.setdefault(user, []).append(span)
+            largest[user] = max(largest[user], float(jobs.size[other]))
+    for user, held in spans.items():
+        overlap_s[user] = _union(held)
+    running = (jobs.start_s <= begin) & (jobs.end_s > begin)
+    return overlap_s, largest, exposure, float(jobs.size[running].sum())
+
+
+def _union(spans: list[tuple[float, float]]) -> float:
+    """Length of the union of intervals."""
+    total, reached = 0.0, -np.inf
+    for low, high in sorted(spans):
+        total += max(0.0, high - max(low, reached))
+        reached = max(reached, high)
+    return total
