@@ -1,0 +1,84 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings/arrays.h"
+#include "routes/optimiser.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace flitwatch::bindings;
+using namespace flitwatch::routes;
+
+namespace {
+
+Tree tree_of(nb::handle shape) {
+  const auto s = nb::cast<nb::tuple>(shape);
+  if (s.size() != 6) throw std::invalid_argument("a shape is (pods, leaves, hosts, spines, groups, cores)");
+  return Tree({nb::cast<int>(s[0]), nb::cast<int>(s[1]), nb::cast<int>(s[2]), nb::cast<int>(s[3]), nb::cast<int>(s[4]), nb::cast<int>(s[5])});
+}
+
+// The search runs without the GIL; `watch` is asked with it, a few times a second.
+nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes, In<std::uint8_t> failed, double goal,
+                         double seconds, std::uint64_t seed, nb::object watch) {
+  const Tree tree = tree_of(shape);
+  if (src.shape(0) != dst.shape(0) || src.shape(0) != bytes.shape(0)) throw std::invalid_argument("src, dst and bytes differ in length");
+  const Demand demand = gather(tree, view(src), view(dst), view(bytes));
+  const std::vector<std::uint8_t> flags = copy(failed);
+  const Bounds bound = bounds(tree, demand);
+  Solution found;
+  std::exception_ptr trouble;
+  {
+    nb::gil_scoped_release release;
+    Search search;
+    search.seconds = seconds;
+    search.seed = seed;
+    auto go_on = [&](const Progress& progress) {
+      if (watch.is_none()) return true;
+      nb::gil_scoped_acquire acquire;
+      try {
+        return nb::cast<bool>(watch(progress.seconds, progress.largest, progress.moves));
+      } catch (...) {
+        trouble = std::current_exception();
+        return false;
+      }
+    };
+    found = optimise(tree, demand, flags, std::max(bound.fixed, goal), search, go_on);
+  }
+  if (trouble) std::rethrow_exception(trouble);
+  std::vector<std::int32_t> leaf, dest;
+  for (const Item& item : demand.items) {
+    leaf.push_back(item.leaf);
+    dest.push_back(item.dest);
+  }
+  nb::dict result;
+  result["leaf"] = give(std::move(leaf));
+  result["dest"] = give(std::move(dest));
+  result["spine_of"] = give(std::move(found.spine_of));
+  result["core_of"] = give(std::move(found.core_of));
+  result["down_of"] = give(std::move(found.down_of));
+  result["core_used"] = give(std::move(found.core_used));
+  result["down_used"] = give(std::move(found.down_used));
+  result["largest"] = found.largest;
+  result["worst_links"] = found.worst_links;
+  result["adaptive_bound"] = bound.adaptive;
+  result["fixed_bound"] = bound.fixed;
+  result["busiest_host"] = demand.busiest_host;
+  result["ftree"] = found.ftree;
+  result["random"] = found.random;
+  result["seconds"] = found.seconds;
+  result["moves"] = found.moves;
+  return result;
+}
+
+}  // namespace
+
+NB_MODULE(_routes, m) {
+  m.doc() = "Static routes of fat trees against a traffic matrix.";
+  m.def("optimise", &optimise_routes, "shape"_a, "src"_a, "dst"_a, "bytes"_a, "failed"_a, "goal"_a, "seconds"_a, "seed"_a, "watch"_a.none(),
+        "Tables that make the largest load of a link between switches as small as possible within `seconds`.\n\n"
+        "shape: (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); failed: uint8[links] or empty, numbered leaf to spine,\n"
+        "spine to core, core to spine, spine to leaf; goal: a larger bound known from elsewhere, or 0; watch(seconds, largest, moves) -> bool goes on.\n"
+        "Raises ValueError for endpoints out of range, bytes that are negative or not finite, or a shape that no tree has.");
+  m.def("links", [](nb::tuple shape) { return tree_of(shape).links(); }, "shape"_a, "Directed links between switches of a shape.");
+}

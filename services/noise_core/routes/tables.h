@@ -1,0 +1,61 @@
+// Forwarding tables of a tree under a demand, with the loads they make. One port a destination and switch holds by construction:
+// a table has one entry for each, and entries are counted as long as traffic uses them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "routes/demand.h"
+#include "routes/tree.h"
+
+namespace flitwatch::routes {
+
+using Port = std::int16_t;
+
+class Tables {
+ public:
+  Tables(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed);
+
+  // The tables: spine (within the pod) of an item; core (within the group) of (ps, dest); spine within the group of (k, dest).
+  std::vector<Port> spine_of;  // by item
+  std::vector<Port> core_of;   // by ps * endpoints + dest
+  std::vector<Port> down_of;   // by k * endpoints + dest
+
+  const Tree& tree() const { return tree_; }
+  const Demand& demand() const { return demand_; }
+  double load(int link) const { return load_[link]; }
+  bool failed(int link) const { return failed_[link]; }
+  float spine_bytes(std::size_t q) const { return spine_bytes_[q]; }  // of dest through ps, to another pod
+  int spine_users(std::size_t q) const { return spine_users_[q]; }
+  int core_users(std::size_t q) const { return core_users_[q]; }
+  std::size_t at_spine(int ps, int dest) const { return static_cast<std::size_t>(ps) * endpoints_ + dest; }
+  std::size_t at_core(int k, int dest) const { return static_cast<std::size_t>(k) * endpoints_ + dest; }
+  float core_bytes(std::size_t q) const { return core_bytes_[q]; }
+
+  void place(int item, int sign);                                 // +1: add along the tables, -1: take away
+  void place_spine(int ps, int dest, float bytes, int sign);      // a spine's merged flow of a destination, above the spine
+  void place_core(int k, int dest, float bytes, int sign);        // a core's merged flow, below the core; users unchanged
+  void recompute();                                               // loads from the tables alone; clears rounding
+  double largest() const;                                         // largest load; infinite where a failed link carries bytes
+
+  // Links loaded above `limit` (failed: above nothing), kept up to date by every change.
+  void set_limit(double limit);
+  double limit() const { return limit_; }
+  const std::vector<int>& overloaded() const { return overloaded_; }
+
+ private:
+  void change(int link, float bytes);
+  void classify(int link);
+
+  const Tree& tree_;
+  const Demand& demand_;
+  int endpoints_;
+  double limit_ = 1e300, slack_ = 0;
+  std::vector<std::uint8_t> failed_;
+  std::vector<double> load_;
+  std::vector<float> spine_bytes_, core_bytes_;
+  std::vector<std::uint16_t> spine_users_, core_users_;
+  std::vector<int> overloaded_, place_;
+};
+
+}  // namespace flitwatch::routes
