@@ -1,0 +1,1 @@
+"""Published studies, computed anew from a seed."""

@@ -1,0 +1,68 @@
+"""The table of studies. A study is a module that plans, computes and draws; a row here makes it known."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flitwatch_domain.errors import NotFound
+
+Report = Callable[[int, int, str], None]
+Cancelled = Callable[[], bool]
+Parameters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study.
+
+    Attributes
+    ----------
+    name, summary : str
+    run : callable (parameters, report(done, total, message), cancelled()) -> dict
+        Computes the study; the answer is JSON and has `study`, `points` and `simulated`.
+    draw : callable (answer, folder) -> list of paths, or None
+        Draws the answer's figures.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Parameters, Report, Cancelled], Parameters]
+    draw: Callable[[Parameters, Path], list[Path]] | None
+
+
+#: name -> (module:function that runs it, module:function that draws it or "", summary); modules of this package
+STUDIES: dict[str, tuple[str, str, str]] = {
+    "hoefler-table1": ("hoefler_sizes:run_table1", "", "Endpoints and switches of table 1's fat trees."),
+    "hoefler-example": ("hoefler_sizes:run_example", "", "The worked example of section 3: costs 5 and 3."),
+    "hoefler-fig11": ("hoefler:run_fig11", "hoefler_figures:draw", "Slowdown over the perturbation ratio, machines."),
+    "hoefler-fig13": ("hoefler:run_fig13", "hoefler_figures:draw", "Slowdown over the size of fat trees."),
+    "hoefler-fig15": ("hoefler:run_fig15", "hoefler_figures:draw", "Slowdown over the perturbation ratio, two tori."),
+    "hoefler-fig16": ("hoefler:run_fig16", "hoefler_figures:draw", "Slowdown over the size of 2D and 3D tori."),
+}
+
+#: The names that issues and papers use for short.
+ALIASES = {short: f"hoefler-{short}" for short in ("table1", "example", "fig11", "fig13", "fig15", "fig16")}
+
+
+def find(name: str) -> Study:
+    """The study of this name or alias; its module is imported now.
+
+    Raises
+    ------
+    NotFound
+        Names the studies that exist.
+    """
+    name = ALIASES.get(name, name)
+    if name not in STUDIES:
+        raise NotFound(f"there is no study {name!r}", advice=f"Choose one of {', '.join(sorted(STUDIES))}.")
+    run, draw, summary = STUDIES[name]
+    return Study(name, summary, _function(run), _function(draw) if draw else None)
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, function = place.split(":")
+    return getattr(importlib.import_module(f"flitwatch_simulation.studies.{module}"), function)

@@ -1,0 +1,155 @@
+"""A sweep over simulated collectives: points, the parts they split into, and how parts make points again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from flitwatch_core import flow
+from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_simulation import routings, topologies
+from flitwatch_simulation.collectives import mean_with_ci95, simulate
+
+#: Runs of one part: a part is what one worker takes at a time.
+RUNS_PER_PART = 1000
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a figure: a series, a place on the x axis, and the collective that is simulated there.
+
+    The seed is derived from the study's seed and the point's own text, so points are independent of one another and
+    of their order.
+    """
+
+    series: str
+    x: float
+    topology: str
+    ratio: float
+    runs: int
+    seed: int
+    semantics: str
+    pattern: str = "binomial-bcast"
+    routing: str | None = None
+
+    @property
+    def own_seed(self) -> int:
+        text = f"{self.seed}/{self.topology}/{self.routing}/{self.pattern}/{self.ratio!r}"
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+    def parts(self) -> list[dict[str, Any]]:
+        """JSON descriptions of runs that any worker can compute, in any order."""
+        return [
+            {**asdict(self), "first_run": first, "part_runs": min(RUNS_PER_PART, self.runs - first)}
+            for first in range(0, self.runs, RUNS_PER_PART)
+        ]
+
+
+@lru_cache(maxsize=2)
+def _routes(topology: str, routing: str | None) -> flow.Routes:
+    return routings.routes_of(topologies.parse(topology), routing)
+
+
+def compute_part(
+    part: dict[str, Any], threads: int = 1, watch: Callable[[int, int], bool] | None = None
+) -> dict[str, Any]:
+    """Simulate one part; the costs of its runs come back, for parts are put together before any mean is taken.
+
+    Raises
+    ------
+    Cancelled
+        Where `watch` says so.
+    """
+    part = dict(part)
+    first_run, runs = int(part.pop("first_run")), int(part.pop("part_runs"))
+    point = Point(**part)
+    result = simulate(
+        _routes(point.topology, point.routing),
+        point.pattern,
+        point.ratio,
+        runs,
+        seed=point.own_seed,
+        first_run=first_run,
+        threads=threads,
+        semantics=point.semantics,  # type: ignore[arg-type]
+        watch=watch,
+    )
+    return {
+        "quiet": result.quiet.tolist(),
+        "perturbed": result.perturbed.tolist(),
+        "cpu_s": result.cpu_s,
+        "increments": result.increments,
+        "routing": _routes(point.topology, point.routing).name,
+        "endpoints": _routes(point.topology, point.routing).endpoints,
+    }
+
+
+def assemble_point(point: Point, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Means and 95 % confidence intervals over all runs of a point's parts, given in order."""
+    quiet = np.concatenate([np.array(part["quiet"], np.uint32) for part in parts])
+    perturbed = np.concatenate([np.array(part["perturbed"], np.uint32) for part in parts])
+    return {
+        "series": point.series,
+        "x": point.x,
+        "semantics": point.semantics,
+        "slowdown": mean_with_ci95(perturbed / quiet).as_json(),
+        "overhead": mean_with_ci95(perturbed.astype(np.int64) - quiet).as_json(),
+        "cost": {"quiet": float(quiet.mean()), "perturbed": float(perturbed.mean())},
+        "topology": point.topology,
+        "routing": parts[0]["routing"],
+        "endpoints": parts[0]["endpoints"],
+        "pattern": point.pattern,
+        "ratio": point.ratio,
+        "runs": len(quiet),
+        "seed": point.own_seed,
+        "cpu_s": sum(part["cpu_s"] for part in parts),
+        "increments": sum(part["increments"] for part in parts),
+    }
+
+
+def compute(
+    points: Sequence[Point], threads: int, report: Callable[[int, int, str], None], cancelled: Callable[[], bool]
+) -> list[dict[str, Any]]:
+    """Compute all points on this machine, topology by topology, in the order given.
+
+    Raises
+    ------
+    Cancelled
+        As soon as `cancelled` says so, also inside a point.
+    """
+    total, done = sum(point.runs for point in points), 0
+    answers: list[dict[str, Any]] = []
+    for point in points:
+        parts = []
+        for part in point.parts():
+            message = f"{point.series}, {point.semantics}"
+
+            def watch(runs: int, _: int, done: int = done, message: str = message) -> bool:
+                report(done + runs, total, message)
+                return not cancelled()
+
+            if cancelled():
+                raise Cancelled("the study was cancelled")
+            parts.append(compute_part(part, threads, watch))
+            done += int(part["part_runs"])
+        answers.append(assemble_point(point, parts))
+    return answers
+
+
+def numbers(parameters: dict[str, Any], name: str, default: Iterable[float]) -> list[float]:
+    """A parameter that is a list of numbers.
+
+    Raises
+    ------
+    BadRequest
+        Where it is something else.
+    """
+    values = parameters.get(name, list(default))
+    if not isinstance(values, list) or not values or not all(isinstance(one, int | float) for one in values):
+        raise BadRequest(f"{name} must be a list of numbers, not {values!r}")
+    return values
