@@ -352,7 +352,7 @@ def dragonfly(
     router_delay_ns: float = 50.0,
     largest_packet_bytes: int = 2048,
     through_router: bool = False,
-    bias: AdaptiveBias = AdaptiveBias(),  # noqa: B008 (frozen)
+    bias: AdaptiveBias = AdaptiveBias(),
 ) -> PacketFabric:
     """A dragonfly; `group` of each router. Non-minimal paths lead through a random group, or a random router.
 

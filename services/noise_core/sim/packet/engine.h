@@ -30,16 +30,8 @@ class Engine final : public Host {
         nics_(network.endpoints()), eject_(network.endpoints()), nic_counters_(options.nic_protocol ? network.endpoints() : 0),
         random_(options.seed) {
     statistics_.jobs.resize(options.jobs);
-    for (PortId port = 0; port < network_.ports(); ++port) {
-      const bool injects = port >= network_.router_ports();
-      if (network_.timing_class(port) == 255 || (!injects && network_.ejects(port))) continue;
-      for (std::uint32_t vc = 0; vc < (injects ? 1 : numbers_.vcs()); ++vc) {
-        Channel& c = channels_[injects ? numbers_.injection(port - network_.router_ports()) : numbers_.of(port, vc)];
-        c.credit = network_.timing(port).buffer_bytes;
-        c.head = c.tail = c.spill = kNil;
-      }
-    }
-    for (Nic& nic : nics_) nic = {};
+    for (std::uint32_t e = 0; e < network_.endpoints(); ++e) fill(channels_[numbers_.injection(e)], network_.injection(e));
+    open_planes(std::min(numbers_.vcs(), 3u));  // congestion() asks for the VCs of the first hops
   }
 
   RunStatistics run(RunControl& control);
@@ -103,6 +95,8 @@ class Engine final : public Host {
     std::uint64_t packets = 0, flits = 0;
   };
 
+  void fill(Channel& c, PortId port) const;
+  void open_planes(std::uint32_t planes);
   std::uint32_t new_packet();
   void free_packet(std::uint32_t i);
   void handle(std::uint32_t event);
@@ -145,7 +139,7 @@ class Engine final : public Host {
   RunStatistics statistics_;
   Random random_;
   Time now_ = 0;
-  std::uint32_t free_packet_ = kNil, used_packets_ = 0, live_packets_ = 0;
+  std::uint32_t free_packet_ = kNil, used_packets_ = 0, live_packets_ = 0, open_planes_ = 0;
 };
 
 }  // namespace flitwatch::sim::packet

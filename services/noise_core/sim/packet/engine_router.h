@@ -28,6 +28,21 @@ RunStatistics Engine<R>::run(RunControl& control) {
 }
 
 template <class R>
+inline void Engine<R>::fill(Channel& c, PortId port) const {
+  c.credit = network_.timing(port).buffer_bytes;
+  c.head = c.tail = c.spill = kNil;
+}
+
+// Fills the channels of the first VCs; the memory of the others stays untouched.
+template <class R>
+void Engine<R>::open_planes(std::uint32_t planes) {
+  for (; open_planes_ < planes; ++open_planes_)
+    for (PortId port = 0; port < network_.router_ports(); ++port)
+      if (network_.timing_class(port) != Network::kUnused && !network_.ejects(port))
+        fill(channels_[numbers_.of(port, open_planes_)], port);
+}
+
+template <class R>
 inline void Engine<R>::prefetch() {
   const std::uint32_t far = wheel_.ahead(16);
   if (far < kWake) {
@@ -117,7 +132,8 @@ inline void Engine<R>::arrive(std::uint32_t i) {
     commit(i, out, kNil, start);
     return cascade();
   }
-  const std::uint32_t channel = numbers_.of(out, routing_.vc(p));
+  const std::uint32_t vc = routing_.vc(p), channel = numbers_.of(out, vc);
+  if (__builtin_expect(vc >= open_planes_, 0)) open_planes(vc + 1);
   Channel& c = channels_[channel];
   Time wake = 0;
   if (c.head == kNil && credits_.take(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
@@ -254,14 +270,16 @@ void Engine<R>::check() {
   if (statistics_.sent_bytes != statistics_.delivered_bytes)
     wrong.push_back(std::to_string(statistics_.sent_bytes) + " bytes were sent and " + std::to_string(statistics_.delivered_bytes) + " arrived");
   std::uint64_t credit_faults = 0;
-  for (PortId port = 0; port < network_.ports(); ++port) {
-    const bool injects = port >= network_.router_ports();
-    if (network_.timing_class(port) == 255 || (!injects && network_.ejects(port))) continue;
-    for (std::uint32_t vc = 0; vc < (injects ? 1 : numbers_.vcs()); ++vc) {
-      const Channel& c = channels_[injects ? numbers_.injection(port - network_.router_ports()) : numbers_.of(port, vc)];
-      credit_faults += credits_.total(c) != network_.timing(port).buffer_bytes || (!injects && c.head != kNil);
+  const auto full = [&](const Channel& c, PortId port) { return credits_.total(c) == network_.timing(port).buffer_bytes; };
+  for (std::uint32_t e = 0; e < network_.endpoints(); ++e)
+    credit_faults += !full(channels_[numbers_.injection(e)], network_.injection(e));
+  for (PortId port = 0; port < network_.router_ports(); ++port) {
+    if (network_.timing_class(port) == Network::kUnused || network_.ejects(port)) continue;
+    for (std::uint32_t vc = 0; vc < open_planes_; ++vc) {
+      const Channel& c = channels_[numbers_.of(port, vc)];
+      credit_faults += !full(c, port) || c.head != kNil;
     }
-    credit_faults += !injects && ports_[port].queued != 0;
+    credit_faults += ports_[port].queued != 0;
   }
   if (credit_faults) wrong.push_back(std::to_string(credit_faults) + " channels miss credit or hold a packet");
   statistics_.conserved = wrong.empty();

@@ -12,21 +12,22 @@ struct ChannelCounters {
   Time stall_ps = 0;  // sum over packets of the time between arrival and departure, beyond cut-through
 };
 
-// Channels are (router port, VC), then one for each injection port. An ejection port needs none.
+// Channels: one for each injection port, then a plane of all router ports for each VC. By planes, because the VCs of long paths
+// are hardly used: their memory is never touched. (Ejection ports need no channel; theirs stay untouched too.)
 class ChannelNumbers {
  public:
   ChannelNumbers(const Network& network, std::uint32_t vcs)
-      : vcs_(vcs), router_channels_(network.router_ports() * vcs), count_(router_channels_ + network.endpoints()) {}
-  std::uint32_t count() const { return count_; }
+      : vcs_(vcs), endpoints_(network.endpoints()), plane_(network.router_ports()) {}
+  std::uint32_t count() const { return endpoints_ + plane_ * vcs_; }
   std::uint32_t vcs() const { return vcs_; }
-  std::uint32_t of(PortId port, std::uint32_t vc) const { return port * vcs_ + vc; }
-  std::uint32_t injection(std::uint32_t endpoint) const { return router_channels_ + endpoint; }
-  bool is_injection(std::uint32_t channel) const { return channel >= router_channels_; }
-  std::uint32_t endpoint(std::uint32_t channel) const { return channel - router_channels_; }
-  PortId port(std::uint32_t channel) const { return channel / vcs_; }
+  std::uint32_t of(PortId port, std::uint32_t vc) const { return endpoints_ + vc * plane_ + port; }
+  std::uint32_t injection(std::uint32_t endpoint) const { return endpoint; }
+  bool is_injection(std::uint32_t channel) const { return channel < endpoints_; }
+  std::uint32_t endpoint(std::uint32_t channel) const { return channel; }
+  PortId port(std::uint32_t channel) const { return (channel - endpoints_) % plane_; }
 
  private:
-  std::uint32_t vcs_, router_channels_, count_;
+  std::uint32_t vcs_, endpoints_, plane_;
 };
 
 struct EngineOptions {

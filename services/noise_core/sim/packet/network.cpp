@@ -81,7 +81,7 @@ void Network::classify(const Graph& graph, const LinkParameters& links, std::uin
                        static_cast<std::uint32_t>(std::llround(latency_ns * 1000)), buffer});
     eject_classes_ += !to_router;
   }
-  class_.assign(ports(), 255);
+  class_.assign(ports(), kUnused);
   for (LinkId l = 0; l < graph.links(); ++l) class_[port_of_link_[l]] = known.at(key_of(l));
 }
 

@@ -29,6 +29,8 @@ struct LinkParameters {
 
 class Network {
  public:
+  static constexpr std::uint8_t kUnused = 255;  // timing class of a port that the router does not have
+
 
   // Throws std::invalid_argument where a bandwidth is unknown, a buffer cannot hold a packet of `largest_packet_bytes`, or a
   // router has more than 255 ports.

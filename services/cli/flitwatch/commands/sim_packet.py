@@ -1,0 +1,82 @@
+"""`flitwatch sim packet`: packets, credits and adaptive routing on a dragonfly or a tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from flitwatch.console import emit, json_option, progress
+
+
+@click.command()
+@click.option(
+    "--topology",
+    required=True,
+    metavar="SPEC",
+    help="theta, edison, quartz1, xgft:h;m;w[;p], slingshot, dragonfly:G,R,C or file:PATH.",
+)
+@click.option(
+    "--routing",
+    required=True,
+    help="minimal, valiant, adaptive0 .. adaptive3 (dragonfly); ftree, hw-adaptive, lft:FILE (tree).",
+)
+@click.option(
+    "--traffic", default=None, metavar="PATTERN|FILE", help="A pattern, a CSV file src,dst,bytes or a message DAG."
+)
+@click.option("--bytes", "bytes_", default=None, type=int, metavar="N", help="Bytes that each node sends.")
+@click.option("--packet-bytes", default=2048, show_default=True, type=int, help="Payload of a packet.")
+@click.option("--ranks", default=None, type=click.IntRange(2), help="Ranks of the pattern; default: all endpoints.")
+@click.option(
+    "--placement", default="contiguous", show_default=True, help="contiguous, random-node, random-router, cyclic, ..."
+)
+@click.option("--message-scale", default=1.0, show_default=True, help="Factor on all message sizes.")
+@click.option(
+    "--background", default="none", show_default=True, help="none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S] a node."
+)
+@click.option(
+    "--jobs",
+    default=None,
+    metavar="F",
+    help="CSV pattern,ranks,bytes,placement: several jobs instead of --traffic's one.",
+)
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0, 2**63 - 1))
+@click.option(
+    "--threads",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 1024),
+    help="Replicas with seeds SEED, SEED + 1, ... side by side.",
+)
+@click.option(
+    "--nic-protocol",
+    is_flag=True,
+    help="Requests, responses and a window of 1024, as an Aries NIC (use 64-byte packets).",
+)
+@click.option(
+    "--engine", type=click.Choice(["eager", "oracle-oldest", "oracle-round-robin"]), default="eager", show_default=True,
+    help="The oracles are slow, conventional-event engines that check the fast one.",
+)  # fmt: skip
+@click.option(
+    "--links-csv",
+    default=None,
+    metavar="PATH",
+    help="Where to write the links' counters; default: a new temporary file.",
+)
+@json_option
+def packet(as_json: bool, bytes_: int | None, threads: int, **parameters: Any) -> None:
+    """Simulate packets with credits and adaptive routing; counters of every link go to a CSV file."""
+    from flitwatch_simulation.packet.run import PacketRun, run_replicas
+
+    if parameters["jobs"] is None and (parameters["traffic"] is None or bytes_ is None):
+        raise click.UsageError("give --traffic and --bytes, or --jobs")
+
+    request = PacketRun(bytes=1 if bytes_ is None else bytes_, **parameters)
+    with progress("simulating") as bar:
+        task = bar.add_task("", total=None)
+
+        def report(done: int, total: int, _: str) -> None:
+            bar.update(task, completed=done, total=total or None)
+
+        result = run_replicas(request, threads, report)
+    emit(result, as_json)

@@ -1,0 +1,1 @@
+"""Packet-level runs: machines with their timing, patterns, placements and results."""

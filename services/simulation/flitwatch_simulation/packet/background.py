@@ -1,0 +1,49 @@
+"""Background traffic on the endpoints that no job uses (Wang 2018, section IV-C)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core.packet import Generator
+from flitwatch_domain.errors import BadRequest
+from flitwatch_simulation.packet.machine import Machine
+
+_GIB = 2**30
+#: GiB/s a node where the user names none.
+DEFAULT_LOAD_GIB_PER_S = 1.0
+_UNIFORM_MESSAGE_BYTES, _BURST_MESSAGE_BYTES = 16384, 4096
+
+
+def background_generators(
+    machine: Machine, kind: str, load_gib_per_s: float | None, endpoints: NDArray[np.integer], job: int
+) -> list[Generator]:
+    """Generators that run until the jobs end.
+
+    Parameters
+    ----------
+    kind : str
+        `uniform`: 16 KiB messages to random endpoints at Poisson times; `bursty`: messages to all other endpoints at once, at long, equal
+        intervals (on average the same load).
+    load_gib_per_s : float
+        Mean load of one endpoint.
+
+    Raises
+    ------
+    BadRequest
+        For an unknown kind, or fewer than two free endpoints.
+    """
+    if kind not in ("uniform", "bursty"):
+        raise BadRequest(f"unknown background {kind!r}", advice="Use none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S].")
+    if endpoints.size < 2:
+        raise BadRequest("no two endpoints are left for background traffic", advice="Use fewer --ranks.")
+    bytes_per_ns = (load_gib_per_s or DEFAULT_LOAD_GIB_PER_S) * _GIB / 1e9
+    if kind == "uniform":
+        interval = _UNIFORM_MESSAGE_BYTES / bytes_per_ns
+        return [Generator(int(e), endpoints, _UNIFORM_MESSAGE_BYTES, 0, interval, job=job) for e in endpoints]
+    # A burst to all peers, then silence.
+    interval = _BURST_MESSAGE_BYTES * (endpoints.size - 1) / bytes_per_ns
+    return [
+        Generator(int(e), np.roll(endpoints, -i), _BURST_MESSAGE_BYTES, 0, interval, poisson=False, burst=True, job=job)
+        for i, e in enumerate(endpoints)
+    ]

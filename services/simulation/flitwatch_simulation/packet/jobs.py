@@ -1,0 +1,58 @@
+"""Files that list the jobs of one run: CSV `pattern,ranks,bytes,placement`."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_simulation.workloads.patterns import PATTERNS
+from flitwatch_simulation.workloads.placement import POLICIES
+
+_HEADER = ["pattern", "ranks", "bytes", "placement"]
+
+
+@dataclass(frozen=True)
+class JobLine:
+    """One job: pattern, ranks, bytes a rank, placement policy."""
+
+    pattern: str
+    ranks: int
+    bytes_per_rank: int
+    placement: str
+
+
+def read_jobs(path: Path) -> list[JobLine]:
+    """Read a file of jobs.
+
+    Raises
+    ------
+    BadInput
+        Naming the file and the line.
+    """
+    try:
+        rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as bad:
+        raise BadInput(f"cannot read the jobs: {bad}", where=str(path)) from bad
+    lines = [(n, [c.strip() for c in row]) for n, row in enumerate(rows, 1) if row and not row[0].startswith("#")]
+    if not lines or lines[0][1] != _HEADER:
+        raise BadInput(f"expected the header {','.join(_HEADER)}", where=f"{path}:{lines[0][0] if lines else 1}")
+    jobs = []
+    for number, row in lines[1:]:
+        where = f"{path}:{number}"
+        if len(row) != 4:
+            raise BadInput(f"expected 4 fields, got {len(row)}", where=where)
+        pattern, ranks, size, placement = row
+        if pattern not in PATTERNS:
+            raise BadInput(
+                f"unknown pattern {pattern!r}", where=where, advice=f"Use one of {', '.join(sorted(PATTERNS))}."
+            )
+        if not (ranks.isdigit() and size.isdigit() and int(ranks) >= 2 and int(size) >= 1):
+            raise BadInput(f"ranks {ranks!r} and bytes {size!r} must be whole numbers of at least 2 and 1", where=where)
+        if placement not in POLICIES:
+            raise BadInput(f"unknown placement {placement!r}", where=where, advice=f"Use one of {', '.join(POLICIES)}.")
+        jobs.append(JobLine(pattern, int(ranks), int(size), placement))
+    if not jobs:
+        raise BadInput("there are no jobs", where=str(path))
+    return jobs

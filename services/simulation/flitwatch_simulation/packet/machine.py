@@ -1,0 +1,234 @@
+"""A fabric of the domain as the packet engine needs it: with latencies, buffers and a routing policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import packet
+from flitwatch_domain import generators
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import Fabric, FabricKind, LinkClass
+from flitwatch_domain.importers import read_fabric
+
+#: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
+_DRAGONFLY_BUFFERS = {LinkClass.BLUE: 16384}
+_DRAGONFLY_BUFFER, _TREE_BUFFER = 8192, 65536
+#: Propagation: short copper within a group, optical between groups and in a tree.
+_DRAGONFLY_LATENCIES_NS = {LinkClass.BLUE: 100.0}
+_DRAGONFLY_LATENCY_NS, _TREE_LATENCY_NS = 20.0, 10.0
+_DRAGONFLY_DELAY_NS, _TREE_DELAY_NS = 50.0, 90.0
+
+DRAGONFLY_ROUTING = {
+    "minimal": packet.DragonflyMode.MINIMAL,
+    "valiant": packet.DragonflyMode.VALIANT,
+    "adaptive0": packet.DragonflyMode.ADAPTIVE_0,
+    "adaptive1": packet.DragonflyMode.ADAPTIVE_1,
+    "adaptive2": packet.DragonflyMode.ADAPTIVE_2,
+    "adaptive3": packet.DragonflyMode.ADAPTIVE_3,
+    "min-hash": packet.DragonflyMode.MIN_HASH,
+    "nmin-hash": packet.DragonflyMode.NMIN_HASH,
+    "in-order": packet.DragonflyMode.IN_ORDER,
+}
+TREE_ROUTING = {
+    "ftree": packet.TreeMode.STATIC,
+    "minimal": packet.TreeMode.STATIC,
+    "hw-adaptive": packet.TreeMode.ADAPTIVE,
+    "valiant": packet.TreeMode.RANDOM,
+}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A fabric with its packet-level engine.
+
+    Attributes
+    ----------
+    fabric : Fabric
+        One link a cable.
+    core : flitwatch_core.packet.PacketFabric
+    mode : int
+        Routing mode that the machine's name for the routing stands for.
+    routing : str
+    """
+
+    fabric: Fabric
+    core: packet.PacketFabric
+    mode: int
+    routing: str
+
+    @property
+    def endpoints(self) -> int:
+        """Number of endpoints."""
+        return len(self.fabric.endpoints)
+
+    @cached_property
+    def terminal_bytes_per_s(self) -> float:
+        """Bandwidth of an endpoint's link."""
+        links = self.fabric.links
+        first = int(np.flatnonzero(links.src >= len(self.fabric.routers))[0])
+        return float(links.bandwidth_bps[first]) / 8
+
+
+def fabric_of(spec: str) -> Fabric:
+    """The fabric that a SPEC names: theta, edison, quartz1, xgft:h;m;w[;p], slingshot, file:PATH.
+
+    Raises
+    ------
+    BadRequest
+        For an unknown SPEC.
+    BadInput
+        For a file that is no fabric.
+    """
+    name, _, rest = spec.strip().partition(":")
+    named = {
+        "theta": generators.theta, "edison": generators.edison_like, "cori": generators.cori_like,
+        "slingshot": generators.slingshot_like, "quartz1": generators.quartz1,
+    }  # fmt: skip
+    if name in named and not rest:
+        return named[name]()
+    if name == "file" and rest:
+        return read_fabric(Path(rest))
+    try:
+        if name == "xgft":
+            fields = [[float(x) for x in field.split(",")] for field in rest.split(";")]
+            if len(fields) in (3, 4) and len(fields[0]) == 1:
+                h, m, w = int(fields[0][0]), [int(x) for x in fields[1]], [int(x) for x in fields[2]]
+                return generators.xgft(h, m, w, fields[3] if len(fields) == 4 else None)
+        if name == "dragonfly":
+            sizes = [int(x) for x in rest.split(",")]
+            if len(sizes) in (3, 4):
+                cables = {"blue_routers": sizes[3]} if len(sizes) == 4 else {}
+                return generators.dragonfly(sizes[0], sizes[1], sizes[2], **cables)
+    except ValueError:
+        pass
+    raise BadRequest(
+        f"unknown topology {spec!r} for packet simulation",
+        advice="Use theta, edison, cori, slingshot, quartz1, xgft:h;m;w[;p], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] or file:PATH; "
+        "tori run at flow level (`flitwatch sim collective`).",
+    )
+
+
+def build(
+    fabric: Fabric,
+    routing: str,
+    *,
+    packet_bytes: int = 2048,
+    nic_protocol: bool = False,
+    table: NDArray[np.uint32] | None = None,
+    through_router: bool = False,
+    bias: packet.AdaptiveBias | None = None,
+    credit_delay_ns: float = 0.0,
+) -> Machine:
+    """Make the engine's fabric.
+
+    Parameters
+    ----------
+    routing : str
+        A key of DRAGONFLY_ROUTING or TREE_ROUTING, or lft:FILE.
+    table : uint32[endpoint, router], optional
+        Links of static routes of a tree; d-mod-k without it.
+    credit_delay_ns : float
+        Added to every link's propagation, so to both legs of the credit round trip.
+
+    Raises
+    ------
+    BadRequest
+        Where the routing does not fit the fabric.
+    """
+    full = _unbundled(fabric)
+    wire = packet.flits_of(packet_bytes) * 16 if nic_protocol else packet_bytes
+    if full.kind is FabricKind.DRAGONFLY:
+        if routing not in DRAGONFLY_ROUTING:
+            raise BadRequest(
+                f"routing {routing!r} does not fit a dragonfly", advice=f"Use {', '.join(DRAGONFLY_ROUTING)}."
+            )
+        buffers = _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
+        latency = _per_class(full, _DRAGONFLY_LATENCIES_NS, _DRAGONFLY_LATENCY_NS) + credit_delay_ns
+        core = _engine(
+            packet.dragonfly, full, latency, buffers, _dragonfly_order(full), full.routers.group,
+            router_delay_ns=_DRAGONFLY_DELAY_NS, largest_packet_bytes=wire, through_router=through_router,
+            **({"bias": bias} if bias is not None else {}),
+        )  # fmt: skip
+        return Machine(full, core, DRAGONFLY_ROUTING[routing], routing)
+    kind, _, path = routing.partition(":")
+    if kind == "lft":
+        from flitwatch_simulation.packet.route_files import read_table
+
+        table = read_table(Path(path), full)
+    elif routing not in TREE_ROUTING:
+        raise BadRequest(
+            f"routing {routing!r} does not fit a tree", advice=f"Use {', '.join(TREE_ROUTING)} or lft:FILE."
+        )
+    core = _engine(
+        packet.tree, full, _per_class(full, {}, _TREE_LATENCY_NS) + credit_delay_ns, _per_class(full, {}, _TREE_BUFFER),
+        full.links.src_port, _levels(full), router_delay_ns=_TREE_DELAY_NS, largest_packet_bytes=wire,
+        table=() if table is None else table,
+    )  # fmt: skip
+    return Machine(full, core, TREE_ROUTING.get(routing, packet.TreeMode.STATIC), routing)
+
+
+def _engine(
+    make: Any, fabric: Fabric, latency: NDArray[Any], buffers: NDArray[Any], order: Any, kind: Any, **options: Any
+) -> packet.PacketFabric:
+    links = fabric.links
+    arrays = packet.Links(
+        links.src, links.dst, links.bandwidth_bps, latency, buffers, np.asarray(order, np.int64).clip(0)
+    )
+    try:
+        return make(len(fabric.routers), len(fabric.endpoints), arrays, kind, **options)
+    except ValueError as unfit:
+        raise BadRequest(f"{fabric.name}: {unfit}", advice="Check the fabric and the routing.") from unfit
+
+
+def _per_class(fabric: Fabric, values: dict[Any, float], default: float) -> NDArray[np.float64]:
+    table = np.array([values.get(LinkClass(name), default) for name in fabric.links.classes], float)
+    return table[fabric.links.link_class]
+
+
+def _dragonfly_order(fabric: Fabric) -> NDArray[np.int64]:
+    """Ports: endpoints first, then the neighbours of the own group by router, then global cables."""
+    links, routers = fabric.links, len(fabric.routers)
+    group = np.append(fabric.routers.group, np.full(len(fabric.endpoints), -1))
+    same = group[links.src] == group[links.dst]
+    terminal = (links.dst >= routers) | (links.src >= routers)
+    return np.where(terminal, 0, np.where(same, 1, 1 + routers)) + np.where(terminal, 0, links.dst)
+
+
+def _levels(fabric: Fabric) -> NDArray[np.int64]:
+    """Level of each switch; without the importer's word, its distance from the nearest switch with endpoints."""
+    level = np.asarray(fabric.routers.level, np.int64).copy()
+    if level.size and level.min() >= 0:
+        return level
+    links = fabric.links
+    mask = fabric.router_links()
+    level[:] = -1
+    level[np.unique(fabric.endpoints.router)] = 0
+    for step in range(level.size):
+        reach = np.unique(links.dst[mask][level[links.src[mask]] == step])
+        fresh = reach[level[reach] < 0]
+        if not fresh.size:
+            break
+        level[fresh] = step + 1
+    return level
+
+
+def _unbundled(fabric: Fabric) -> Fabric:
+    """One link a cable: bundles (multiplicity above 1) become parallel links."""
+    links = fabric.links
+    if np.all(links.multiplicity == 1):
+        return fabric
+    again = np.repeat(np.arange(len(links)), links.multiplicity)
+    from dataclasses import replace
+
+    single = replace(
+        links, src=links.src[again], dst=links.dst[again], src_port=links.src_port[again], dst_port=links.dst_port[again],
+        link_class=links.link_class[again], bandwidth_bps=links.bandwidth_bps[again],
+        multiplicity=np.ones(again.size, np.int32),
+    )  # fmt: skip
+    return replace(fabric, links=single)

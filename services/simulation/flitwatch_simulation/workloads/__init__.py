@@ -1,0 +1,1 @@
+"""What jobs send: patterns, message DAGs, traffic files, placements and background traffic."""

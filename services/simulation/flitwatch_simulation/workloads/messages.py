@@ -1,0 +1,146 @@
+"""Messages in rounds: the form in which every generated pattern is written, and its operations.
+
+A rank goes through rounds; a round is over for it when its sends and receives of that round are complete and its computation has been done. A
+message may be sent in one round of its source and received in another of its destination, which is enough for wavefronts and trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flitwatch_core.packet import NO_LINK, OpKind, Ops
+from flitwatch_domain.errors import BadRequest
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Point-to-point messages of one job; arrays of length M.
+
+    Attributes
+    ----------
+    ranks : int
+    src, dst : int[M]
+        Ranks.
+    size_bytes : int[M]
+    send_round, recv_round : int[M]
+    rounds : int
+    compute_ns : int or int[rounds]
+        Computation of every rank at the end of a round.
+    """
+
+    ranks: int
+    src: Ints
+    dst: Ints
+    size_bytes: Ints
+    send_round: Ints
+    recv_round: Ints
+    rounds: int
+    compute_ns: int | Ints = 0
+
+    @property
+    def total_bytes(self) -> int:
+        """Sum over all messages."""
+        return int(self.size_bytes.sum())
+
+    def scaled(self, factor: float) -> Messages:
+        """The same messages, sizes times `factor`, at least one byte."""
+        return replace(self, size_bytes=np.maximum(1, np.rint(self.size_bytes * factor)).astype(np.int64))
+
+    def per_rank(self, wanted_bytes: float) -> Messages:
+        """Scaled so that a rank sends `wanted_bytes` on average."""
+        return self.scaled(wanted_bytes * self.ranks / max(self.total_bytes, 1))
+
+    def matrix(self) -> tuple[Ints, Ints, Ints]:
+        """(src, dst, bytes) with one entry a pair."""
+        key, inverse = np.unique(self.src * self.ranks + self.dst, return_inverse=True)
+        return key // self.ranks, key % self.ranks, np.bincount(inverse, weights=self.size_bytes).astype(np.int64)
+
+
+def in_rounds(ranks: int, rounds: list[tuple[ArrayLike, ArrayLike, ArrayLike]], compute_ns: int | Ints = 0) -> Messages:
+    """Messages of rounds (src, dst, bytes), each sent and received in its round; bytes may be one number."""
+    if not rounds:
+        raise BadRequest("a pattern has no rounds", advice="Use more ranks or bytes.")
+    src = [np.asarray(s, np.int64).ravel() for s, _, _ in rounds]
+    dst = [np.asarray(d, np.int64).ravel() for _, d, _ in rounds]
+    size = [np.broadcast_to(np.asarray(b, np.int64), s.shape) for s, (_, _, b) in zip(src, rounds, strict=True)]
+    number = np.repeat(np.arange(len(rounds)), [s.size for s in src])
+    return Messages(
+        ranks, np.concatenate(src), np.concatenate(dst), np.concatenate(size), number, number, len(rounds), compute_ns
+    )
+
+
+def to_ops(
+    jobs: list[tuple[Messages, NDArray[np.integer]]], modes: list[NDArray[np.uint8] | None] | None = None
+) -> Ops:
+    """Operations of several jobs; each with the endpoint of every rank.
+
+    Parameters
+    ----------
+    jobs : list of (Messages, int[ranks])
+    modes : list of uint8[M] or None, optional
+        Routing mode of each message of each job.
+    """
+    parts = [_ops_of(messages) for messages, _ in jobs]
+    for messages, endpoints in jobs:
+        if len(endpoints) != messages.ranks:
+            raise BadRequest(f"{messages.ranks} ranks were placed on {len(endpoints)} endpoints")
+    ranks = np.cumsum([0, *(m.ranks for m, _ in jobs)])
+    counts = np.cumsum([0, *(p.kind.size for p in parts)])
+    edges = np.cumsum([0, *(p.required.size for p in parts)])
+    mode = np.empty(0, np.uint8)
+    if modes is not None and any(m is not None for m in modes):
+        if any(m is None for m in modes):
+            raise BadRequest("routing modes were given for some jobs only")
+        # Sends come first in a job's operations.
+        mode = np.concatenate([
+            np.concatenate([np.asarray(m, np.uint8), np.zeros(p.kind.size - np.size(m), np.uint8)])
+            for m, p in zip(modes, parts, strict=True)
+        ])  # fmt: skip
+    return Ops(
+        kind=np.concatenate([p.kind for p in parts]),
+        rank=np.concatenate([p.rank + np.uint32(r) for p, r in zip(parts, ranks, strict=False)]),
+        match=np.concatenate([
+            np.where(p.match == NO_LINK, NO_LINK, p.match + np.uint32(c)) for p, c in zip(parts, counts, strict=False)
+        ]).astype(np.uint32),
+        amount=np.concatenate([p.amount for p in parts]),
+        requires_begin=np.concatenate(
+            [np.zeros(1, np.uint32), *(p.requires_begin[1:] + np.uint32(e) for p, e in zip(parts, edges, strict=False))]
+        ),
+        required=np.concatenate([p.required + np.uint32(c) for p, c in zip(parts, counts, strict=False)]),
+        endpoint_of_rank=np.concatenate([np.asarray(e, np.uint32) for _, e in jobs]),
+        job_of_rank=np.repeat(np.arange(len(jobs), dtype=np.uint8), [m.ranks for m, _ in jobs]),
+        mode=mode,
+    )  # fmt: skip
+
+
+def _ops_of(messages: Messages) -> Ops:
+    """Sends, then receives, then one computation (possibly of 0 ns) for each rank and round, which ends the round."""
+    m, ranks, rounds = messages.src.size, messages.ranks, messages.rounds
+    ends = ranks * rounds
+    compute = np.broadcast_to(np.asarray(messages.compute_ns, np.uint64), rounds)
+    end_of_send = 2 * m + messages.src * rounds + messages.send_round
+    end_of_recv = 2 * m + messages.dst * rounds + messages.recv_round
+    end_rank, end_round = np.divmod(np.arange(ends), rounds)
+    later = np.flatnonzero(end_round > 0)
+    # An operation waits for the end of the round before; an end waits for its operations and for the end before.
+    before = np.concatenate([messages.send_round > 0, messages.recv_round > 0])
+    own_end = np.concatenate([end_of_send, end_of_recv])
+    waiting = np.concatenate([np.flatnonzero(before), own_end, 2 * m + later])
+    awaited = np.concatenate([own_end[before] - 1, np.arange(2 * m), 2 * m + later - 1])
+    order = np.argsort(waiting, kind="stable")
+    begin = np.concatenate([[0], np.cumsum(np.bincount(waiting, minlength=2 * m + ends))])
+    return Ops(
+        kind=np.repeat(np.array([OpKind.SEND, OpKind.RECEIVE, OpKind.COMPUTE], np.uint8), [m, m, ends]),
+        rank=np.concatenate([messages.src, messages.dst, end_rank]).astype(np.uint32),
+        match=np.concatenate([m + np.arange(m), np.full(m + ends, NO_LINK)]).astype(np.uint32),
+        amount=np.concatenate([messages.size_bytes, messages.size_bytes, compute[end_round]]).astype(np.uint64),
+        requires_begin=begin.astype(np.uint32),
+        required=awaited[order].astype(np.uint32),
+        endpoint_of_rank=np.empty(0, np.uint32),
+        job_of_rank=np.empty(0, np.uint8),
+    )

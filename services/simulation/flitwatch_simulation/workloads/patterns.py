@@ -1,0 +1,270 @@
+"""Generators of the papers' patterns: a name, ranks, bytes a rank, a seed -> messages in rounds.
+
+Sources: Taffet 2021, sections 2.4, 3.4 and chapter 5 (bisection, stencils, bully, incast, miniGhost); Wang 2018, section II and the DOE
+miniapps' own communication schemes (crystal router, fill boundary, AMG); De Sensi 2019, section V (ping-pong, all-to-all, halo3d, sweep3d).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_simulation.workloads.messages import Ints, Messages, in_rounds
+
+Maker = Callable[[int, int, np.random.Generator], Messages]
+
+
+def make(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> Messages:
+    """Messages of a named pattern; every rank sends `bytes_per_rank` on average.
+
+    Raises
+    ------
+    BadRequest
+        For an unknown name, or fewer ranks than the pattern needs.
+    """
+    if name not in PATTERNS:
+        raise BadRequest(f"unknown pattern {name!r}", advice=f"Use one of {', '.join(['uniform', *sorted(PATTERNS)])}.")
+    if ranks < 2:
+        raise BadRequest(f"pattern {name!r} needs at least 2 ranks, not {ranks}")
+    if bytes_per_rank < 1:
+        raise BadRequest(f"bytes per node is {bytes_per_rank}; expected at least 1")
+    return PATTERNS[name](ranks, bytes_per_rank, np.random.default_rng(seed))
+
+
+def grid_of(ranks: int, dims: int = 3) -> tuple[int, ...]:
+    """The most cubic factorisation of `ranks`, largest factor first."""
+    sizes: list[int] = []
+    left = ranks
+    for dim in range(dims, 1, -1):
+        root = round(left ** (1 / dim))
+        factor = max((f for f in range(1, root + 2) if left % f == 0 and f**dim <= left * (1 + 1e-9)), default=1)
+        sizes.append(factor)
+        left //= factor
+    return tuple(sorted([*sizes, left], reverse=True))
+
+
+def neighbours(shape: tuple[int, ...], offset: tuple[int, ...], periodic: bool) -> tuple[Ints, Ints]:
+    """(rank, neighbour) pairs at an offset on a grid, x (the first size) fastest; only pairs of different ranks."""
+    ranks = np.arange(int(np.prod(shape)))
+    place = np.array(np.unravel_index(ranks, shape, order="F"))
+    there = place + np.array(offset)[:, None]
+    sizes = np.array(shape)[:, None]
+    inside = np.ones(ranks.size, bool) if periodic else np.all((there >= 0) & (there < sizes), axis=0)
+    other = np.ravel_multi_index(there % sizes, shape, order="F")
+    keep = inside & (other != ranks)
+    return ranks[keep], other[keep]
+
+
+def _faces(dims: int) -> list[tuple[int, ...]]:
+    return [tuple(sign * (axis == d) for d in range(dims)) for axis in range(dims) for sign in (1, -1)]
+
+
+def bisection(ranks: int, size: int, _: np.random.Generator, chunks: int = 5) -> Messages:
+    """Rank i exchanges `chunks` messages, one after the other, with rank i + n/2."""
+    here = np.arange(ranks)
+    return in_rounds(ranks, [(here, (here + ranks // 2) % ranks, max(size // chunks, 1))] * chunks)
+
+
+def bisection_shuffle(ranks: int, size: int, rng: np.random.Generator, chunks: int = 5) -> Messages:
+    """A random matching between the two halves, chunk after chunk."""
+    half = ranks // 2
+    upper = half + rng.permutation(half)
+    here = np.concatenate([np.arange(half), upper])
+    return in_rounds(ranks, [(here, np.concatenate([upper, np.arange(half)]), max(size // chunks, 1))] * chunks)
+
+
+def stencil3d(ranks: int, size: int, _: np.random.Generator) -> Messages:
+    """Six faces of a non-periodic 3D grid, all at once."""
+    pairs = [neighbours(grid_of(ranks), face, periodic=False) for face in _faces(3)]
+    src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    return in_rounds(ranks, [(src, dst, 1)]).per_rank(size)
+
+
+def cyclic_stencil(ranks: int, size: int, _: np.random.Generator) -> Messages:
+    """Six faces of a periodic 3D grid in the order +x -x +y -y +z -z, without waiting between them."""
+    pairs = [neighbours(grid_of(ranks), face, periodic=True) for face in _faces(3)]
+    src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    return in_rounds(ranks, [(src, dst, 1)]).per_rank(size)
+
+
+def stencil27(ranks: int, size: int, _: np.random.Generator, strategy: str = "svaf", variables: int = 5) -> Messages:
+    """miniGhost's 27-point stencil (Taffet 2021, section 2.4.2) with periodic boundaries.
+
+    `bspma` exchanges all variables at once, one axis after the other; `svaf` one variable after the other, each axis after the other; `svafp`
+    is `svaf` without waiting between the axes of a variable. Faces are passed on along the axes, so six messages carry 26 neighbours.
+    """
+    shape = grid_of(ranks)
+    axes = [[neighbours(shape, face, periodic=True) for face in _faces(3)[2 * a : 2 * a + 2]] for a in range(3)]
+    joined = [tuple(np.concatenate(part) for part in zip(*axis, strict=True)) for axis in axes]
+    if strategy == "bspma":
+        rounds = [(s, d, variables) for s, d in joined]
+    elif strategy == "svaf":
+        rounds = [(s, d, 1) for _ in range(variables) for s, d in joined]
+    else:
+        s, d = (np.concatenate(part) for part in zip(*joined, strict=True))
+        rounds = [(s, d, 1)] * variables
+    return in_rounds(ranks, rounds).per_rank(size)
+
+
+def alltoall(ranks: int, size: int, _: np.random.Generator) -> Messages:
+    """Pairwise exchange: round k sends to rank + k."""
+    here = np.arange(ranks)
+    each = max(size // (ranks - 1), 1)
+    return in_rounds(ranks, [(here, (here + k) % ranks, each) for k in range(1, ranks)])
+
+
+def pingpong(ranks: int, size: int, _: np.random.Generator) -> Messages:
+    """Pairs (0, 1), (2, 3), ...: one sends, the other answers."""
+    first = np.arange(0, ranks - 1, 2)
+    return in_rounds(ranks, [(first, first + 1, size), (first + 1, first, size)])
+
+
+def allreduce(ranks: int, size: int, _: np.random.Generator) -> Messages:
+    """Recursive doubling; ranks beyond the largest power of two fold in first and are told at the end."""
+    core = 1 << (ranks.bit_length() - 1)
+    here = np.arange(core)
+    extra = np.arange(core, ranks)
+    rounds = [(extra, extra - core, size)] if extra.size else []
+    rounds += [(here, here ^ (1 << k), size) for k in range(core.bit_length() - 1)]
+    rounds += [(extra - core, extra, size)] if extra.size else []
+    return in_rounds(ranks, rounds).per_rank(size)
+
+
+def barrier(ranks: int, size: int, _: np.random.Generator) -> Messages:
+    """Dissemination: round k signals rank + 2^k; repeated until about `size` bytes of 8-byte messages have left."""
+    here = np.arange(ranks)
+    steps = [(here, (here + (1 << k)) % ranks, 8) for k in range((ranks - 1).bit_length())]
+    return in_rounds(ranks, steps * max(size // (8 * len(steps)), 1))
+
+
+def broadcast(ranks: int, size: int, _: np.random.Generator) -> Messages:
+    """Binomial tree from rank 0; every rank receives `size` bytes."""
+    rounds = []
+    for k in range((ranks - 1).bit_length()):
+        src = np.arange(min(1 << k, ranks - (1 << k)))
+        rounds.append((src, src + (1 << k), size))
+    return in_rounds(ranks, rounds)
+
+
+def halo3d(ranks: int, size: int, _: np.random.Generator, iterations: int = 5) -> Messages:
+    """Six faces of a periodic grid, iteration after iteration."""
+    pairs = [neighbours(grid_of(ranks), face, periodic=True) for face in _faces(3)]
+    src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    return in_rounds(ranks, [(src, dst, 1)] * iterations).per_rank(size)
+
+
+def sweep3d(ranks: int, size: int, _: np.random.Generator, blocks: int = 8) -> Messages:
+    """A wavefront over a 2D grid: receive from west and north, send to east and south, block after block."""
+    shape = grid_of(ranks, 2)
+    parts = []
+    for block in range(blocks):
+        for offset in ((1, 0), (0, 1)):
+            s, d = neighbours(shape, offset, periodic=False)
+            parts.append((s, d, np.full(s.size, 2 * block + 1), np.full(s.size, 2 * block)))
+    src, dst, send, recv = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Messages(ranks, src, dst, np.ones(src.size, np.int64), send, recv, 2 * blocks).per_rank(size)
+
+
+def crystal_router(ranks: int, size: int, rng: np.random.Generator, iterations: int = 3) -> Messages:
+    """Nek5000's crystal router: each stage halves the ranks and exchanges with the partner half; small neighbourhoods send most.
+
+    The load is steady: every stage carries the same bytes, the late stages (close ranks) more than the early ones.
+    """
+    stages: list[tuple[Ints, Ints, float]] = []
+    lows, width = [(0, ranks)], ranks
+    level = 0
+    while width > 1:
+        src, dst, next_lows = [], [], []
+        for low, count in lows:
+            if count < 2:
+                continue
+            left, right = (count + 1) // 2, count // 2
+            a = low + np.arange(left)
+            b = low + left + np.minimum(np.arange(left), right - 1)
+            src += [a, low + left + np.arange(right)]
+            dst += [b, low + np.arange(right)]
+            next_lows += [(low, left), (low + left, right)]
+        stages.append((np.concatenate(src), np.concatenate(dst), 1.0 + level))
+        lows, width, level = next_lows, (width + 1) // 2, level + 1
+    rounds = [(s, d, int(1000 * w)) for _ in range(iterations) for s, d, w in stages]
+    return in_rounds(ranks, rounds).per_rank(size)
+
+
+def fill_boundary(ranks: int, size: int, rng: np.random.Generator, iterations: int = 8) -> Messages:
+    """BoxLib's fill boundary: 3D blocks with periodic boundaries plus many-to-many; the load of a rank fluctuates strongly (1 to 25)."""
+    shape = grid_of(ranks)
+    pairs = [neighbours(shape, offset, periodic=True) for offset in product((-1, 0, 1), repeat=3) if any(offset)]
+    weights = [{1: 100, 2: 20, 3: 4}[sum(map(abs, o))] for o in product((-1, 0, 1), repeat=3) if any(o)]
+    src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    weight = np.repeat(weights, [s.size for s, _ in pairs])
+    few = max(2, min(8, ranks - 1))
+    rounds = []
+    for _ in range(iterations):
+        load = np.exp(rng.uniform(0, np.log(25.6), ranks))
+        many = np.repeat(np.arange(ranks), few)
+        to = (many + 1 + rng.integers(0, ranks - 1, many.size)) % ranks
+        s, d = np.concatenate([src, many]), np.concatenate([dst, to])
+        rounds.append((s, d, np.rint(10 * np.concatenate([weight, np.full(many.size, 40)]) * load[s])))
+    return in_rounds(ranks, rounds).per_rank(size)
+
+
+def amg(ranks: int, size: int, _: np.random.Generator, levels: int = 4) -> Messages:
+    """Algebraic multigrid: up to six neighbours, messages that shrink with the level, three surges (V-cycles)."""
+    shape = grid_of(ranks)
+    rounds = []
+    for _cycle in range(3):
+        for level in [*range(levels), *range(levels - 2, -1, -1)]:
+            reach = 1 << level
+            pairs = [neighbours(shape, tuple(reach * x for x in face), periodic=False) for face in _faces(3)]
+            s, d = (np.concatenate(part) for part in zip(*pairs, strict=True))
+            if s.size:
+                rounds.append((s, d, max(4096 >> (2 * level), 8)))
+    return in_rounds(ranks, rounds).per_rank(size)
+
+
+def incast(ranks: int, size: int, _: np.random.Generator, fan_in: int = 4) -> Messages:
+    """Groups of `fan_in` senders and one receiver, the last of each group."""
+    here = np.arange(ranks)
+    receiver = np.minimum((here // (fan_in + 1) + 1) * (fan_in + 1) - 1, ranks - 1)
+    src = here[here != receiver]
+    return in_rounds(ranks, [(src, receiver[src], size)])
+
+
+def bully(ranks: int, size: int, rng: np.random.Generator, message_bytes: int = 200_000) -> Messages:
+    """Random pairs that send 200 KB messages to each other, one after the other (Taffet 2021, section 5.4)."""
+    order = rng.permutation(ranks - ranks % 2).reshape(-1, 2)
+    src, dst = np.concatenate([order[:, 0], order[:, 1]]), np.concatenate([order[:, 1], order[:, 0]])
+    return in_rounds(ranks, [(src, dst, min(message_bytes, size))] * max(size // message_bytes, 1))
+
+
+def permutation(ranks: int, size: int, rng: np.random.Generator) -> Messages:
+    """Every rank sends to one other rank and receives from one (a random derangement in one cycle)."""
+    order = rng.permutation(ranks)
+    return in_rounds(ranks, [(order, np.roll(order, -1), size)])
+
+
+PATTERNS: dict[str, Maker] = {
+    "bisection": bisection,
+    "bisection-shuffle": bisection_shuffle,
+    "stencil3d": stencil3d,
+    "cyclic-stencil": cyclic_stencil,
+    "stencil27-bspma": lambda n, b, rng: stencil27(n, b, rng, "bspma"),
+    "stencil27-svaf": lambda n, b, rng: stencil27(n, b, rng, "svaf"),
+    "stencil27-svafp": lambda n, b, rng: stencil27(n, b, rng, "svafp"),
+    "alltoall": alltoall,
+    "pingpong": pingpong,
+    "allreduce": allreduce,
+    "barrier": barrier,
+    "broadcast": broadcast,
+    "halo3d": halo3d,
+    "sweep3d": sweep3d,
+    "crystal-router": crystal_router,
+    "fill-boundary": fill_boundary,
+    "amg": amg,
+    "incast": incast,
+    "bully": bully,
+    "permutation": permutation,
+}

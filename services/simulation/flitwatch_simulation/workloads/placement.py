@@ -1,0 +1,78 @@
+"""Placement policies: which endpoints a job gets, in which order its ranks stand on them (Wang 2018, section II-B)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import Fabric
+
+POLICIES = (
+    "contiguous",
+    "random-node",
+    "random-router",
+    "random-chassis",
+    "random-cabinet",
+    "random-group",
+    "cyclic",
+    "random-rank",
+)
+
+
+def place(
+    fabric: Fabric, ranks: int, policy: str, rng: np.random.Generator, taken: NDArray[np.integer] | None = None
+) -> NDArray[np.int64]:
+    """Endpoints of ranks 0 .. ranks - 1.
+
+    Parameters
+    ----------
+    policy : str
+        `contiguous`; `random-X`: units X in random order, endpoints of a unit consecutive; `cyclic`: one rank a router, round and round;
+        `random-rank`: contiguous endpoints, ranks shuffled on them.
+    taken : endpoints that other jobs hold, optional
+
+    Raises
+    ------
+    BadRequest
+        For an unknown policy, or too few free endpoints.
+    """
+    free = np.setdiff1d(np.arange(len(fabric.endpoints)), [] if taken is None else taken)
+    if ranks > free.size:
+        raise BadRequest(f"{ranks} ranks do not fit on {free.size} free endpoints", advice="Lower --ranks.")
+    if policy in ("contiguous", "linear"):
+        return free[:ranks]
+    if policy == "random-rank":
+        return rng.permutation(free[:ranks])
+    if policy == "cyclic":
+        router = np.asarray(fabric.endpoints.router)[free]
+        order = np.argsort(router, kind="stable")
+        _, start = np.unique(router[order], return_index=True)
+        turn = np.empty(free.size, np.int64)
+        turn[order] = np.arange(free.size) - np.repeat(start, np.diff([*start, free.size]))
+        return free[np.lexsort((router, turn))][:ranks]
+    if policy not in POLICIES:
+        raise BadRequest(f"unknown placement {policy!r}", advice=f"Use one of {', '.join(POLICIES)}.")
+    unit = unit_of(fabric, policy.removeprefix("random-"))[free]
+    names, number = np.unique(unit, return_inverse=True)
+    return free[np.lexsort((free, rng.permutation(names.size)[number]))][:ranks]
+
+
+def unit_of(fabric: Fabric, unit: str) -> NDArray[np.int64]:
+    """Number of each endpoint's node, router, chassis (row of a group), cabinet (three chassis) or group (pod)."""
+    endpoints, routers = fabric.endpoints, fabric.routers
+    if unit == "node":
+        return np.arange(len(endpoints))
+    router = np.asarray(endpoints.router, np.int64)
+    if unit == "router":
+        return router
+    group, row = np.asarray(routers.group, np.int64)[router], np.asarray(routers.row, np.int64)[router]
+    if unit == "group":
+        return group
+    if unit in ("chassis", "cabinet"):
+        if row.min(initial=0) < 0:
+            raise BadRequest(
+                f"{fabric.name} has no known {unit}", advice="Use random-node, random-router or random-group."
+            )
+        return group * 1000 + (row if unit == "chassis" else row // 3)
+    raise BadRequest(f"unknown unit {unit!r}")

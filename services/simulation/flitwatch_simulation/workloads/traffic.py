@@ -1,0 +1,74 @@
+"""Traffic from files: CSV `src,dst,bytes`, and measured communication matrices (`a , b = bytes` lines)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
+    """(src, dst, bytes), one entry a pair, in the order of first appearance; pairs of 0 bytes left out.
+
+    Raises
+    ------
+    BadInput
+        Naming the file and the line: a wrong header, a wrong number of fields, an endpoint outside 0 .. endpoints - 1, bytes below 0.
+    """
+    total: dict[tuple[int, int], int] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as bad:
+        raise BadInput(f"cannot read the traffic file: {bad}", where=str(path)) from bad
+    rows = [(n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
+    if not rows or [c.strip() for c in rows[0][1].lstrip("\ufeff").split(",")] != ["src", "dst", "bytes"]:
+        where = f"{path}:{rows[0][0] if rows else 1}"
+        raise BadInput("expected the header src,dst,bytes", where=where, advice="Add it as the first line.")
+    for number, line in rows[1:]:
+        where = f"{path}:{number}"
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) != 3:
+            raise BadInput(f"expected 3 fields, got {len(fields)}", where=where)
+        if not all(re.fullmatch(r"-?\d{1,18}", field) for field in fields):
+            raise BadInput(f"{line!r} is not three whole numbers", where=where)
+        src, dst, size = map(int, fields)
+        for end in (src, dst):
+            if not 0 <= end < endpoints:
+                raise BadInput(f"endpoint {end} is outside 0 to {endpoints - 1}", where=where)
+        if size < 0:
+            raise BadInput(f"{size} bytes is below 0", where=where)
+        total[src, dst] = total.get((src, dst), 0) + size
+    kept = [(s, d, b) for (s, d), b in total.items() if b]
+    array = np.array(kept, np.int64).reshape(-1, 3)
+    return array[:, 0], array[:, 1], array[:, 2]
+
+
+def read_matrix(path: Path) -> tuple[int, Pairs]:
+    """Ranks and (src, dst, bytes) of a measured matrix with lines `a , b = bytes`; a line counts for both directions, half each.
+
+    Raises
+    ------
+    BadInput
+        Naming the file and the line.
+    """
+    rows: list[tuple[int, int, float]] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("---"):
+            continue
+        found = re.fullmatch(r"\s*(\d+)\s*,\s*(\d+)\s*=\s*([0-9.eE+]+)\s*", line)
+        if found:
+            rows.append((int(found[1]), int(found[2]), float(found[3])))
+        elif "=" in line and "," in line.split("=")[0]:
+            raise BadInput(f"{line.strip()!r} is no line of the form `a , b = bytes`", where=f"{path}:{number}")
+    if not rows:
+        raise BadInput("no communication was found", where=str(path), advice="Expected lines `a , b = bytes`.")
+    a, b, size = (np.array(column) for column in zip(*rows, strict=True))
+    half = np.maximum(np.rint(size / 2), 1).astype(np.int64)
+    ranks = int(max(a.max(), b.max())) + 1
+    return ranks, (np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([half, half]))
