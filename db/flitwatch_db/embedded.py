@@ -14,7 +14,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote
@@ -41,6 +41,10 @@ class Embedded:
         Holds `data/`, `server.log` and the lock files; made on the first start.
     durable : bool
         False switches fsync off: right for throw-away data and tests. A killed process loses nothing either way; a power failure may.
+    binaries : Path, optional
+        The folder of another server's programs (PostgreSQL 17 or newer); the wheel's by default.
+    settings : mapping, optional
+        Settings of the server beside ours.
 
     Notes
     -----
@@ -48,11 +52,19 @@ class Embedded:
     `flitwatch-db`, because PostgreSQL refuses to run as root) and are closed to everyone else; that is the authentication.
     """
 
-    def __init__(self, folder: Path | str, durable: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        durable: bool = True,
+        binaries: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = Path(folder).expanduser().absolute()
         self.data = self.folder / "data"
         self.log_path = self.folder / "server.log"
         self.durable = durable
+        self.binaries = binaries
+        self.settings = dict(settings or {})
         self._held: IO[bytes] | None = None
 
     @property
@@ -85,7 +97,7 @@ class Embedded:
             return self.url
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._exclusive():
-            host = embedded_host.prepare(self.folder)
+            host = embedded_host.prepare(self.folder, self.binaries)
             if not (self.data / "PG_VERSION").exists():
                 self._create(host)
             if self.pid() is None:
@@ -151,7 +163,7 @@ class Embedded:
         sockets = self._socket_folder()
         host.make_folder(sockets)
         conf = self.data / "flitwatch.conf"
-        conf.write_text(embedded_host.configuration(sockets, self.durable))
+        conf.write_text(embedded_host.configuration(sockets, self.durable, self.settings))
         host.own(conf)
         if self.log_path.exists() and self.log_path.stat().st_size > LOG_LIMIT_BYTES:
             self.log_path.replace(self.log_path.with_suffix(".log.1"))
@@ -186,7 +198,7 @@ class Embedded:
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 with contextlib.suppress(OSError):
-                    if Path(os.readlink(entry / "cwd")) == home and "postgres" in os.readlink(entry / "exe"):
+                    if Path(os.readlink(entry / "cwd")) == home and b"postgres" in (entry / "cmdline").read_bytes():
                         found.append(int(entry.name))
         return found
 
@@ -202,7 +214,7 @@ class Embedded:
     def _shut_down(self) -> None:
         if self.pid() is None:
             return
-        host = embedded_host.prepare(self.folder)
+        host = embedded_host.prepare(self.folder, self.binaries)
         for mode in ("fast", "immediate"):
             problem = host.try_run("pg_ctl", "-D", str(self.data), "-w", "-t", "30", "-m", mode, "-s", "stop")
             if not problem or self.pid() is None:

