@@ -132,3 +132,14 @@ def test_every_aries_counter_of_the_captures_is_known(shared: Path) -> None:
                 assert identify(name) is not None, name
                 seen += 1
     assert seen > 30
+
+
+def test_every_counter_of_the_ldmsd_example_is_known_and_lies_in_its_share() -> None:
+    example = TABLES.parents[2] / "ingest" / "examples" / "ldmsd" / "tiles-node0.txt"
+    names = [name for name in example.read_text().split("\n") if name.startswith("AR_")]
+    assert len(names) > 150
+    for name in names:
+        use = identify(name)
+        assert use is not None, name
+        assert use.port is None or use.port % 8 in (0, 1)
+        assert use.nic in (None, 0)

@@ -137,7 +137,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     links, counters, jobs = snapshot_files(tmp_path, [], [])
     with pytest.raises(BadInput, match=r"jobs\.csv:1: has no column sg"):
         read_snapshot(links, jobs, jobs)
-    with pytest.raises(BadInput, match="has no column .*jobid"):
+    with pytest.raises(BadInput, match=r"has no column .*jobid"):
         read_snapshot(links, counters, counters)
     counters.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput):

@@ -1,0 +1,139 @@
+"""`flitwatch import fabric` and `dragonview`: the contract's keys, the database behind them, bad use in one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flitwatch_db import connect, fabrics
+from flitwatch_domain.fabric import CountedAt
+
+NO_TOPOLOGY = str(Path(__file__).resolve().parents[1] / "conftest.py")
+
+IB = """vendid=0x2c9
+switchguid=0x1(1)
+Switch\t36 "S-0000000000000001"\t\t# "MF0;leaf1:SX6036/U1" enhanced port 0 lid 1 lmc 0
+[1]\t"H-00000000000000a1"[1](a1) \t\t# "node1 mlx4_0" lid 11 4xQDR
+[2]\t"H-00000000000000a2"[1](a2) \t\t# "node2 mlx4_0" lid 12 4xQDR
+"""
+
+
+def flitwatch(*argv: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "flitwatch.main", *argv], capture_output=True, text=True, timeout=240, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def succeed(*argv: str) -> dict[str, Any]:
+    code, out, err = flitwatch(*argv, "--json")
+    assert code == 0, err
+    assert out.count("\n") == 1, "one JSON object on standard output"
+    result: dict[str, Any] = json.loads(out)
+    return result
+
+
+@pytest.mark.integration
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("file", "kind", "switches", "endpoints", "links", "groups"),
+    [
+        ("cray-wiring/links-edison.txt", "dragonfly", 1440, 5760, 59760, [*range(12), 13, 14, 15]),
+        ("cray-wiring/theta.interconnect", "dragonfly", 864, 3456, 36288, [*range(9)]),
+        ("infiniband/selene.storage.txt", "fat_tree", 160, 1247, 6572, [0, 1, 2, 3]),
+    ],
+)
+def test_real_fabrics_end_in_the_database(
+    embedded_db: str, shared: Path, file: str, kind: str, switches: int, endpoints: int, links: int, groups: list[int]
+) -> None:
+    path = shared / "data" / file
+    result = succeed("import", "fabric", str(path), "--db", embedded_db)
+    assert {key: result[key] for key in ("kind", "switches", "endpoints", "links", "groups", "warnings")} == {
+        "kind": kind, "switches": switches, "endpoints": endpoints, "links": links, "groups": groups, "warnings": [],
+    }  # fmt: skip
+    with connect(embedded_db, role="reader") as conn:
+        stored = fabrics.load(conn, result["fabric"])
+    assert stored.summary() == {key: value for key, value in result.items() if key in stored.summary()}
+    assert not stored.simulated
+
+
+@pytest.mark.integration
+def test_the_same_file_again_changes_nothing_another_needs_replace(embedded_db: str, tmp_path: Path) -> None:
+    file = tmp_path / "lab-topo"
+    file.write_text(IB)
+    first = succeed("import", "fabric", str(file), "--db", embedded_db)
+    assert (first["fabric"], first["switches"], first["endpoints"]) == ("lab", 1, 2)
+    assert len(first["warnings"]) == 2, "both adapters are known as peers only"
+    assert succeed("import", "fabric", str(file), "--db", embedded_db) == first
+    file.write_text(IB.replace("[2]", "[3]"))
+    code, out, err = flitwatch("import", "fabric", str(file), "--db", embedded_db, "--json")
+    assert (code, out) == (1, "")
+    assert "there already" in err.splitlines()[-1]
+    succeed("import", "fabric", str(file), "--db", embedded_db, "--replace")
+    with connect(embedded_db, role="reader") as conn:
+        assert [row.name for row in fabrics.list_all(conn)] == ["lab"]
+        assert sorted(fabrics.load(conn, "lab").endpoints.port.tolist()) == [1, 3]
+
+
+@pytest.mark.integration
+@pytest.mark.shared
+def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, shared: Path) -> None:
+    data = shared / "data"
+    argv = [
+        "import", "dragonview", "--links", str(data / "cray-wiring" / "links-edison.txt"),
+        "--counters", str(data / "edison-dragonview" / "dnd_net_counters.21.csv"),
+        "--jobs", str(data / "edison-dragonview" / "dnd_jobs.21.csv"), "--db", embedded_db,
+    ]  # fmt: skip
+    result = succeed(*argv)
+    assert (result["routers"], len(result["groups"]), 12 in result["groups"]) == (1440, 15, False)
+    assert (result["links_counted"], result["links_unmatched"], result["rejected"]) == (4694, 0, [])
+    ratios = {key: round(value, 2) for key, value in result["stall_to_flit"].items()}
+    assert ratios == {"all": 5.15, "green": 2.35, "black": 7.84, "blue": 6.45}
+    assert (result["counted_routers"], result["counted_jobs"]) == (140, ["3609441"])
+    job = next(job for job in result["jobs"] if job["job_id"] == "3609441")
+    assert (job["routers"], job["groups"]) == (140, [5, 6, 7])
+    assert succeed(*argv) == result, "importing it again replaces it"
+    with connect(embedded_db, role="reader") as conn:
+        row = fabrics.get(conn, result["fabric"])
+        assert row.timeless
+        fabric = fabrics.load(conn, row.fabric_id)
+        assert fabric.counted_at is CountedAt.SENDER
+        totals = conn.execute(
+            "SELECT router, port, flits, stall_cycles FROM port_total WHERE fabric_id = %s", [row.fabric_id]
+        ).fetchall()
+        placed = conn.execute(
+            "SELECT count(*), count(DISTINCT router) FROM job_node n JOIN job USING (job_pk) WHERE job_id = '3609441' AND fabric_id = %s",
+            [row.fabric_id],
+        ).fetchone()
+    assert placed == (384, 140)
+    assert len(totals) == 4694
+    table = fabric.counted_links()
+    links = np.array([table[router, port] for router, port, *_ in totals])
+    assert (links >= 0).all(), "every counter stands at a port with a link"
+    black = fabric.of_class("black")[links]
+    flits, stalls = (np.array([row[column] for row in totals]) for column in (2, 3))
+    assert round(stalls[black].sum() / flits[black].sum(), 2) == 7.84
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["import", "fabric", "/absent/file.txt"], "does not exist"),
+        (["import", "fabric"], "Missing argument"),
+        (["import", "fabric", NO_TOPOLOGY], "is neither a Cray interconnect file nor ibnetdiscover output"),
+        (["import", "fabric", NO_TOPOLOGY, "--format", "cray"], "conftest.py:1: cannot read"),
+        (["import", "dragonview", "--links", NO_TOPOLOGY], "Missing option"),
+    ],
+)
+def test_bad_use_is_one_line_and_a_failing_exit(argv: list[str], said: str) -> None:
+    code, out, err = flitwatch(*argv, "--json")
+    assert code != 0
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert said in err
