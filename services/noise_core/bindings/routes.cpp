@@ -80,5 +80,9 @@ NB_MODULE(_routes, m) {
         "shape: (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); failed: uint8[links] or empty, numbered leaf to spine,\n"
         "spine to core, core to spine, spine to leaf; goal: a larger bound known from elsewhere, or 0; watch(seconds, largest, moves) -> bool goes on.\n"
         "Raises ValueError for endpoints out of range, bytes that are negative or not finite, or a shape that no tree has.");
+  m.def("adaptive_bound", [](nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes) {
+    const Tree tree = tree_of(shape);
+    return bounds(tree, gather(tree, view(src), view(dst), view(bytes))).adaptive;
+  }, "shape"_a, "src"_a, "dst"_a, "bytes"_a, "The bound without the one-port rule, in bytes; for a tree without failed links.");
   m.def("links", [](nb::tuple shape) { return tree_of(shape).links(); }, "shape"_a, "Directed links between switches of a shape.");
 }

@@ -1,0 +1,173 @@
+"""Linear forwarding tables of a tree: the output port of every switch for every endpoint, complete and free of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.tree import Tree
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def tables_of(tree: Tree, solution: Mapping[str, Any], fabric: Fabric) -> Ints:
+    """Output ports (routers, endpoints) from the optimiser's solution; -1 only where a switch cannot reach an endpoint by up*/down*.
+
+    Entries that carry no traffic of the demand are filled, destination modulo choices, over links that work, so that every pair stays connected.
+    """
+    pods, leaves, hosts, spines, groups, _cores = tree.shape
+    slots = pods * leaves * hosts
+    per_group = spines // groups if groups else 0
+    dest = np.arange(slots)
+    pod_of, leaf_of = dest // (leaves * hosts), dest // hosts
+    down_spine = tree.down_port_spine[:, leaf_of % leaves]  # (spines, slots): port towards the leaf
+    arrives = (down_spine >= 0) & (np.arange(pods * spines)[:, None] // spines == pod_of)
+    core_port, core_ok = _core_tables(tree, solution, arrives, pod_of, per_group)
+    spine_port, spine_ok = _spine_tables(tree, solution, arrives, down_spine, core_ok, per_group)
+    leaf_port = _leaf_tables(tree, solution, spine_ok, leaf_of)
+    result = np.full((len(fabric.routers.name), slots), -1)
+    for routers, ports in ((tree.leaf, leaf_port), (tree.spine, spine_port), (tree.core, core_port)):
+        there = routers >= 0
+        result[routers[there]] = ports[there]
+    return result[:, tree.slot_of_endpoint]
+
+
+def _filled(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
+    """The wanted choice (n, slots) where usable (n, slots, choices) allows it, else the next that is usable; -1 for none."""
+    choices = usable.shape[2]
+    first = np.where(wanted >= 0, wanted, np.arange(usable.shape[1]) % choices)
+    result = np.full(first.shape, -1)
+    for turn in range(choices):
+        now = (first + turn) % choices
+        good = (result < 0) & np.take_along_axis(usable, now[:, :, None], axis=2)[:, :, 0]
+        result[good] = now[good]
+    return result
+
+
+def _core_tables(
+    tree: Tree, solution: Mapping[str, Any], arrives: NDArray[np.bool_], pod_of: Ints, per_group: int
+) -> tuple[Ints, NDArray[np.bool_]]:
+    _pods, _, _, spines, groups, cores = tree.shape
+    slots = len(pod_of)
+    ports, good = np.full((groups * cores, slots), -1), np.zeros((groups * cores, slots), bool)
+    used = solution["down_used"].reshape(groups * cores, slots).astype(bool)
+    wanted = np.where(used, solution["down_of"].reshape(groups * cores, slots), -1)
+    for group in range(groups):
+        here = slice(group * cores, (group + 1) * cores)
+        spine_at = pod_of[:, None] * spines + group * per_group + np.arange(per_group)  # (slots, q)
+        links = tree.down_port_core[here][:, pod_of, :]  # (cores, slots, q)
+        usable = (links >= 0) & arrives[spine_at, np.arange(slots)[:, None]]
+        chosen = _filled(wanted[here], usable)
+        good[here] = chosen >= 0
+        ports[here] = np.where(
+            good[here], np.take_along_axis(links, np.maximum(chosen, 0)[:, :, None], axis=2)[:, :, 0], -1
+        )
+    return ports, good
+
+
+def _spine_tables(
+    tree: Tree,
+    solution: Mapping[str, Any],
+    arrives: NDArray[np.bool_],
+    down: Ints,
+    core_ok: NDArray[np.bool_],
+    per_group: int,
+) -> tuple[Ints, NDArray[np.bool_]]:
+    _, _, _, spines, groups, cores = tree.shape
+    if not groups:
+        return np.where(arrives, down, -1), arrives
+    slots = down.shape[1]
+    used = solution["core_used"].reshape(-1, slots).astype(bool)
+    wanted = np.where(used, solution["core_of"].reshape(-1, slots), -1)
+    group_of = np.arange(len(down)) % spines // per_group
+    above = core_ok.reshape(groups, cores, slots).transpose(0, 2, 1)[group_of]  # (spines, slots, cores)
+    usable = (tree.up_port_spine[:, None, :] >= 0) & above
+    chosen = _filled(wanted, usable)
+    up = np.where(chosen >= 0, np.take_along_axis(tree.up_port_spine, np.maximum(chosen, 0), axis=1), -1)
+    own_pod = np.arange(len(down))[:, None] // spines == np.arange(slots) // (slots // tree.shape[0])
+    return np.where(own_pod, np.where(arrives, down, -1), up), np.where(own_pod, arrives, chosen >= 0)
+
+
+def _leaf_tables(tree: Tree, solution: Mapping[str, Any], spine_ok: NDArray[np.bool_], leaf_of: Ints) -> Ints:
+    pods, leaves, _hosts, spines, _, _ = tree.shape
+    slots = len(leaf_of)
+    wanted = np.full((pods * leaves, slots), -1)
+    wanted[solution["leaf"], solution["dest"]] = solution["spine_of"]
+    reach = spine_ok.reshape(pods, spines, slots).transpose(0, 2, 1)
+    ports = np.full((pods * leaves, slots), -1)
+    for leaf in range(pods * leaves):
+        usable = (tree.up_port_leaf[leaf] >= 0)[None, None, :] & reach[leaf // leaves][None]
+        chosen = _filled(wanted[leaf : leaf + 1], usable)[0]
+        ports[leaf] = np.where(chosen >= 0, tree.up_port_leaf[leaf][np.maximum(chosen, 0)], -1)
+        own = leaf_of == leaf
+        ports[leaf, own] = tree.host_port[leaf]
+    return ports
+
+
+@dataclass(frozen=True)
+class RouteCheck:
+    """valid: no loops, no holes;  loops, holes: pairs (source leaf, endpoint);  load: bytes a directed link, in the fabric's order"""
+
+    valid: bool
+    loops: int
+    holes: int
+    load: Floats
+
+
+def check(fabric: Fabric, ports: Ints, traffic: tuple[NDArray, NDArray, NDArray] | None = None) -> RouteCheck:
+    """Follow the tables from every switch with endpoints to every endpoint; add up traffic on the links.
+
+    `ports` (routers, endpoints) must fit the fabric: BadInput names a port that leads nowhere.
+    """
+    routers, endpoints = len(fabric.routers.name), len(fabric.endpoints.router)
+    if ports.shape != (routers, endpoints):
+        raise BadInput(
+            f"tables for {ports.shape[0]} switches and {ports.shape[1]} endpoints; the fabric has {routers} and {endpoints}"
+        )
+    links = fabric.links
+    highest = int(max(links.src_port.max(), ports.max(), 0)) + 1
+    link_of = np.full((routers, highest), -1)
+    from_router = np.flatnonzero(links.src < routers)
+    link_of[links.src[from_router], links.src_port[from_router]] = from_router
+    sources = np.unique(fabric.endpoints.router)
+    weight = _by_leaf(fabric, traffic)
+    load = np.zeros(len(links.src))
+    at = np.repeat(sources, endpoints).astype(np.int64)
+    to: Ints = np.tile(np.arange(endpoints), len(sources))
+    bytes_ = weight[sources].reshape(-1)
+    holes = loops = 0
+    for _ in range(routers + 1):
+        port = ports[at, to]
+        link = np.where(port >= 0, link_of[at, np.maximum(port, 0)], -1)
+        if ((port >= 0) & (link < 0)).any():
+            bad = int(np.argmax((port >= 0) & (link < 0)))
+            raise BadInput(
+                f"{fabric.routers.name[at[bad]]} sends endpoint {to[bad]} to port {port[bad]}, which has no cable"
+            )
+        holes += int((link < 0).sum())
+        known = link >= 0
+        np.add.at(load, link[known], bytes_[known])
+        following = links.dst[np.maximum(link, 0)].astype(np.int64)
+        astray = known & (following >= routers) & (following != routers + to)
+        holes += int(astray.sum())
+        going = known & (following < routers)
+        if not going.any():
+            return RouteCheck(holes == 0 and loops == 0, loops, holes, load)
+        at, to, bytes_ = following[going], to[going], bytes_[going]
+    return RouteCheck(False, len(at), holes, load)
+
+
+def _by_leaf(fabric: Fabric, traffic: tuple[NDArray, NDArray, NDArray] | None) -> Floats:
+    routers, endpoints = len(fabric.routers.name), len(fabric.endpoints.router)
+    weight = np.zeros((routers, endpoints))
+    if traffic is not None:
+        src, dst, size = traffic
+        np.add.at(weight, (fabric.endpoints.router[src], dst), np.where(src == dst, 0.0, size))
+    return weight

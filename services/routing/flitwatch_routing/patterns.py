@@ -1,0 +1,159 @@
+"""Traffic by name, as in the dissertation's tables (Taffet 2021, section 3.4), and from CSV; bytes between endpoints numbered from 0."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput, BadRequest
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Traffic = tuple[Ints, Ints, Floats]
+
+#: Faces, edges and corners of a 27-point exchange of 31^3 zones: three fields forward, six back (LULESH).
+_LULESH = {1: 31 * 31 * 8 * 4.5, 2: 31 * 8 * 3.0, 3: 8 * 3.0}
+_STEPS_7 = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]
+_STEPS_27 = [(a, b, c) for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1) if (a, b, c) != (0, 0, 0)]
+
+
+def _made(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
+    keep = src != dst
+    return (
+        src[keep].astype(np.int32),
+        dst[keep].astype(np.int32),
+        np.broadcast_to(np.asarray(size, float), src.shape)[keep].copy(),
+    )
+
+
+def stencil(dims: tuple[int, int, int], steps: list[tuple[int, int, int]], sizes: list[float]) -> Traffic:
+    """Exchange with neighbours on a non-periodic grid, x fastest."""
+    x, y, z = np.meshgrid(*(np.arange(n) for n in dims), indexing="ij")
+    x, y, z = (axis.transpose(2, 1, 0).reshape(-1) for axis in (x, y, z))
+    parts = []
+    for (a, b, c), size in zip(steps, sizes, strict=True):
+        to = x + a, y + b, z + c
+        inside = np.logical_and.reduce([(at >= 0) & (at < n) for at, n in zip(to, dims, strict=True)])
+        src = np.flatnonzero(inside)
+        dst = (to[0] + dims[0] * (to[1] + dims[1] * to[2]))[inside]
+        parts.append((src, dst, np.full(len(src), size)))
+    return _made(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _grid(endpoints: int) -> tuple[int, int, int]:
+    """The most even x >= y >= z with x y z = endpoints."""
+    best = (endpoints, 1, 1)
+    for z in range(1, round(endpoints ** (1 / 3)) + 1):
+        for y in range(z, int((endpoints // z) ** 0.5) + 1) if endpoints % z == 0 else ():
+            if endpoints // z % y == 0 and endpoints // z // y - z <= best[0] - best[2]:
+                best = (endpoints // z // y, y, z)
+    return best
+
+
+def _stencil3d(n: int, rng: np.random.Generator) -> Traffic:
+    return stencil(_grid(n), _STEPS_7, [1.0] * 6)
+
+
+def _bisection(n: int, rng: np.random.Generator) -> Traffic:
+    at = np.arange(n - n % 2)
+    return _made(at, (at + len(at) // 2) % len(at), np.ones(1))
+
+
+def _shuffle(n: int, rng: np.random.Generator) -> Traffic:
+    half = n // 2
+    partner = half + rng.permutation(half)
+    return _made(np.concatenate([np.arange(half), partner]), np.concatenate([partner, np.arange(half)]), np.ones(1))
+
+
+def _noisy_shuffle(n: int, rng: np.random.Generator) -> Traffic:
+    src, dst, _ = _shuffle(n, rng)
+    return src, dst, 1 + 0.05 * rng.uniform(-1, 1, len(src))
+
+
+def _alltoall(n: int, rng: np.random.Generator) -> Traffic:
+    src, dst = np.divmod(np.arange(n * n), n)
+    return _made(src, dst, np.ones(1))
+
+
+def _shift(n: int, rng: np.random.Generator) -> Traffic:
+    at = np.arange(n)
+    return _made(at, (at + n // 2) % n, np.ones(1))
+
+
+def _lulesh(n: int, rng: np.random.Generator) -> Traffic:
+    if n < 512:
+        raise BadRequest(f"lulesh-512 needs 512 endpoints, the topology has {n}")
+    return stencil((8, 8, 8), _STEPS_27, [_LULESH[abs(a) + abs(b) + abs(c)] for a, b, c in _STEPS_27])
+
+
+def _irregular(n: int, rng: np.random.Generator) -> Traffic:
+    src = np.repeat(np.arange(n), 70)
+    return _made(src, rng.integers(0, n, len(src)), rng.lognormal(0, 1.5, len(src)))
+
+
+PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
+    "stencil3d": _stencil3d,
+    "bisection": _bisection,
+    "bisection-shuffle": _shuffle,
+    "noisy-shuffle": _noisy_shuffle,
+    "alltoall": _alltoall,
+    "shift": _shift,
+    "lulesh-512": _lulesh,
+    "irregular-70": _irregular,
+}
+
+
+def traffic(name: str, endpoints: int, seed: int) -> Traffic:
+    """(src int32, dst int32, bytes float64) of a pattern's name or a CSV file `src,dst,bytes`.
+
+    Raises
+    ------
+    BadRequest, BadInput
+        For a name that is neither, or a file that does not fit: with file and line.
+    """
+    if name in PATTERNS:
+        return PATTERNS[name](endpoints, np.random.default_rng(seed))
+    if not Path(name).is_file():
+        raise BadRequest(
+            f"{name!r} is no pattern and no file", advice=f"Patterns: {', '.join(PATTERNS)}; or a CSV src,dst,bytes"
+        )
+    return read_csv(Path(name), endpoints)
+
+
+def read_csv(path: Path, endpoints: int) -> Traffic:
+    """Read `src,dst,bytes`; repeated pairs add up later."""
+    src, dst, size = [], [], []
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            if [name.strip() for name in next(reader, [])] != ["src", "dst", "bytes"]:
+                raise BadInput("the header must be src,dst,bytes", where=f"{path}:1")
+            for row in reader:
+                if row:
+                    a, b, amount = _row(row, endpoints, f"{path}:{reader.line_num}")
+                    src.append(a)
+                    dst.append(b)
+                    size.append(amount)
+    except (UnicodeDecodeError, csv.Error) as failure:
+        raise BadInput(f"is not CSV text: {failure}", where=str(path)) from failure
+    if not src:
+        raise BadInput("holds no traffic", where=str(path))
+    return np.array(src, np.int32), np.array(dst, np.int32), np.array(size)
+
+
+def _row(row: list[str], endpoints: int, where: str) -> tuple[int, int, float]:
+    if len(row) != 3:
+        raise BadInput(f"{len(row)} fields instead of src,dst,bytes", where=where)
+    try:
+        a, b, amount = int(row[0]), int(row[1]), float(row[2])
+    except ValueError:
+        raise BadInput(f"not two whole numbers and a number: {','.join(row)[:60]!r}", where=where) from None
+    if not (0 <= a < endpoints and 0 <= b < endpoints):
+        raise BadInput(f"endpoints go from 0 to {endpoints - 1}", where=where)
+    if not 0 <= amount < float("inf"):
+        raise BadInput(f"bytes must be a finite number from 0, not {row[2]!r}", where=where)
+    return a, b, amount

@@ -1,0 +1,178 @@
+"""An imported or generated fat tree as the optimiser sees it: pods, spines in order of their core group, dense slots, failed links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A fat tree of two or three levels.
+
+    Attributes
+    ----------
+    shape : (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group)
+    slot_of_endpoint : (endpoints,)    the optimiser's endpoint: leaf x hosts + place
+    leaf, spine, core : router number of each place, -1 where a place is empty
+    up_port_leaf (leaves, spines), down_port_spine (spines, leaves a pod), up_port_spine (spines, cores a group), down_port_core (cores, pods, spines a
+    group): the port of each link, -1 where the link is absent or failed
+    host_port : (leaves, hosts), -1 where there is no endpoint
+    """
+
+    shape: tuple[int, int, int, int, int, int]
+    slot_of_endpoint: Ints
+    leaf: Ints
+    spine: Ints
+    core: Ints
+    up_port_leaf: Ints
+    down_port_spine: Ints
+    up_port_spine: Ints
+    down_port_core: Ints
+    host_port: Ints
+
+    def failed(self) -> NDArray[np.uint8]:
+        """One flag a directed link in the optimiser's numbering: leaf to spine, spine to core, core to spine, spine to leaf."""
+        order = (self.up_port_leaf, self.up_port_spine, self.down_port_core, self.down_port_spine)
+        return np.concatenate([ports.reshape(-1) < 0 for ports in order]).astype(np.uint8)
+
+
+def as_tree(fabric: Fabric) -> Tree:
+    """Find leaves, pods, spines, core groups and cores of a fabric.
+
+    Raises
+    ------
+    BadInput
+        Where the fabric is no tree of two or three levels with at most one cable between two switches.
+    """
+    routers = len(fabric.routers.name)
+    links, between = fabric.links, fabric.router_links()
+    src, dst, port = (
+        links.src[between].astype(np.int64),
+        links.dst[between].astype(np.int64),
+        links.src_port[between].astype(np.int64),
+    )
+    if len(np.unique(src * routers + dst)) != len(src):
+        raise BadInput(
+            "two switches are joined by several cables", advice="The optimiser takes trees with one cable a pair"
+        )
+    is_leaf = np.zeros(routers, bool)
+    is_leaf[fabric.endpoints.router] = True
+    touches_leaf = np.zeros(routers, bool)
+    touches_leaf[dst[is_leaf[src]]] = True
+    is_spine = touches_leaf & ~is_leaf
+    is_core = ~is_leaf & ~is_spine
+    bad = (is_leaf[src] & ~is_spine[dst]) | (is_spine[src] & is_spine[dst]) | (is_core[src] & ~is_spine[dst])
+    if bad.any():
+        at = int(np.argmax(bad))
+        names = fabric.routers.name
+        raise BadInput(
+            f"{names[src[at]]} and {names[dst[at]]} are joined, but stand on the same level or skip one",
+            advice="Give a fat tree of two or three levels",
+        )
+    edges = np.stack([src, dst], axis=1)
+    pod = _components(routers, edges[(is_leaf[src] & is_spine[dst])], is_leaf | is_spine)
+    group = (
+        _components(routers, edges[(is_spine[src] & is_core[dst])], is_spine | is_core)
+        if is_core.any()
+        else np.zeros(routers, np.int64)
+    )
+    return _laid_out(fabric, is_leaf, is_spine, is_core, pod, group, src, dst, port)
+
+
+def _components(vertices: int, edges: Ints, members: NDArray[np.bool_]) -> Ints:
+    """Dense component numbers (-1 for others), in order of the smallest member."""
+    label = np.arange(vertices)
+    while len(edges):
+        low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
+        before = label.copy()
+        np.minimum.at(label, edges[:, 0], low)
+        np.minimum.at(label, edges[:, 1], low)
+        if (label == before).all():
+            break
+    result = np.full(vertices, -1)
+    result[members] = np.unique(label[members], return_inverse=True)[1]
+    return result
+
+
+def _laid_out(
+    fabric: Fabric,
+    is_leaf: Bools,
+    is_spine: Bools,
+    is_core: Bools,
+    pod: Ints,
+    group: Ints,
+    src: Ints,
+    dst: Ints,
+    port: Ints,
+) -> Tree:
+    routers = len(is_leaf)
+    pods = int(pod[is_leaf | is_spine].max()) + 1
+    has_cores = bool(is_core.any())
+    groups = int(group[is_core].max()) + 1 if has_cores else 0
+    if not has_cores and pods > 1:
+        raise BadInput(f"the leaves fall into {pods} parts that nothing joins")
+    place = np.full(routers, -1)
+    leaves = _place(place, is_leaf, pod)
+    if has_cores:
+        cell = pod * max(groups, 1) + group
+        per_group = _place(place, is_spine, np.where(is_spine, cell, -1))
+        place[is_spine] += group[is_spine] * per_group
+        cores = _place(place, is_core, group)
+        spines = per_group * groups
+    else:
+        spines, cores = _place(place, is_spine, pod), 0
+        per_group = 0
+    counts = np.bincount(fabric.endpoints.router, minlength=routers)
+    hosts = int(counts.max())
+    shape = (pods, leaves, hosts, spines, groups, cores)
+    leaf_at = np.where(is_leaf, pod * leaves + place, -1)
+    spine_at = np.where(is_spine, pod * spines + place, -1)
+    core_at = np.where(is_core, group * cores + place, -1) if has_cores else np.full(routers, -1)
+    up_leaf, down_spine = np.full((pods * leaves, spines), -1), np.full((pods * spines, leaves), -1)
+    up_spine, down_core = np.full((pods * spines, cores), -1), np.full((groups * cores, pods, per_group), -1)
+    for a, b, p in zip(src.tolist(), dst.tolist(), port.tolist(), strict=True):
+        if leaf_at[a] >= 0:
+            up_leaf[leaf_at[a], place[b]] = p
+        elif leaf_at[b] >= 0:
+            down_spine[spine_at[a], place[b]] = p
+        elif spine_at[a] >= 0:
+            up_spine[spine_at[a], place[b]] = p
+        else:
+            down_core[core_at[a], pod[b], place[b] % per_group] = p
+    router = fabric.endpoints.router.astype(np.int64)
+    order = np.argsort(router, kind="stable")
+    rank = np.empty(len(router), np.int64)
+    starts = np.cumsum(counts) - counts
+    rank[order] = np.arange(len(router)) - starts[router[order]]
+    host_port = np.full((pods * leaves, hosts), -1)
+    host_port[leaf_at[router], rank] = fabric.endpoints.port
+    return Tree(
+        shape, leaf_at[router] * hosts + rank, _inverse(leaf_at, pods * leaves), _inverse(spine_at, pods * spines), _inverse(core_at, groups * cores),
+        up_leaf, down_spine, up_spine, down_core, host_port,
+    )  # fmt: skip
+
+
+def _place(place: Ints, members: NDArray[np.bool_], cell: Ints) -> int:
+    """Number the members within their cell, in router order; return the largest cell's size."""
+    index = np.flatnonzero(members)
+    order = index[np.argsort(cell[index], kind="stable")]
+    sizes = np.bincount(cell[order])
+    starts = np.cumsum(sizes) - sizes
+    place[order] = np.arange(len(order)) - starts[cell[order]]
+    return int(sizes.max())
+
+
+def _inverse(at: Ints, size: int) -> Ints:
+    result = np.full(size, -1)
+    known = np.flatnonzero(at >= 0)
+    result[at[known]] = known
+    return result
