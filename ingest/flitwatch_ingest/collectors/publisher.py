@@ -10,8 +10,8 @@ from flitwatch_ingest.sources.rejection import Rejection
 from flitwatch_stream import topics
 from flitwatch_stream.log import Producer
 
-#: The dead-letter table keeps this much of a rejected input.
-MOST_RAW_BYTES = 65536
+#: Rejected input is published up to this length; the dead-letter table keeps its first 64 kB and its length.
+MOST_RAW_BYTES = 8 * 2**20
 _LONGEST_PAUSE_S = 30.0
 
 Say = Callable[[str], None]
