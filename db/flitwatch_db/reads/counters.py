@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from psycopg import sql
 from psycopg.sql import SQL
 
-from flitwatch_db.reads.columns import Columns, Connection, columns, packed_arrays, unpack_arrays
 from flitwatch_db import packing
+from flitwatch_db.reads.columns import Columns, Connection, columns, packed_arrays, unpack_arrays
 from flitwatch_domain.counters import ROUTER_COLUMNS
 
 #: Table by bucket width in seconds.

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, NamedTuple
-
 from psycopg.rows import class_row
 from psycopg.sql import SQL
 
+from flitwatch_db.events import Event
 from flitwatch_db.reads.columns import Connection
 
-CHANNEL = "flitwatch_event"
 #: How far back the newest `counters` events are looked for: more than an hour of a writer's batches.
 RECENT = 20_000
-
-
-class Event(NamedTuple):
-    """One row of table `event`."""
-
-    event_id: int
-    at: datetime
-    kind: str
-    payload: Any
 
 
 async def after(conn: Connection, number: int, limit: int) -> list[Event]:
     """Events with numbers above `number`, in order."""
     async with conn.cursor(row_factory=class_row(Event)) as cursor:
         await cursor.execute(
-            SQL("SELECT event_id, at, kind, payload FROM event WHERE event_id > %s ORDER BY event_id LIMIT %s"), [number, limit]
+            SQL("SELECT event_id, at, kind, payload FROM event WHERE event_id > %s ORDER BY event_id LIMIT %s"),
+            [number, limit],
         )
         return await cursor.fetchall()
 

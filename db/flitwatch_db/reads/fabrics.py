@@ -91,8 +91,12 @@ class Reach:
 
 _EDGE = {
     width: (
-        SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts LIMIT 1").format(SQL(table)),
-        SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts DESC LIMIT 1").format(SQL(table)),
+        SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts LIMIT 1").format(
+            SQL(table)
+        ),
+        SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts DESC LIMIT 1").format(
+            SQL(table)
+        ),
     )
     for width, table in ((1, "router_1s"), (60, "router_1m"), (3600, "router_1h"))
 }
@@ -119,7 +123,9 @@ async def reach(conn: Connection, fabric_id: int) -> Reach:
     return Reach(first_s, last, oldest)
 
 
-async def usual_tile_seconds(conn: Connection, fabric_id: int, from_s: int, to_s: int, routers: int) -> NDArray[np.float64]:
+async def usual_tile_seconds(
+    conn: Connection, fabric_id: int, from_s: int, to_s: int, routers: int
+) -> NDArray[np.float64]:
     """The most tile-seconds a second that each router counted in a minute of [from, to): float64[routers], NaN where none."""
     found = await columns(
         conn,

@@ -64,7 +64,11 @@ async def schemas(conn: Connection) -> list[Row]:
 
 
 async def gaps(
-    conn: Connection, limit: int, fabric_id: int | None = None, from_: datetime | None = None, to: datetime | None = None
+    conn: Connection,
+    limit: int,
+    fabric_id: int | None = None,
+    from_: datetime | None = None,
+    to: datetime | None = None,
 ) -> list[Row]:
     """The newest gaps, of one fabric, touching [from, to)."""
     return await _rows(
@@ -107,7 +111,9 @@ async def position_age_s(conn: Connection, now: datetime) -> float | None:
     """Seconds since the writer last moved a position, or None if it never did."""
     rows = await _rows(
         conn,
-        SQL("SELECT greatest(extract(epoch FROM %s - max(updated_at)), 0)::float8 AS age FROM stream_position WHERE consumer_group = 'writer'"),
+        SQL(
+            "SELECT greatest(extract(epoch FROM %s - max(updated_at)), 0)::float8 AS age FROM stream_position WHERE consumer_group = 'writer'"
+        ),
         [now],
     )
     return rows[0]["age"]

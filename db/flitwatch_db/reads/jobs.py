@@ -81,7 +81,9 @@ async def page(
         parameters.update(values)
 
     if fabric_id is not None:
-        condition("EXISTS (SELECT FROM job_node n WHERE n.job_pk = job.job_pk AND n.fabric_id = %(fabric)s)", fabric=fabric_id)
+        condition(
+            "EXISTS (SELECT FROM job_node n WHERE n.job_pk = job.job_pk AND n.fabric_id = %(fabric)s)", fabric=fabric_id
+        )
     if users:
         condition("user_name = ANY(%(users)s)", users=list(users))
     if states:
@@ -154,7 +156,9 @@ async def endpoints(conn: Connection, job_pk: int, fabric_id: int | None) -> lis
     """The endpoints that a job's nodes are, on one fabric."""
     rows = await _rows(
         conn,
-        SQL("SELECT endpoint FROM job_node WHERE job_pk = %s AND fabric_id = %s AND endpoint IS NOT NULL ORDER BY endpoint"),
+        SQL(
+            "SELECT endpoint FROM job_node WHERE job_pk = %s AND fabric_id = %s AND endpoint IS NOT NULL ORDER BY endpoint"
+        ),
         [job_pk, fabric_id],
     )
     return [row["endpoint"] for row in rows]
@@ -205,9 +209,7 @@ async def neighbours(conn: Connection, job_pk: int, fabric_id: int, now: datetim
     )
 
 
-async def holding(
-    conn: Connection, fabric_id: int, at: datetime, limit: int, router: int | None = None
-) -> list[Row]:
+async def holding(conn: Connection, fabric_id: int, at: datetime, limit: int, router: int | None = None) -> list[Row]:
     """Jobs that hold routers of a fabric at a moment (of one router, if named), largest first."""
     return await _rows(
         conn,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +46,9 @@ async def page(
 
 async def of_job(conn: Connection, job_pk: int) -> list[Row]:
     """The runs of a job in the order they began."""
-    return await _rows(conn, _RUN + SQL(" WHERE r.job_pk = %s ORDER BY r.start_ts NULLS LAST, r.run_id LIMIT 1000"), [job_pk])
+    return await _rows(
+        conn, _RUN + SQL(" WHERE r.job_pk = %s ORDER BY r.start_ts NULLS LAST, r.run_id LIMIT 1000"), [job_pk]
+    )
 
 
 async def one(conn: Connection, run_id: int) -> Row | None:
@@ -146,5 +147,3 @@ async def usual(
         for name in ("mean", "p10", "p90")
     ]
     return len(others), figures[0], figures[1], figures[2]
-
-

@@ -17,7 +17,9 @@ _TASK = SQL("""
 """)
 
 
-async def page(conn: Connection, limit: int, before: int | None = None, name: str | None = None, state: str | None = None) -> list[Row]:
+async def page(
+    conn: Connection, limit: int, before: int | None = None, name: str | None = None, state: str | None = None
+) -> list[Row]:
     """Tasks, newest first, numbered below `before`."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(

@@ -1,0 +1,92 @@
+"""The application: its parts in their order."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import PackageNotFoundError, version
+
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import Response
+from starlette.middleware.gzip import GZipMiddleware
+
+from flitwatch_api import problems, site
+from flitwatch_api.counters.http import http as counters
+from flitwatch_api.events.http import http as events
+from flitwatch_api.fabric.http import http as fabrics
+from flitwatch_api.health.http import http as health
+from flitwatch_api.health.metrics import Measured, Metrics
+from flitwatch_api.ingest.http import http as ingest
+from flitwatch_api.jobs.http import http as jobs
+from flitwatch_api.platform import Platform
+from flitwatch_api.runs.http import http as runs
+from flitwatch_api.search.http import http as search
+from flitwatch_api.security import Guard
+from flitwatch_api.settings import Settings
+from flitwatch_api.tasks.http import http as tasks
+
+BASE = "/api/v1"
+#: Columns of numbers shrink to a third at the fastest level; higher ones would cost more time than they save.
+GZIP_LEVEL, GZIP_FROM_BYTES = 1, 4096
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """Make the application.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Without them, those of the environment.
+    """
+    chosen = settings if settings is not None else Settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        platform = Platform(chosen)
+        app.state.platform = platform
+        await platform.start()
+        try:
+            yield
+        finally:
+            await platform.stop()
+
+    app = FastAPI(
+        title="Flitwatch",
+        version=_version(),
+        summary="Who, what and when of network noise on supercomputers",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=lifespan,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    metrics = Metrics()
+    app.state.metrics = metrics
+    app.state.site = site.Site(chosen.web)
+    problems.install(app)
+    api = APIRouter(prefix=BASE)
+    for part in (fabrics, counters, jobs, runs, tasks, ingest, search, events):
+        api.include_router(part)
+    app.include_router(api)
+    app.include_router(health)
+    _add_description(app)
+    app.include_router(site.http)
+    app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
+    app.add_middleware(Guard, hosts=chosen.api_hosts)
+    app.add_middleware(Measured, metrics=metrics)
+    return app
+
+
+def _add_description(app: FastAPI) -> None:
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        from flitwatch_api.openapi import text
+
+        return Response(text(app), media_type="application/json", headers={"Cache-Control": "no-cache"})
+
+
+def _version() -> str:
+    try:
+        return version("flitwatch")
+    except PackageNotFoundError:
+        return "0"

@@ -1,0 +1,1 @@
+"""Counters over time and congestion in a window."""

@@ -1,0 +1,329 @@
+"""Congestion in a window: routers, link classes, pairs of groups and single links."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_api.answers import moment, number, ratio
+from flitwatch_api.counters.limits import MAX_PORT_ROWS, MAX_WHOLE_PORT_ROWS, need
+from flitwatch_api.counters.store import PAIRS
+from flitwatch_api.counters.windows import Window, add_known, grid_at, nansum, window_ending, window_sums
+from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
+from flitwatch_api.platform import Platform
+from flitwatch_db.reads import counters as reads
+from flitwatch_db.reads.columns import Connection
+
+DEFAULT_WINDOW_S = 60
+_CLASS_COLUMNS = [column for name in COLUMN_CLASSES for column in (f"{name}_flits", f"{name}_stall_cycles")]
+
+Ports = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+class Asked:
+    """A window of one fabric, with how far its data reach; `window` is None where there is no time."""
+
+    def __init__(self, topology: Topology, window: Window | None, complete_s: int | None) -> None:
+        self.topology = topology
+        self.window = window
+        self.complete_s = complete_s
+
+    @property
+    def closed_s(self) -> int:
+        """Until when buckets do not change any more."""
+        return self.complete_s or 0
+
+    def head(self) -> dict[str, Any]:
+        """`at` and `window_s` of the answer."""
+        window = self.window
+        return {"at": moment(window.to_s) if window else None, "window_s": window.length_s if window else None}
+
+
+async def ask(
+    platform: Platform, conn: Connection, topology: Topology, at_s: float | None, length_s: int, least_grid_s: int = 1
+) -> Asked:
+    """The window that a request means: it ends at `at_s`, or where the data are complete."""
+    if topology.head.timeless:
+        return Asked(topology, None, None)
+    reach = await platform.topologies.reach(conn, topology.head)
+    complete_s = await platform.topologies.complete_s(conn, topology.head)
+    if at_s is None and complete_s is None:
+        return Asked(topology, None, None)
+    end_s = at_s if at_s is not None else float(complete_s or 0)
+    grid_s = max(least_grid_s, grid_at(reach, topology.size, end_s - length_s, length_s))
+    return Asked(topology, window_ending(end_s, length_s, grid_s), complete_s)
+
+
+async def congestion(platform: Platform, conn: Connection, asked: Asked, link_class: str | None) -> dict[str, Any]:
+    """The answer of `/congestion`."""
+    topology = asked.topology
+    topology.check_class(link_class)
+    if topology.head.timeless:
+        ports = await total_ports(conn, topology)
+        routers, classes = _from_ports(topology, ports, link_class)
+        groups = _pairs_from_ports(topology, ports)
+    elif asked.window is None:
+        routers, classes, groups = _no_routers(), {}, _pairs(topology, None, None)
+    else:
+        routers, classes = await _timed(platform, conn, asked, link_class)
+        groups = await window_pairs(platform, asked)
+    return {
+        **asked.head(),
+        "complete_through": moment(asked.complete_s),
+        "routers": routers,
+        "classes": classes,
+        "groups": groups,
+        "simulated": topology.head.simulated,
+        "timeless": topology.head.timeless,
+    }
+
+
+async def _timed(
+    platform: Platform, conn: Connection, asked: Asked, link_class: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    topology, window = asked.topology, asked.window
+    assert window is not None
+    names = ["rt_flits", "rt_stall_cycles", "tile_seconds", *(_CLASS_COLUMNS if topology.by_columns else [])]
+    sums = await window_sums(platform.store, topology, names, window, asked.closed_s)
+    classes: dict[str, Any] = {}
+    flits, stalls = sums["rt_flits"], sums["rt_stall_cycles"]
+    if topology.by_columns:
+        for name in topology.classes:
+            classes[name] = class_figures(sums[f"{name}_flits"], sums[f"{name}_stall_cycles"], "router")
+        if link_class is not None:
+            flits, stalls = sums[f"{link_class}_flits"], sums[f"{link_class}_stall_cycles"]
+    else:
+        rows = topology.size * window.length_s / reads.PORT_BUCKET_S
+        if link_class is not None:
+            need(rows, MAX_WHOLE_PORT_ROWS, "MAX_WHOLE_PORT_ROWS", "rows of port counters", "Ask for a shorter window.")
+        if rows <= MAX_WHOLE_PORT_ROWS:
+            by_class, classes = _from_ports(topology, await window_ports(conn, topology, window), link_class)
+            if link_class is not None:
+                flits, stalls = (
+                    _spread(topology.size, by_class, "flits"),
+                    _spread(topology.size, by_class, "stall_cycles"),
+                )
+    usual = await platform.topologies.usual_tiles(conn, topology)
+    coverage = np.minimum(sums["tile_seconds"] / (usual * window.length_s), 1.0)
+    return _routers(flits, stalls, coverage), classes
+
+
+def _spread(size: int, routers: dict[str, Any], name: str) -> NDArray[np.float64]:
+    values = np.full(size, np.nan)
+    values[routers["router"]] = routers[name]
+    return values
+
+
+def _routers(
+    flits: NDArray[np.float64], stalls: NDArray[np.float64], coverage: NDArray[np.float64] | None
+) -> dict[str, Any]:
+    known = np.flatnonzero(~np.isnan(flits) | ~np.isnan(stalls) | (False if coverage is None else coverage > 0))
+    return {
+        "router": known,
+        "flits": flits[known],
+        "stall_cycles": stalls[known],
+        "ratio": ratio(stalls[known], flits[known]),
+        "coverage": np.full(len(known), np.nan) if coverage is None else coverage[known].astype(np.float32),
+    }
+
+
+def _no_routers() -> dict[str, Any]:
+    nothing = np.empty(0)
+    return _routers(nothing, nothing, nothing)
+
+
+def class_figures(flits: NDArray[np.float64], stalls: NDArray[np.float64], per: str) -> dict[str, Any]:
+    """Figures of one class over its links or routers."""
+    both = ~np.isnan(flits) & ~np.isnan(stalls) & (flits > 0)
+    ratios = stalls[both] / flits[both]
+    p50, p95, most = np.percentile(ratios, (50, 95, 100)) if len(ratios) else (math.nan,) * 3
+    total_flits, total_stalls = nansum(flits), nansum(stalls)
+    return {
+        "flits": number(total_flits),
+        "stall_cycles": number(total_stalls),
+        "ratio": number(total_stalls / total_flits) if total_flits > 0 else None,
+        "p50": number(p50),
+        "p95": number(p95),
+        "max": number(most),
+        "per": per,
+        "counted": int(both.sum()),
+    }
+
+
+def _from_ports(topology: Topology, ports: Ports, link_class: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Routers (over the class asked for) and classes, from sums by port."""
+    classes = {}
+    for name in topology.classes:
+        here = topology.ports_of(name)
+        classes[name] = class_figures(ports[0][here], ports[1][here], "link")
+    use = topology.network_port if link_class is None else topology.ports_of(link_class)
+    flits, stalls = (_row_sums(np.where(use, values, np.nan)) for values in ports)
+    return _routers(flits, stalls, None), classes
+
+
+def _row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    known = ~np.isnan(values)
+    return np.where(known.any(axis=1), np.where(known, values, 0.0).sum(axis=1), np.nan)
+
+
+async def total_ports(conn: Connection, topology: Topology) -> Ports:
+    """Flits and stall cycles by port of a timeless fabric: float64[R, P] each."""
+    rows = await reads.port_totals(conn, topology.head.fabric_id)
+    return _by_port(topology, rows["router"], rows["port"], rows["flits"], rows["stall_cycles"])
+
+
+def _by_port(
+    topology: Topology,
+    router: NDArray[Any],
+    port: NDArray[Any],
+    flits: NDArray[np.float64],
+    stalls: NDArray[np.float64],
+) -> Ports:
+    shape = topology.counted.shape
+    inside = (router >= 0) & (router < shape[0]) & (port >= 0) & (port < shape[1])
+    out = np.full(shape, np.nan), np.full(shape, np.nan)
+    for values, table in zip((flits, stalls), out, strict=True):
+        table[router[inside], port[inside]] = values[inside]
+    return out
+
+
+async def window_ports(conn: Connection, topology: Topology, window: Window, routers: list[int] | None = None) -> Ports:
+    """Sums of a window by port: float64[R, P] each, NaN where not counted; of some routers only, if named."""
+    count = topology.size if routers is None else len(routers)
+    need(
+        count * window.length_s / reads.PORT_BUCKET_S, MAX_WHOLE_PORT_ROWS, "MAX_WHOLE_PORT_ROWS", "rows of port counters",
+        "Ask for a shorter window or fewer routers.",
+    )  # fmt: skip
+    router, _, flits, stalls = await reads.port_rows(
+        conn, topology.head.fabric_id, window.from_s, window.to_s, routers=routers
+    )
+    out = np.full(topology.counted.shape, np.nan), np.full(topology.counted.shape, np.nan)
+    width = min(np.shape(flits)[1], np.shape(out[0])[1])
+    order = np.argsort(router, kind="stable")
+    starts = np.flatnonzero(np.diff(router[order], prepend=-1))
+    for values, table in zip((flits, stalls), out, strict=True):
+        if not len(starts):
+            break
+        part = values[order][:, :width]
+        known = ~np.isnan(part)
+        sums = np.add.reduceat(np.where(known, part, 0.0), starts, axis=0)
+        sums[~np.logical_or.reduceat(known, starts, axis=0)] = np.nan
+        at = router[order][starts]
+        table[at[at < topology.size], :width] = sums[at < topology.size]
+    return out
+
+
+async def window_pairs(platform: Platform, asked: Asked) -> dict[str, Any]:
+    """Pairs of groups in a window; a note where they would cost too much."""
+    topology, window = asked.topology, asked.window
+    assert window is not None
+    sums = await pair_sums(platform, asked, refuse=False)
+    if sums is None:
+        longest = MAX_PORT_ROWS * reads.PORT_BUCKET_S // max(1, topology.size) // 60
+        return _pairs(topology, None, f"Pairs of groups are left out of windows longer than about {longest} minutes.")
+    return _pairs(topology, sums, None)
+
+
+async def pair_sums(platform: Platform, asked: Asked, refuse: bool) -> NDArray[np.float64] | None:
+    """Flits and stall cycles between groups: float64[2, G, G], [sender][receiver]; None (or TooCostly) over the limit."""
+    topology, window = asked.topology, asked.window
+    assert window is not None
+    width = reads.PORT_BUCKET_S
+    from_s, to_s = window.from_s // width * width, -(-window.to_s // width) * width
+    rows = topology.size * platform.store.missing(topology, (PAIRS,), from_s, to_s, width)
+    if rows > MAX_PORT_ROWS:
+        if refuse:
+            need(rows, MAX_PORT_ROWS, "MAX_PORT_ROWS", "rows of port counters", "Ask for a shorter span.")
+        return None
+    groups = len(topology.fabric.groups)
+    total = np.full((2, groups * groups), np.nan)
+    for columns in (await platform.store.pairs(topology, from_s, to_s, asked.closed_s)).values():
+        add_known(total, columns[PAIRS])
+    return total.reshape(2, groups, groups)
+
+
+def _pairs_from_ports(topology: Topology, ports: Ports) -> dict[str, Any]:
+    return _pairs(topology, pair_totals(topology, ports), None)
+
+
+def pair_totals(topology: Topology, ports: Ports) -> NDArray[np.float64]:
+    """Flits and stall cycles between groups from sums by port: float64[2, G, G]."""
+    router, port, pair = topology.pair_places
+    groups = len(topology.fabric.groups)
+    out = np.full((2, groups * groups), np.nan)
+    for kind, values in enumerate(ports):
+        known = ~np.isnan(values[router, port])
+        sums = np.bincount(pair[known], weights=values[router, port][known], minlength=groups * groups)
+        seen = np.bincount(pair[known], minlength=groups * groups) > 0
+        out[kind] = np.where(seen, sums, np.nan)
+    return out.reshape(2, groups, groups)
+
+
+def _pairs(topology: Topology, sums: NDArray[np.float64] | None, note: str | None) -> dict[str, Any]:
+    numbers = np.asarray(topology.fabric.groups, dtype=np.int64)
+    if sums is None:
+        src = dst = np.empty(0, dtype=np.int64)
+        flits = stalls = np.empty(0)
+    else:
+        src, dst = np.nonzero(~np.isnan(sums[0]))
+        flits, stalls = sums[0][src, dst], sums[1][src, dst]
+    return {
+        "src": numbers[src], "dst": numbers[dst], "flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits), "note": note,
+    }  # fmt: skip
+
+
+async def link_figures(
+    platform: Platform, conn: Connection, asked: Asked, router: int | None, group: int | None, link_class: str | None
+) -> dict[str, Any]:
+    """The answer of `/congestion/links`: counted links between routers."""
+    topology = asked.topology
+    topology.check_class(link_class)
+    links = topology.fabric.links
+    counted_router, counted_port = np.nonzero(topology.network_port)
+    link = topology.counted[counted_router, counted_port]
+    keep = np.ones(len(link), dtype=bool)
+    if router is not None:
+        topology.check_router(router)
+        keep &= (links.src[link] == router) | (links.dst[link] == router)
+    if group is not None:
+        topology.in_group(group)
+        keep &= (topology.group[links.src[link]] == group) | (topology.group[links.dst[link]] == group)
+    if link_class is not None:
+        keep &= topology.fabric.of_class(link_class)[link]
+    counted_router, counted_port, link = counted_router[keep], counted_port[keep], link[keep]
+    if topology.head.timeless:
+        ports = await total_ports(conn, topology)
+    elif asked.window is None:
+        ports = np.full(topology.counted.shape, np.nan), np.full(topology.counted.shape, np.nan)
+    else:
+        some = np.unique(counted_router)
+        wanted = some.tolist() if len(some) < topology.size // 2 else None
+        ports = await window_ports(conn, topology, asked.window, wanted)
+    flits, stalls = ports[0][counted_router, counted_port], ports[1][counted_router, counted_port]
+    known = np.flatnonzero(~np.isnan(flits) | ~np.isnan(stalls))
+    order = known[np.argsort(link[known])]
+    link, flits, stalls = link[order], flits[order], stalls[order]
+    return {
+        **asked.head(),
+        **link_columns(topology, link),
+        "flits": flits,
+        "stall_cycles": stalls,
+        "ratio": ratio(stalls, flits),
+    }
+
+
+def link_columns(topology: Topology, link: NDArray[Any]) -> dict[str, Any]:
+    """What names a link between routers."""
+    links = topology.fabric.links
+    names = np.asarray([str(name) for name in links.classes], dtype=object)
+    return {
+        "link": link,
+        "src": links.src[link],
+        "dst": links.dst[link],
+        "src_port": [None if p < 0 else p for p in links.src_port[link].tolist()],
+        "dst_port": [None if p < 0 else p for p in links.dst_port[link].tolist()],
+        "class": names[links.link_class[link]],
+    }

@@ -1,0 +1,166 @@
+"""Routes of counters and congestion."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer, moments, ratio
+from flitwatch_api.counters import congestion as service
+from flitwatch_api.counters import schemas, series
+from flitwatch_api.counters.limits import MAX_POINTS, need
+from flitwatch_api.counters.windows import Window as Spanned
+from flitwatch_api.parameters import MAX_WINDOW_S, FabricId, Time, Window
+from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db.reads.counters import PORT_BUCKET_S
+
+http = APIRouter(prefix="/fabrics/{fabric}", tags=["counters"], responses=RESPONSES)
+
+At = Annotated[Time | None, Query(description="End of the window; without it the newest complete window.")]
+Length = Annotated[Window, Query(description="Length of the window that ends at `at`.")]
+Class = Annotated[str | None, Query(alias="class", max_length=40, description="Links of this class only.")]
+From = Annotated[Time | None, Query(alias="from")]
+To = Annotated[Time | None, Query(description="Without it, until where the data are complete.")]
+Points = Annotated[int, Query(ge=1, le=MAX_POINTS, description="Most steps in the answer.")]
+OCTETS = "application/octet-stream"
+
+
+@http.get("/congestion", response_model=schemas.Congestion)
+async def congestion(
+    platform: ThePlatform,
+    conn: Reader,
+    fabric: FabricId,
+    at: At = None,
+    window: Length = service.DEFAULT_WINDOW_S,
+    link_class: Class = None,
+) -> Response:
+    """Stalls per flit of a window, by router, link class and pair of groups."""
+    topology = await platform.topologies.get(conn, fabric)
+    asked = await service.ask(platform, conn, topology, at, window)
+    return answer(await service.congestion(platform, conn, asked, link_class))
+
+
+@http.get("/congestion/links", response_model=schemas.LinkFigures)
+async def congestion_links(
+    platform: ThePlatform,
+    conn: Reader,
+    fabric: FabricId,
+    at: At = None,
+    window: Length = service.DEFAULT_WINDOW_S,
+    router: Annotated[
+        int | None, Query(ge=0, le=2**31 - 1, description="Links with this router at either end.")
+    ] = None,
+    group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links with this group at either end.")] = None,
+    link_class: Class = None,
+) -> Response:
+    """Stalls per flit of a window by counted link; a link that is absent has no counter."""
+    topology = await platform.topologies.get(conn, fabric)
+    asked = await service.ask(platform, conn, topology, at, window, PORT_BUCKET_S)
+    return answer(await service.link_figures(platform, conn, asked, router, group, link_class))
+
+
+@http.get("/timeseries", response_model=schemas.Timeseries)
+async def timeseries(
+    platform: ThePlatform,
+    conn: Reader,
+    fabric: FabricId,
+    routers: Annotated[str, Query(max_length=40_000, description="`1,2`, `all` or `group:3`.")],
+    counters: Annotated[
+        str, Query(max_length=1000, description=f"Of {', '.join(series.COUNTERS)}; several by commas.")
+    ] = "ratio",
+    from_: From = None,
+    to: To = None,
+    points: Points = 300,
+) -> Response:
+    """Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
+    topology = await platform.topologies.get(conn, fabric)
+    names = series.read_counters(counters)
+    chosen = series.read_routers(topology, routers)
+    span = await series.span_of(platform, conn, topology, from_, to)
+    return answer(await series.timeseries(platform, conn, topology, chosen, names, span, points))
+
+
+@http.get("/matrix", response_model=schemas.Matrix)
+async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: From = None, to: To = None) -> Response:
+    """Traffic between groups over a span: the column sends, the row receives."""
+    topology = await platform.topologies.get(conn, fabric)
+    groups = len(topology.fabric.groups)
+    sums: np.ndarray | None
+    span = await series.span_of(platform, conn, topology, from_, to)
+    if topology.head.timeless:
+        sums = service.pair_totals(topology, await service.total_ports(conn, topology))
+    elif span is None:
+        sums = np.full((2, groups, groups), np.nan)
+    else:
+        need(span[1] - span[0], MAX_WINDOW_S, "MAX_WINDOW_S", "seconds", "Ask for a shorter span.")
+        from_s, to_s = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
+        window = Spanned(from_s * PORT_BUCKET_S, to_s * PORT_BUCKET_S, PORT_BUCKET_S)
+        asked = service.Asked(topology, window, await platform.topologies.complete_s(conn, topology.head))
+        sums = await service.pair_sums(platform, asked, refuse=True)
+    assert sums is not None
+    flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)
+    return answer(
+        {"groups": topology.fabric.groups, "flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits)}
+    )
+
+
+@http.get("/overview", response_model=schemas.Overview)
+async def overview(
+    platform: ThePlatform, conn: Reader, fabric: FabricId, from_: From = None, to: To = None, points: Points = 300
+) -> Response:
+    """The whole machine over time, with gaps and marks, for a time brush."""
+    topology = await platform.topologies.get(conn, fabric)
+    span = await series.span_of(platform, conn, topology, from_, to)
+    return answer(await series.overview(platform, conn, topology, span, points))
+
+
+@http.get(
+    "/frames",
+    response_model=schemas.Frames,
+    responses={
+        200: {
+            "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}},
+            "description": "With Accept: application/octet-stream float32, little endian: flits[step][router], then stall_cycles[step][router]; NaN is unknown.",
+        }
+    },
+)
+async def frames(
+    platform: ThePlatform,
+    conn: Reader,
+    request: Request,
+    fabric: FabricId,
+    from_: From = None,
+    to: To = None,
+    step: Annotated[
+        int, Query(ge=1, le=86_400, description="Shortest step in seconds; the answer's may be longer.")
+    ] = 10,
+    link_class: Class = None,
+) -> Response:
+    """Flits and stalls of every router step by step; the page sums windows of them while the reader drags."""
+    topology = await platform.topologies.get(conn, fabric)
+    span = await series.span_of(platform, conn, topology, from_, to)
+    ts, step_s, flits, stalls = await series.frames(platform, conn, topology, span, step, link_class)
+    if OCTETS not in request.headers.get("accept", ""):
+        content = {
+            "ts": moments(ts),
+            "step_s": step_s,
+            "routers": np.arange(topology.size),
+            "flits": flits,
+            "stall_cycles": stalls,
+        }
+        return answer(content)
+    start = ts[0] if len(ts) else int(span[0]) if span else 0
+    headers = {
+        "X-Frames": str(len(ts)),
+        "X-Routers": str(topology.size),
+        "X-From": moments(np.asarray([start]))[0],
+        "X-Step-Seconds": str(step_s),
+        "Cache-Control": "no-cache",
+        "Vary": "Accept",
+    }
+    return Response(flits.astype("<f4").tobytes() + stalls.astype("<f4").tobytes(), media_type=OCTETS, headers=headers)

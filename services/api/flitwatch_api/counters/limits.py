@@ -1,0 +1,32 @@
+"""What one request may cost. An answer over a limit is refused with the limit's name, never cut in silence."""
+
+from __future__ import annotations
+
+from flitwatch_domain.errors import TooCostly
+
+#: Rows of the tables that one request may read.
+MAX_ROWS = 1_000_000
+#: Rows of port counters (each holds the arrays of all ports).
+MAX_PORT_ROWS = 250_000
+#: Port rows whose every port is summed one by one.
+MAX_WHOLE_PORT_ROWS = 60_000
+#: Numbers in one answer.
+MAX_VALUES = 2_000_000
+MAX_POINTS = 2_000
+MAX_COUNTERS = 20
+#: Routers named one by one.
+MAX_ROUTERS = 4_096
+
+
+def need(cost: float, limit: int, name: str, what: str, advice: str = "") -> None:
+    """Refuse what costs more than a limit.
+
+    Raises
+    ------
+    TooCostly
+    """
+    if cost > limit:
+        raise TooCostly(
+            f"the request would take {int(cost):,} {what}; the limit {name} is {limit:,}",
+            advice=advice or "Ask for a shorter span, fewer routers or fewer points.",
+        )

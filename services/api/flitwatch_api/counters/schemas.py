@@ -1,0 +1,133 @@
+"""Shapes of answers about counters. Columns of one object have one length; null is unknown, never zero."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+
+class RouterFigures(BaseModel):
+    """By router, in the order of `router`."""
+
+    router: list[int]
+    flits: list[float | None]
+    stall_cycles: list[float | None]
+    ratio: list[float | None] = Field(description="Stall cycles per flit: summed stalls over summed flits.")
+    coverage: list[float | None] = Field(
+        description="Counted time over the window, of the tiles that the router usually counts; 1 is all."
+    )
+
+
+class ClassFigures(BaseModel):
+    """A link class in the window."""
+
+    flits: float | None
+    stall_cycles: float | None
+    ratio: float | None
+    p50: float | None
+    p95: float | None
+    max: float | None
+    per: str = Field(
+        description="What p50, p95 and max are taken over: the ratios of each `link`, or of each `router`'s tiles of the class."
+    )
+    counted: int = Field(description="How many of those have a ratio.")
+
+
+class PairFigures(BaseModel):
+    """By pair of groups with counted links between them; `src` sends, `dst` receives."""
+
+    src: list[int]
+    dst: list[int]
+    flits: list[float | None]
+    stall_cycles: list[float | None]
+    ratio: list[float | None]
+    note: str | None = Field(default=None, description="Why there are no pairs, where they are left out.")
+
+
+class Congestion(BaseModel):
+    """A window of time [at - window_s, at)."""
+
+    at: datetime | None = Field(description="End of the window that was used; null without data or time.")
+    window_s: int | None
+    complete_through: datetime | None = Field(description="Rows are complete up to here.")
+    routers: RouterFigures
+    classes: dict[str, ClassFigures]
+    groups: PairFigures
+    simulated: bool
+    timeless: bool
+
+
+class LinkFigures(BaseModel):
+    """By counted link."""
+
+    at: datetime | None
+    window_s: int | None
+    link: list[int]
+    src: list[int] = Field(description="Router that sends.")
+    dst: list[int] = Field(description="Router that receives.")
+    src_port: list[int | None]
+    dst_port: list[int | None]
+    class_: list[str] = Field(alias="class")
+    flits: list[float | None]
+    stall_cycles: list[float | None]
+    ratio: list[float | None]
+
+
+class Timeseries(BaseModel):
+    """Counters over time."""
+
+    ts: list[datetime] = Field(description="Start of each step.")
+    step_s: int
+    routers: list[int]
+    values: dict[str, list[list[float | None]]] = Field(description="By counter: [router][step].")
+
+
+class Matrix(BaseModel):
+    """Traffic between groups: the column sends, the row receives."""
+
+    groups: list[int]
+    flits: list[list[float | None]]
+    stall_cycles: list[list[float | None]]
+    ratio: list[list[float | None]]
+
+
+class Span(BaseModel):
+    """Time without samples."""
+
+    from_: datetime = Field(alias="from")
+    to: datetime
+    devices: int
+
+
+class Mark(BaseModel):
+    """Something that happened."""
+
+    ts: datetime
+    kind: str
+    text: str
+
+
+class Overview(BaseModel):
+    """The whole machine over time."""
+
+    ts: list[datetime]
+    step_s: int
+    flits: list[float | None]
+    stall_cycles: list[float | None]
+    ratio: list[float | None]
+    p50: list[float | None] = Field(description="Median over routers of their ratio.")
+    p95: list[float | None]
+    coverage: list[float | None]
+    gaps: list[Span]
+    marks: list[Mark]
+
+
+class Frames(BaseModel):
+    """Router counters step by step, for brushing."""
+
+    ts: list[datetime]
+    step_s: int
+    routers: list[int]
+    flits: list[list[float | None]] = Field(description="[step][router]")
+    stall_cycles: list[list[float | None]]

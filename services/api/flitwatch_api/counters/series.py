@@ -1,0 +1,307 @@
+"""Counters over time: series of routers, the machine's overview, frames for brushing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_api.answers import moments, ratio
+from flitwatch_api.counters.limits import MAX_COUNTERS, MAX_ROUTERS, MAX_ROWS, MAX_VALUES, need
+from flitwatch_api.counters.windows import Sums, rows_of, step_for, step_sums, steps_of, table_width
+from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
+from flitwatch_api.parameters import at_moment
+from flitwatch_api.platform import Platform
+from flitwatch_db.reads import counters as reads
+from flitwatch_db.reads import ingest, jobs
+from flitwatch_db.reads.columns import Connection
+from flitwatch_db.reads.fabrics import Reach
+from flitwatch_domain.counters import ROUTER_COLUMNS
+from flitwatch_domain.errors import BadRequest
+
+DEFAULT_SPAN_S = 900
+#: Routers that are read one by one rather than with the whole machine.
+FEW_ROUTERS = 64
+MOST_GAPS, MOST_MARKS = 200, 100
+
+RATIOS = {"ratio": ("rt_flits", "rt_stall_cycles")} | {
+    f"{name}_ratio": (f"{name}_flits", f"{name}_stall_cycles") for name in COLUMN_CLASSES
+}
+COUNTERS = (*ROUTER_COLUMNS, "tile_seconds", *RATIOS, "coverage")
+
+
+def read_counters(text: str) -> list[str]:
+    """Names of counters, comma-separated.
+
+    Raises
+    ------
+    BadRequest
+        A name that is none; the advice lists them.
+    """
+    names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    unknown = next((name for name in names if name not in COUNTERS), None)
+    if unknown is not None or not names:
+        raise BadRequest(
+            f"there is no counter {(unknown or '')[:60]!r}",
+            advice=f"Counters: {', '.join(COUNTERS)}; several by commas.",
+        )
+    need(len(names), MAX_COUNTERS, "MAX_COUNTERS", "counters", "Ask for fewer counters.")
+    return names
+
+
+def read_routers(topology: Topology, text: str) -> NDArray[np.int64]:
+    """Routers named as `1,2`, `all` or `group:3`.
+
+    Raises
+    ------
+    BadRequest
+        It is none of these.
+    NotFound
+        There is no such router or group.
+    """
+    text = text.strip()
+    if text == "all":
+        return np.arange(topology.size)
+    kind, _, rest = text.rpartition(":")
+    numbers = [part.strip() for part in rest.split(",") if part.strip()]
+    if (
+        not numbers
+        or kind not in ("", "group")
+        or not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers)
+    ):
+        raise BadRequest(
+            f"routers={text[:60]!r} names no routers", advice="Write routers=1,2 or routers=all or routers=group:3."
+        )
+    if kind == "group":
+        return np.unique(np.concatenate([topology.in_group(int(n)) for n in numbers]))
+    chosen = list(dict.fromkeys(int(n) for n in numbers))
+    need(len(chosen), MAX_ROUTERS, "MAX_ROUTERS", "routers named one by one", "Ask for routers=all or for groups.")
+    for router in chosen:
+        topology.check_router(router)
+    return np.asarray(chosen, dtype=np.int64)
+
+
+async def span_of(
+    platform: Platform, conn: Connection, topology: Topology, from_s: float | None, to_s: float | None
+) -> tuple[float, float] | None:
+    """The span that a request means; without an end it ends where the data are complete; None where there are no data.
+
+    Raises
+    ------
+    BadRequest
+        It ends before it begins.
+    """
+    if to_s is None:
+        end = await platform.topologies.complete_s(conn, topology.head)
+        if end is None:
+            return None
+        to_s = float(end) if from_s is None else max(float(end), from_s + 1)
+    if from_s is None:
+        from_s = max(0.0, to_s - DEFAULT_SPAN_S)
+    if to_s <= from_s:
+        raise BadRequest("the span ends before it begins", advice="`to` must be later than `from`.")
+    return from_s, to_s
+
+
+def _nothing(routers: NDArray[np.int64], names: Sequence[str]) -> dict[str, Any]:
+    return {"ts": [], "step_s": 1, "routers": routers, "values": {name: [[] for _ in routers] for name in names}}
+
+
+async def timeseries(
+    platform: Platform, conn: Connection, topology: Topology, routers: NDArray[np.int64], names: list[str],
+    span: tuple[float, float] | None, points: int,
+) -> dict[str, Any]:  # fmt: skip
+    """The answer of `/timeseries`."""
+    if span is None or topology.head.timeless:
+        return _nothing(routers, names)
+    reach = await platform.topologies.reach(conn, topology.head)
+    few = len(routers) <= FEW_ROUTERS
+    step = step_for(
+        reach, len(routers) if few else topology.size, *span, points, most_rows=MAX_ROWS // 4 if few else MAX_ROWS
+    )
+    ts = steps_of(*span, step)
+    need(len(ts) * len(routers) * len(names), MAX_VALUES, "MAX_VALUES", "values in the answer")
+    columns = list(
+        dict.fromkeys(
+            c for name in names for c in RATIOS.get(name, ("tile_seconds",) if name == "coverage" else (name,))
+        )
+    )
+    if few:
+        sums = await _few(conn, topology, routers, columns, ts, step)
+    else:
+        closed = await platform.topologies.complete_s(conn, topology.head)
+        everything = await step_sums(platform.store, topology, columns, ts, step, closed or 0)
+        sums = {
+            name: values if len(routers) == topology.size else values[:, routers] for name, values in everything.items()
+        }
+    usual = await platform.topologies.usual_tiles(conn, topology) if "coverage" in names else None
+    values = {}
+    for name in names:
+        if name in RATIOS:
+            flits, stalls = RATIOS[name]
+            table: NDArray[Any] = ratio(sums[stalls], sums[flits])
+        elif name == "coverage":
+            assert usual is not None
+            table = np.minimum(sums["tile_seconds"] / (usual[routers] * step), 1.0).astype(np.float32)
+        else:
+            table = sums[name]
+        values[name] = np.ascontiguousarray(table.T)
+    return {"ts": moments(ts), "step_s": step, "routers": routers, "values": values}
+
+
+async def _few(
+    conn: Connection,
+    topology: Topology,
+    routers: NDArray[np.int64],
+    columns: list[str],
+    ts: NDArray[np.int64],
+    step: int,
+) -> Sums:
+    width = table_width(step)
+    rows = await reads.some_router_rows(
+        conn,
+        topology.head.fabric_id,
+        routers.tolist(),
+        columns,
+        int(ts[0]),
+        int(ts[-1]) + step,
+        1 if width == 10 else width,
+    )
+    column_of = np.full(topology.size, -1, dtype=np.int64)
+    column_of[routers] = np.arange(len(routers))
+    place = (rows["ts"] - ts[0]) // step * len(routers) + column_of[rows["router"]]
+    cells = len(ts) * len(routers)
+    sums = {}
+    for name in columns:
+        known = ~np.isnan(rows[name])
+        total = np.bincount(place[known], weights=rows[name][known], minlength=cells)
+        seen = np.bincount(place[known], minlength=cells) > 0
+        sums[name] = np.where(seen, total, np.nan).reshape(len(ts), len(routers))
+    return sums
+
+
+async def frames(
+    platform: Platform, conn: Connection, topology: Topology, span: tuple[float, float] | None, least_step_s: int, link_class: str | None
+) -> tuple[NDArray[np.int64], int, NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+    """Steps, their length, flits and stall cycles float64[T, R]; the step grows where a finer one would cost too much."""
+    topology.check_class(link_class)
+    if link_class is not None and link_class not in COLUMN_CLASSES:
+        raise BadRequest(
+            f"frames of class {link_class!r} are not kept",
+            advice=f"Ask without class, or for one of {', '.join(COLUMN_CLASSES)}.",
+        )
+    if span is None or topology.head.timeless:
+        nothing = np.empty((0, topology.size))
+        return np.empty(0, dtype=np.int64), least_step_s, nothing, nothing
+    reach = await platform.topologies.reach(conn, topology.head)
+    most = max(1, MAX_VALUES // 2 // max(1, topology.size))
+    step = step_for(reach, topology.size, *span, most, least_step_s)
+    ts = steps_of(*span, step)
+    need(len(ts) * topology.size * 2, 2 * MAX_VALUES, "MAX_VALUES", "values in the answer")
+    flits, stalls = (
+        ("rt_flits", "rt_stall_cycles") if link_class is None else (f"{link_class}_flits", f"{link_class}_stall_cycles")
+    )
+    closed = await platform.topologies.complete_s(conn, topology.head)
+    sums = await step_sums(platform.store, topology, [flits, stalls], ts, step, closed or 0)
+    return ts, step, sums[flits], sums[stalls]
+
+
+async def overview(
+    platform: Platform, conn: Connection, topology: Topology, span: tuple[float, float] | None, points: int
+) -> dict[str, Any]:
+    """The answer of `/overview`."""
+    if span is None or topology.head.timeless:
+        empty: list[Any] = []
+        return {
+            "ts": empty,
+            "step_s": 1,
+            **dict.fromkeys(("flits", "stall_cycles", "ratio", "p50", "p95", "coverage", "gaps", "marks"), empty),
+        }
+    reach = await platform.topologies.reach(conn, topology.head)
+    step = step_for(reach, topology.size, *span, points, most_rows=_overview_rows(reach, topology, span))
+    ts = steps_of(*span, step)
+    need(len(ts) * topology.size, 2 * MAX_VALUES, "MAX_VALUES", "values to look through")
+    closed = await platform.topologies.complete_s(conn, topology.head)
+    names = ["rt_flits", "rt_stall_cycles", "tile_seconds"]
+    sums = await step_sums(platform.store, topology, names, ts, step, closed or 0)
+    usual = await platform.topologies.usual_tiles(conn, topology)
+    flits, stalls = (_across(sums[name]) for name in names[:2])
+    p50, p95 = _percentiles(ratio(sums["rt_stall_cycles"], sums["rt_flits"]))
+    expected = np.nansum(usual) * step
+    counted = _across(np.fmin(sums["tile_seconds"], usual * step))
+    from_, to = at_moment(span[0]), at_moment(span[1])
+    return {
+        "ts": moments(ts),
+        "step_s": step,
+        "flits": flits,
+        "stall_cycles": stalls,
+        "ratio": ratio(stalls, flits),
+        "p50": p50,
+        "p95": p95,
+        "coverage": (counted / expected).astype(np.float32) if expected > 0 else np.full(len(ts), np.nan),
+        "gaps": await _gaps(conn, topology, from_, to),
+        "marks": await _marks(conn, topology, from_, to),
+    }
+
+
+def _overview_rows(reach: Reach, topology: Topology, span: tuple[float, float]) -> int:
+    # The first picture waits for this: by the minute where ten-second steps would read every second of a large machine.
+    return MAX_ROWS // 2 if rows_of(60, span[1] - span[0], topology.size) <= MAX_ROWS // 2 else MAX_ROWS
+
+
+def _across(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums over routers by step; NaN where nothing is known."""
+    known = ~np.isnan(values)
+    return np.where(known.any(axis=1), np.where(known, values, 0.0).sum(axis=1), np.nan)
+
+
+def _percentiles(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The 50th and 95th percentile over routers by step: float32[2, T]."""
+    out = np.full((2, len(values)), np.nan, dtype=np.float32)
+    some = ~np.isnan(values).all(axis=1)
+    if some.any():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            # NaN sorts last, so the percentiles of a row are places among its known values.
+            ordered = np.sort(values[some], axis=1)
+        count = (~np.isnan(ordered)).sum(axis=1)
+        for kind, share in enumerate((0.5, 0.95)):
+            place = share * (count - 1)
+            low = np.floor(place).astype(int)
+            high = np.minimum(low + 1, count - 1)
+            rows = np.arange(len(ordered))
+            out[kind, some] = ordered[rows, low] + (ordered[rows, high] - ordered[rows, low]) * (place - low)
+    return out
+
+
+async def _gaps(conn: Connection, topology: Topology, from_: datetime, to: datetime) -> list[dict[str, Any]]:
+    """Gaps that touch the span, those that overlap joined, with the number of devices."""
+    rows = await ingest.gaps(conn, 5000, topology.head.fabric_id, from_, to)
+    joined: list[dict[str, Any]] = []
+    devices: list[set[str]] = []
+    for row in sorted(rows, key=lambda r: (r["from"], r["to"])):
+        if joined and row["from"] <= joined[-1]["to"]:
+            joined[-1]["to"] = max(joined[-1]["to"], row["to"])
+            devices[-1].add(row["device"])
+        else:
+            joined.append({"from": row["from"], "to": row["to"]})
+            devices.append({row["device"]})
+    spans = [{**gap, "devices": len(who)} for gap, who in zip(joined, devices, strict=True)]
+    return sorted(sorted(spans, key=lambda s: s["devices"], reverse=True)[:MOST_GAPS], key=lambda s: s["from"])
+
+
+async def _marks(conn: Connection, topology: Topology, from_: datetime, to: datetime) -> list[dict[str, Any]]:
+    """Starts of the largest jobs."""
+    rows = await jobs.starts(conn, topology.head.fabric_id, from_, to, MOST_MARKS)
+    marks = []
+    for row in rows:
+        who = " ".join(
+            part for part in (row["job_id"], row["name"], f"({row['user']})" if row["user"] else None) if part
+        )
+        size = f", {row['nodes']} nodes" if row["nodes"] is not None else ""
+        marks.append({"ts": row["start"], "kind": "job", "text": f"Job {who} starts{size}"})
+    return marks

@@ -1,0 +1,209 @@
+"""Counters in memory: buckets that do not change any more, as one array of all routers a column.
+
+A bucket is kept once its end lies before what the writer has declared complete. A late sample may still change it: the writer then says
+so (`late_from` of event `counters`), and in any case a bucket is read again after a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_api.fabric.topology import Topology
+from flitwatch_db.events import Event
+from flitwatch_db.reads import counters as reads
+from flitwatch_db.reads.columns import Connection
+
+#: How long a closed bucket is believed: one that closed in the last minutes, an older one.
+YOUNG_S, YOUNG_TTL_S, OLD_TTL_S = 300, 60.0, 900.0
+#: Missing buckets are read in so many runs at most, then as one.
+MOST_RUNS = 4
+PAIRS = "pairs"
+
+Reading = Callable[[], AbstractAsyncContextManager[Connection]]
+Values = NDArray[np.float64]
+Read = Callable[[Connection, int, int], Awaitable[dict[str, Values]]]
+
+
+@dataclass
+class Block:
+    """One bucket: float64[R] a column (float64[2, G x G] of PAIRS), None where there is no row."""
+
+    expires: float
+    columns: dict[str, Values | None] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        return 300 + sum(0 if v is None else v.nbytes for v in self.columns.values())
+
+
+class CounterStore:
+    """Reads and keeps buckets.
+
+    Parameters
+    ----------
+    reading : callable
+        Gives a connection in a context.
+    most_bytes : int
+        Memory for buckets; those not used for longest go first.
+    """
+
+    def __init__(self, reading: Reading, most_bytes: int) -> None:
+        self._reading = reading
+        self._most = most_bytes
+        self._blocks: OrderedDict[tuple[int, str, int, int], Block] = OrderedDict()
+        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.bytes = 0
+
+    def on_event(self, event: Event) -> None:
+        """Drops what a late sample changed."""
+        payload = event.payload
+        if event.kind != "counters" or not isinstance(payload, dict) or not payload.get("late_from"):
+            return
+        try:
+            late_s = datetime.fromisoformat(str(payload["late_from"])).timestamp()
+        except ValueError:
+            late_s = 0
+        for key in [k for k in self._blocks if k[0] == payload.get("fabric_id") and k[3] + k[2] > late_s]:
+            self.bytes -= self._blocks.pop(key).bytes
+
+    async def routers(
+        self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int, closed_s: int
+    ) -> dict[int, dict[str, Values | None]]:
+        """Columns of all routers by bucket start, for buckets of `width_s` in [from, to).
+
+        Parameters
+        ----------
+        names : sequence of str
+            Columns of the router tables.
+        from_s, to_s : int
+            Multiples of `width_s`.
+        closed_s : int
+            Buckets that end after this are read each time.
+        """
+
+        async def read(conn: Connection, start: int, end: int) -> dict[str, Values]:
+            rows = await reads.router_rows(conn, topology.head.fabric_id, names, start, end, width_s)
+            count = (end - start) // width_s
+            inside = rows["router"] < topology.size
+            place = ((rows["ts"] - start) // width_s * topology.size + rows["router"])[inside]
+            out = {}
+            for name in names:
+                values = np.full(count * topology.size, np.nan)
+                values[place] = rows[name][inside]
+                out[name] = values.reshape(count, topology.size)
+            return out
+
+        return await self._get(topology, names, from_s, to_s, width_s, closed_s, read)
+
+    async def pairs(
+        self, topology: Topology, from_s: int, to_s: int, closed_s: int
+    ) -> dict[int, dict[str, Values | None]]:
+        """Under PAIRS, flits and stall cycles between groups, float64[2, G x G], by start of each ten seconds in [from, to)."""
+        router, port, pair = topology.pair_places
+        cells = len(topology.fabric.groups) ** 2
+        pair_of = np.full(topology.counted.shape, -1, dtype=np.int64)
+        pair_of[router, port] = pair
+        first, end_port = (int(port.min()), int(port.max()) + 1) if len(port) else (0, 0)
+        width = reads.PORT_BUCKET_S
+
+        async def read(conn: Connection, start: int, end: int) -> dict[str, Values]:
+            count = (end - start) // width
+            out = np.full((count, 2, cells), np.nan)
+            if not len(port):
+                return {PAIRS: out}
+            at, ts, flits, stalls = await reads.port_rows(conn, topology.head.fabric_id, start, end, first, end_port)
+            inside = at < topology.size
+            here = min(np.shape(flits)[1], np.shape(pair_of)[1] - first)
+            cell = pair_of[at[inside], first : first + here]
+            index = ((ts[inside] - start) // width)[:, None] * cells + cell
+            for kind, values in enumerate((flits, stalls)):
+                known = values[inside, :here]
+                use = (cell >= 0) & ~np.isnan(known)
+                sums = np.bincount(index[use], weights=known[use], minlength=count * cells)
+                seen = np.bincount(index[use], minlength=count * cells) > 0
+                out[:, kind] = np.where(seen, sums, np.nan).reshape(count, cells)
+            return {PAIRS: out}
+
+        return await self._get(topology, (PAIRS,), from_s, to_s, width, closed_s, read)
+
+    def missing(self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int) -> int:
+        """How many buckets in [from, to) would have to be read."""
+        return len(self._missing(topology, names, from_s, to_s, width_s, time.monotonic()))
+
+    def _missing(
+        self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int, now: float
+    ) -> list[int]:
+        absent = []
+        for ts in range(from_s, to_s, width_s):
+            block = self._blocks.get((*topology.key, width_s, ts))
+            if block is None or block.expires < now or any(name not in block.columns for name in names):
+                absent.append(ts)
+        return absent
+
+    async def _get(
+        self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int, closed_s: int, read: Read
+    ) -> dict[int, dict[str, Values | None]]:
+        found: dict[int, dict[str, Values | None]] = {}
+        # One reader a fabric: whoever waits finds what the other read.
+        async with self._locks[topology.head.fabric_id]:
+            now = time.monotonic()
+            absent = self._missing(topology, names, from_s, to_s, width_s, now)
+            for ts in set(range(from_s, to_s, width_s)).difference(absent):
+                key = (*topology.key, width_s, ts)
+                self._blocks.move_to_end(key)
+                found[ts] = self._blocks[key].columns
+            for start, end in _runs(absent, width_s):
+                async with self._reading() as conn:
+                    values = await read(conn, start, end)
+                for row, ts in enumerate(range(start, end, width_s)):
+                    columns = {name: _own(values[name][row]) for name in names}
+                    found[ts] = columns
+                    if ts + width_s <= closed_s:
+                        ttl = YOUNG_TTL_S if closed_s - ts - width_s < YOUNG_S else OLD_TTL_S
+                        self._keep((*topology.key, width_s, ts), columns, now + ttl)
+        self._evict()
+        return found
+
+    def _keep(self, key: tuple[int, str, int, int], columns: dict[str, Values | None], expires: float) -> None:
+        block = self._blocks.get(key)
+        if block is None:
+            block = self._blocks[key] = Block(expires)
+        elif block.expires < time.monotonic():
+            self.bytes -= block.bytes
+            block.columns = {}
+        else:
+            self.bytes -= block.bytes
+        block.columns.update(columns)
+        block.expires = min(block.expires, expires) if len(block.columns) > len(columns) else expires
+        self.bytes += block.bytes
+        self._blocks.move_to_end(key)
+
+    def _evict(self) -> None:
+        while self.bytes > self._most and self._blocks:
+            _, block = self._blocks.popitem(last=False)
+            self.bytes -= block.bytes
+
+
+def _own(row: Values) -> Values | None:
+    """A copy, so that dropping one bucket frees its memory; None where nothing is known."""
+    return None if bool(np.isnan(row).all()) else row.copy()
+
+
+def _runs(starts: list[int], width_s: int) -> list[tuple[int, int]]:
+    """Neighbouring buckets as [from, to)."""
+    runs: list[tuple[int, int]] = []
+    for ts in starts:
+        if runs and runs[-1][1] == ts:
+            runs[-1] = (runs[-1][0], ts + width_s)
+        else:
+            runs.append((ts, ts + width_s))
+    return runs if len(runs) <= MOST_RUNS else [(runs[0][0], runs[-1][1])]

@@ -1,0 +1,110 @@
+"""The event stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import StreamingResponse
+
+from flitwatch_api.events.hub import Stream, encode, reset_event
+from flitwatch_api.parameters import MAX_ID
+from flitwatch_api.platform import Platform, ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db.reads import events as reads
+from flitwatch_domain.errors import BadRequest
+
+http = APIRouter(tags=["events"], responses=RESPONSES)
+
+#: Events that are replayed to a client that comes back; beyond, it is told to ask for everything anew.
+MAX_REPLAY = 5_000
+PAGE = 500
+RECONNECT_MS = 2_000
+MEDIA_TYPE = "text/event-stream"
+
+
+def _number(header: str | None, query: str | None) -> int | None:
+    text = (header or query or "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) <= MAX_ID):
+        raise BadRequest(
+            "the last event's id is not a number", advice="Send the `id` of an event of this stream, or none."
+        )
+    return int(text)
+
+
+@http.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+            "description": "Events: id, event (the kind), data (JSON).",
+        }
+    },
+)
+async def events(
+    platform: ThePlatform,
+    last_event_id: Annotated[
+        str | None, Header(max_length=40, description="Events after this one are replayed first.")
+    ] = None,
+    last: Annotated[
+        str | None,
+        Query(alias="last_event_id", max_length=40, description="The same, for clients that cannot set the header."),
+    ] = None,
+    kinds: Annotated[str | None, Query(max_length=400, description="Only these kinds, comma-separated.")] = None,
+) -> StreamingResponse:
+    """What happens, as server-sent events; a comment keeps the connection alive."""
+    wanted = frozenset(part.strip() for part in (kinds or "").split(",") if part.strip()) or None
+    after = _number(last_event_id, last)
+    stack = ExitStack()
+    stream = stack.enter_context(platform.hub.subscribe())
+    headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(platform, stream, stack, after, wanted), media_type=MEDIA_TYPE, headers=headers)
+
+
+async def _events(
+    platform: Platform, stream: Stream, stack: ExitStack, after: int | None, wanted: frozenset[str] | None
+) -> AsyncIterator[bytes]:
+    with stack:
+        yield b"retry: %d\n: connected\n\n" % RECONNECT_MS
+        sent = 0
+        if after is not None:
+            # The stream is subscribed already: what comes meanwhile waits in its queue and is told apart by its number.
+            async for number, text in _replay(platform, after, wanted):
+                sent = number
+                yield text
+        while True:
+            try:
+                item = await asyncio.wait_for(stream.events.get(), platform.settings.api_heartbeat_s)
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            if item is None:
+                return
+            number, kind, text = item
+            if number > sent and (wanted is None or kind in wanted):
+                sent = number
+                yield text
+
+
+async def _replay(platform: Platform, after: int, wanted: frozenset[str] | None) -> AsyncIterator[tuple[int, bytes]]:
+    async with platform.reading() as conn:
+        newest = await reads.newest(conn)
+    if after > newest or newest - after > MAX_REPLAY:
+        why = "that event is not of this database" if after > newest else f"more than {MAX_REPLAY} events were missed"
+        yield newest, reset_event(newest, why)
+        return
+    while after < newest:
+        async with platform.reading() as conn:
+            batch = await reads.after(conn, after, PAGE)
+        if not batch:
+            return
+        for event in batch:
+            after = event.event_id
+            if wanted is None or event.kind in wanted:
+                yield event.event_id, encode(event)

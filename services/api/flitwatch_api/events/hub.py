@@ -1,0 +1,197 @@
+"""Events from the database to every open stream: one LISTEN connection, one bounded queue a stream."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+import orjson
+import psycopg
+
+from flitwatch_api.answers import dump
+from flitwatch_db import conninfo
+from flitwatch_db.events import Event
+from flitwatch_db.reads import events as reads
+from flitwatch_domain.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+#: Events that a stream may lag behind; a slower one is closed, and its client comes back with Last-Event-ID.
+QUEUE = 256
+BATCH = 500
+RETRY_S = (0.5, 1.0, 2.0, 5.0)
+#: A notification that gets lost (a failover, a pooler that swallows it) delays events by this at most.
+POLL_S = 10.0
+
+
+class Stream:
+    """One client's queue. `events` ends with None when the stream is to be closed."""
+
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[tuple[int, str, bytes] | None] = asyncio.Queue(QUEUE)
+        self.closed = False
+
+    def put(self, item: tuple[int, str, bytes]) -> None:
+        """Hand an event over, or close a stream that is too slow."""
+        if self.closed:
+            return
+        try:
+            self.events.put_nowait(item)
+        except asyncio.QueueFull:
+            self.close()
+
+    def close(self) -> None:
+        """End the stream after what it holds; the oldest makes room for the end."""
+        if self.closed:
+            return
+        self.closed = True
+        if self.events.full():
+            # What is lost here the client asks for again: it has not seen its number.
+            while not self.events.empty():
+                self.events.get_nowait()
+        self.events.put_nowait(None)
+
+
+def encode(event: Event) -> bytes:
+    """An event as text/event-stream has it; JSON holds no line break."""
+    kind = "".join(c for c in event.kind if c.isalnum() or c in "_-.") or "message"
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.event_id, kind.encode(), dump(event.payload))
+
+
+class Hub:
+    """Listens to the database and hands events on.
+
+    Attributes
+    ----------
+    through : dict
+        Per fabric: until when the writer says that rows are complete, epoch seconds.
+    last : int
+        The newest event's number.
+    """
+
+    def __init__(self, url: str, most_streams: int) -> None:
+        self._conninfo = conninfo(url, role="reader", application="flitwatch api events")
+        self._most = most_streams
+        self._streams: set[Stream] = set()
+        self._watchers: list[Callable[[Event], None]] = []
+        self._task: asyncio.Task[None] | None = None
+        self.through: dict[int, float] = {}
+        self.last: int | None = None
+        self.listening = False
+        self.dropped = 0
+
+    @property
+    def streams(self) -> int:
+        """How many streams are open."""
+        return len(self._streams)
+
+    def on_event(self, watcher: Callable[[Event], None]) -> None:
+        """Have a function called with every event, before the streams get it."""
+        self._watchers.append(watcher)
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Close all streams and stop listening."""
+        self.close_streams()
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    def close_streams(self) -> None:
+        """End all streams, so that a server that waits for them can leave."""
+        for stream in list(self._streams):
+            stream.close()
+
+    @contextlib.contextmanager
+    def subscribe(self):
+        """A stream while the context lasts.
+
+        Raises
+        ------
+        Unavailable
+            As many streams are open as may be.
+        """
+        if len(self._streams) >= self._most:
+            raise Unavailable(
+                f"{self._most} event streams are open, which is the limit api_streams_max",
+                advice="Close pages that are not needed, or ask again later.",
+            )
+        stream = Stream()
+        self._streams.add(stream)
+        try:
+            yield stream
+        finally:
+            stream.closed = True
+            self._streams.discard(stream)
+
+    async def _run(self) -> None:
+        failures = 0
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as conn:
+                    await reads.listen(conn)
+                    await self._begin(conn)
+                    failures = 0
+                    self.listening = True
+                    await self._follow(conn)
+            except (psycopg.Error, OSError) as problem:
+                log.warning("no events from the database: %s; trying again", str(problem).strip().split("\n")[0])
+            except Exception:
+                log.exception("the event listener failed; trying again")
+            finally:
+                self.listening = False
+            await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
+            failures += 1
+
+    async def _begin(self, conn: psycopg.AsyncConnection) -> None:
+        for fabric_id, through in (await reads.completeness(conn)).items():
+            self._note(fabric_id, through)
+        if self.last is None:
+            self.last = await reads.newest(conn)
+
+    async def _follow(self, conn: psycopg.AsyncConnection) -> None:
+        while True:
+            await self._drain(conn)
+            async for _ in conn.notifies(timeout=POLL_S, stop_after=1):
+                pass
+
+    async def _drain(self, conn: psycopg.AsyncConnection) -> None:
+        while True:
+            batch = await reads.after(conn, self.last or 0, BATCH)
+            for event in batch:
+                self._hand_on(event)
+            if len(batch) < BATCH:
+                return
+
+    def _hand_on(self, event: Event) -> None:
+        self.last = event.event_id
+        payload = event.payload if isinstance(event.payload, dict) else {}
+        if event.kind == "counters" and isinstance(payload.get("fabric_id"), int):
+            self._note(payload["fabric_id"], payload.get("through"))
+        for watcher in self._watchers:
+            watcher(event)
+        text = encode(event)
+        for stream in list(self._streams):
+            stream.put((event.event_id, event.kind, text))
+            if stream.closed:
+                self.dropped += 1
+                self._streams.discard(stream)
+
+    def _note(self, fabric_id: int, through: object) -> None:
+        try:
+            seconds = datetime.fromisoformat(str(through)).timestamp()
+        except (ValueError, OverflowError):
+            return
+        self.through[fabric_id] = seconds
+
+
+def reset_event(number: int, reason: str) -> bytes:
+    """Tells a client that events between are not told: it should ask for everything anew."""
+    return b"id: %d\nevent: reset\ndata: %s\n\n" % (number, orjson.dumps({"reason": reason}))

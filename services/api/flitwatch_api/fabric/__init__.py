@@ -1,0 +1,1 @@
+"""Fabrics, their routers, links and endpoints."""

@@ -1,0 +1,80 @@
+"""Routes of fabrics, routers, links and endpoints."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer, dump, tagged
+from flitwatch_api.counters.congestion import DEFAULT_WINDOW_S, ask
+from flitwatch_api.fabric import schemas, service
+from flitwatch_api.parameters import FabricId, Time, Window
+from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db.reads import fabrics as reads
+from flitwatch_db.reads.counters import PORT_BUCKET_S
+
+http = APIRouter(prefix="/fabrics", tags=["fabrics"], responses=RESPONSES)
+UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller's copy (If-None-Match) is current."}}
+
+
+@http.get("", response_model=schemas.FabricList)
+async def fabrics(platform: ThePlatform, conn: Reader) -> Response:
+    """All fabrics."""
+    items = [await service.describe(platform, conn, head) for head in await reads.list_heads(conn)]
+    return answer({"items": items, "next_cursor": None})
+
+
+@http.get("/{fabric}", response_model=schemas.FabricDetail)
+async def fabric_detail(platform: ThePlatform, conn: Reader, fabric: FabricId) -> Response:
+    """One fabric."""
+    return answer(await service.describe(platform, conn, await reads.head(conn, fabric), detail=True))
+
+
+@http.get("/{fabric}/routers", response_model=schemas.Routers, responses=UNCHANGED)
+async def routers(platform: ThePlatform, conn: Reader, request: Request, fabric: FabricId) -> Response:
+    """Routers and their places."""
+    topology = await platform.topologies.get(conn, fabric)
+    return tagged(request, dump(service.routers(topology, await platform.topologies.sampled(conn, topology))))
+
+
+@http.get("/{fabric}/links", response_model=schemas.Links, responses=UNCHANGED)
+async def links(
+    platform: ThePlatform,
+    conn: Reader,
+    request: Request,
+    fabric: FabricId,
+    link_class: Annotated[str | None, Query(alias="class", max_length=40)] = None,
+    group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links with this group at either end.")] = None,
+    terminals: Annotated[bool, Query(description="With the links between routers and nodes.")] = False,
+) -> Response:
+    """Links between routers."""
+    topology = await platform.topologies.get(conn, fabric)
+    if not terminals:
+        topology.check_class(link_class)
+    if group is not None:
+        topology.in_group(group)
+    return tagged(request, dump(service.links(topology, link_class, group, terminals)))
+
+
+@http.get("/{fabric}/endpoints", response_model=schemas.Endpoints, responses=UNCHANGED)
+async def endpoints(platform: ThePlatform, conn: Reader, request: Request, fabric: FabricId) -> Response:
+    """Where nodes attach."""
+    return tagged(request, dump(service.endpoints(await platform.topologies.get(conn, fabric))))
+
+
+@http.get("/{fabric}/routers/{router}", response_model=schemas.RouterDetail)
+async def router_detail(
+    platform: ThePlatform,
+    conn: Reader,
+    fabric: FabricId,
+    router: Annotated[int, Path(ge=0, le=2**31 - 1)],
+    at: Annotated[Time | None, Query(description="End of the window; without it the newest complete window.")] = None,
+    window: Annotated[Window, Query(description="Length of the window.")] = DEFAULT_WINDOW_S,
+) -> Response:
+    """One router: its ports in a window and the jobs on it."""
+    topology = await platform.topologies.get(conn, fabric)
+    asked = await ask(platform, conn, topology, at, window, PORT_BUCKET_S)
+    return answer(await service.router_detail(platform, conn, asked, router))

@@ -1,0 +1,134 @@
+"""Topologies by version: loaded once, dropped when the fabric is written again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_api.fabric.topology import Topology
+from flitwatch_db import fabrics
+from flitwatch_db.events import Event
+from flitwatch_db.reads import fabrics as reads
+from flitwatch_db.reads.columns import Connection
+
+if TYPE_CHECKING:
+    from flitwatch_api.platform import Platform
+
+#: Topologies held at once; the largest (3,264 routers, 150,960 links) takes some 10 MB.
+MOST = 16
+REACH_S = 2.0
+COUNTED_S = 60.0
+#: Counted routers and usual tile counts come from this much of the newest data.
+RECENT_S = 86_400
+USUAL_S = 900
+
+
+class Topologies:
+    """Loads topologies and remembers how far their data reach.
+
+    Parameters
+    ----------
+    platform : Platform
+    """
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._held: OrderedDict[tuple[int, str], Topology] = OrderedDict()
+        self._loading: dict[tuple[int, str], asyncio.Task[Topology]] = {}
+        self._facts: dict[tuple[Any, ...], tuple[float, Any]] = {}
+
+    def on_event(self, event: Event) -> None:
+        """A fabric that was written again is asked for afresh."""
+        if event.kind == "fabric":
+            self._facts.clear()
+
+    async def get(self, conn: Connection, name_or_id: str) -> Topology:
+        """The topology of a fabric as it is now; NotFound."""
+        return await self.of(await reads.head(conn, name_or_id))
+
+    async def of(self, head: reads.FabricHead) -> Topology:
+        """The topology of a fabric's row."""
+        key = (head.fabric_id, head.version)
+        held = self._held.get(key)
+        if held is not None:
+            self._held.move_to_end(key)
+            return held
+        # Whoever asks meanwhile waits for the same load, which goes on when the first caller leaves.
+        task = self._loading.get(key)
+        if task is None:
+            task = asyncio.create_task(self._load(head))
+            self._loading[key] = task
+            task.add_done_callback(lambda _: self._loading.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def _load(self, head: reads.FabricHead) -> Topology:
+        fabric = await self._platform.in_thread("reader", lambda conn: fabrics.load(conn, head.fabric_id))
+        topology = Topology(head, fabric)
+        for old in [key for key in self._held if key[0] == head.fabric_id]:
+            del self._held[old]
+        self._held[head.fabric_id, head.version] = topology
+        while len(self._held) > MOST:
+            self._held.popitem(last=False)
+        return topology
+
+    async def reach(self, conn: Connection, head: reads.FabricHead) -> reads.Reach:
+        """How far the counters reach, at most two seconds old."""
+        if head.timeless:
+            return reads.Reach(None, None, {})
+        return await self._fact(("reach", head.fabric_id), REACH_S, lambda: reads.reach(conn, head.fabric_id))
+
+    async def complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
+        """Until when rows are complete: what the writer said last, or the end of the newest row."""
+        said = self._platform.hub.through.get(head.fabric_id)
+        reach = await self.reach(conn, head)
+        if said is None or reach.last_s is None:
+            return reach.last_s
+        return int(said)
+
+    async def sampled(self, conn: Connection, topology: Topology) -> NDArray[np.bool_]:
+        """bool[R]: routers that have counters (of the newest day of data)."""
+        head = topology.head
+
+        async def read() -> NDArray[np.bool_]:
+            reach = await self.reach(conn, head)
+            mask = np.zeros(topology.size, dtype=bool)
+            if reach.last_s is not None or head.timeless:
+                since = (reach.last_s or 0) - RECENT_S
+                found = await reads.counted_routers(conn, head.fabric_id, head.timeless, max(0, since - since % 3600))
+                mask[found[found < topology.size]] = True
+            return mask
+
+        return await self._fact(("sampled", *topology.key), COUNTED_S, read)
+
+    async def usual_tiles(self, conn: Connection, topology: Topology) -> NDArray[np.float64]:
+        """float64[R]: tile-seconds a second of a router that is counted in full, from the newest data; NaN where it never was."""
+        head = topology.head
+
+        async def read() -> NDArray[np.float64]:
+            reach = await self.reach(conn, head)
+            if reach.last_s is None:
+                return np.full(topology.size, np.nan)
+            rates = await reads.usual_tile_seconds(
+                conn, head.fabric_id, reach.last_s - USUAL_S, reach.last_s, topology.size
+            )
+            # Aries routers and Slingshot switches of a machine are alike, so one that lacks tiles shows against the others.
+            alike = head.technology in ("cray_xc", "slingshot") and not np.all(np.isnan(rates))
+            return np.full(topology.size, np.nanmax(rates)) if alike else rates
+
+        return await self._fact(("usual", *topology.key), COUNTED_S, read)
+
+    async def _fact(self, key: tuple[Any, ...], seconds: float, read: Any) -> Any:
+        held = self._facts.get(key)
+        now = time.monotonic()
+        if held is not None and held[0] > now:
+            return held[1]
+        value = await read()
+        if len(self._facts) > 1000:
+            self._facts.clear()
+        self._facts[key] = (now + seconds, value)
+        return value

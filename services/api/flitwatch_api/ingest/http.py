@@ -1,0 +1,67 @@
+"""Routes of ingest health."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer
+from flitwatch_api.ingest import schemas
+from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
+from flitwatch_api.platform import Reader
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db.reads import ingest as reads
+from flitwatch_domain.errors import NotFound
+
+http = APIRouter(prefix="/ingest", tags=["ingest"], responses=RESPONSES)
+
+LISTED = 50
+OCTETS = "application/octet-stream"
+
+
+@http.get("/status", response_model=schemas.Status)
+async def status(conn: Reader) -> Response:
+    """What comes in, how far behind the writer is, what was refused."""
+    now = datetime.now(UTC)
+    return answer(
+        {
+            "now": now,
+            "topics": await reads.topics(conn, now),
+            "schemas": await reads.schemas(conn),
+            "dead_letters": {
+                "total": await reads.dead_letter_total(conn),
+                "recent": await reads.dead_letters(conn, LISTED),
+            },
+            "gaps": await reads.gaps(conn, LISTED),
+            "position_age_s": await reads.position_age_s(conn, now),
+        }
+    )
+
+
+@http.get("/dead-letters", response_model=schemas.DeadLetterList)
+async def dead_letters(conn: Reader, limit: Limit = 100, cursor: CursorText = None) -> Response:
+    """Records that could not be used, the newest first."""
+    rows = await reads.dead_letters(conn, limit + 1, read_page_cursor(cursor))
+    items = rows[:limit]
+    return answer({"items": items, "next_cursor": make_cursor(items[-1]["id"]) if len(rows) > limit else None})
+
+
+@http.get(
+    "/dead-letters/{number}/raw",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}},
+            "description": "The first 64 kB of the record.",
+        }
+    },
+)
+async def dead_letter_raw(conn: Reader, number: Id) -> Response:
+    """The bytes of a record as they came; to be saved, never shown."""
+    raw = await reads.dead_letter_raw(conn, number)
+    if raw is None:
+        raise NotFound(f"there is no dead letter {number}", advice="/api/v1/ingest/dead-letters lists them.")
+    headers = {"Content-Disposition": f'attachment; filename="dead-letter-{number}.bin"', "Cache-Control": "no-store"}
+    return Response(raw, media_type=OCTETS, headers=headers)

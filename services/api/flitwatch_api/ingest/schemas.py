@@ -1,0 +1,86 @@
+"""Shapes of answers about ingest."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+
+class Topic(BaseModel):
+    """One topic of the log."""
+
+    topic: str
+    records: int = Field(description="Written since the beginning.")
+    values_per_s: float = Field(description="Over the last two minutes.")
+    bytes_per_s: float
+    lag_records: int | None = Field(description="In the log and not written; null where the log cannot be asked.")
+    lag_s: float | None
+    last_at: datetime | None
+    duplicates: int
+    late: int
+    dead: int
+
+
+class LdmsSchema(BaseModel):
+    """A metric set that was seen."""
+
+    schema_id: int
+    name: str
+    digest: str
+    kind: str
+    columns: int
+    first_seen: datetime
+    last_seen: datetime
+    records: int
+
+
+class Gap(BaseModel):
+    """Time of a device without samples."""
+
+    id: int
+    fabric_id: int | None
+    device: str
+    schema_: str = Field(alias="schema")
+    from_: datetime = Field(alias="from")
+    to: datetime
+    reason: str
+
+
+class DeadLetter(BaseModel):
+    """A record that could not be used."""
+
+    id: int
+    at: datetime
+    topic: str
+    partition: int
+    offset: int
+    source: str
+    where: str
+    reason: str
+    raw_bytes: int = Field(description="The record's whole size; at most its first 64 kB are kept.")
+
+
+class DeadLetters(BaseModel):
+    """All of them, and the newest."""
+
+    total: int
+    recent: list[DeadLetter]
+
+
+class Status(BaseModel):
+    """What comes in."""
+
+    now: datetime
+    topics: list[Topic]
+    schemas: list[LdmsSchema]
+    dead_letters: DeadLetters
+    gaps: list[Gap]
+    position_age_s: float | None = Field(description="Since the writer last moved a position.")
+
+
+class DeadLetterList(BaseModel):
+    """A page of dead letters."""
+
+    items: list[DeadLetter]
+    next_cursor: str | None

@@ -1,0 +1,1 @@
+"""Jobs, where they run and who runs beside them."""

@@ -1,0 +1,80 @@
+"""Routes of jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer, moment
+from flitwatch_api.jobs import schemas, service
+from flitwatch_api.parameters import CursorText, FabricId, Limit, Text, Time, at_moment
+from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db.reads import fabrics
+from flitwatch_domain.errors import BadRequest
+
+http = APIRouter(tags=["jobs"], responses=RESPONSES)
+
+
+def _several(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+@http.get("/jobs", response_model=schemas.JobList)
+async def jobs(
+    conn: Reader,
+    fabric: Annotated[
+        str | None, Query(max_length=200, description="Jobs with nodes on this fabric (number or name).")
+    ] = None,
+    user: Annotated[str | None, Query(max_length=1000, description="Users, comma-separated.")] = None,
+    state: Annotated[str | None, Query(max_length=400, description="States, comma-separated.")] = None,
+    name: Text = None,
+    q: Annotated[str | None, Query(max_length=200, description="Part of id, name, user or account.")] = None,
+    at: Annotated[Time | None, Query(description="Jobs that ran at this moment.")] = None,
+    from_: Annotated[Time | None, Query(alias="from", description="Jobs that ran at or after this.")] = None,
+    to: Annotated[Time | None, Query(description="Jobs that began at or before this.")] = None,
+    sort: Annotated[str, Query(max_length=40, description="Column, with a minus for falling order.")] = "-start",
+    limit: Limit = 100,
+    cursor: CursorText = None,
+) -> Response:
+    """Jobs, newest first unless sorted otherwise."""
+    if at is not None and (from_ is not None or to is not None):
+        raise BadRequest("`at` and a span exclude one another", advice="Give at, or from and to.")
+    fabric_id = (await fabrics.head(conn, fabric)).fabric_id if fabric else None
+    start, end = (at, at) if at is not None else (from_, to)
+    return answer(
+        await service.page(
+            conn, sort, limit, cursor, fabric_id=fabric_id, users=_several(user), states=[s.upper() for s in _several(state)],
+            name=name or None, text=q or None, from_=None if start is None else at_moment(start), to=None if end is None else at_moment(end),
+        )
+    )  # fmt: skip
+
+
+@http.get("/jobs/{job_id}", response_model=schemas.JobDetail)
+async def job(
+    conn: Reader,
+    job_id: Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
+    cluster: Annotated[
+        str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
+    ] = None,
+) -> Response:
+    """One job, its place on the fabric and its neighbours."""
+    return answer(await service.detail(conn, job_id, cluster or None))
+
+
+@http.get("/fabrics/{fabric}/occupancy", response_model=schemas.Occupancy)
+async def occupancy(
+    platform: ThePlatform,
+    conn: Reader,
+    fabric: FabricId,
+    at: Annotated[Time | None, Query(description="Without it, until where the data are complete.")] = None,
+) -> Response:
+    """Jobs that hold routers of a fabric at a moment."""
+    topology = await platform.topologies.get(conn, fabric)
+    if at is None and not topology.head.timeless:
+        complete = await platform.topologies.complete_s(conn, topology.head)
+        at = None if complete is None else float(complete)
+    shown = None if topology.head.timeless else moment(at)
+    return answer({"at": shown, "jobs": await service.holders(conn, topology, at)})

@@ -1,0 +1,100 @@
+"""Shapes of answers about jobs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+from flitwatch_api.runs.schemas import Run
+
+
+class JobHead(BaseModel):
+    """What every answer about a job says."""
+
+    job_pk: int
+    cluster: str
+    job_id: str = Field(description="As the scheduler prints it: 42, 3_4, 10+1.")
+    user: str | None
+    account: str | None
+    name: str | None
+    partition: str | None
+    state: str
+    submit: datetime | None
+    start: datetime | None
+    end: datetime | None
+    elapsed_s: float | None = Field(description="Until now for a job that runs.")
+    nodes: int | None
+    groups: list[int]
+    fabric_id: int | None = Field(description="The fabric that holds most of its nodes.")
+    simulated: bool
+
+
+class Job(JobHead):
+    """A job in a list."""
+
+    routers: int | None = Field(description="How many routers its nodes are on; null where that is unknown.")
+    runs: int
+
+
+class JobList(BaseModel):
+    """A page of jobs."""
+
+    items: list[Job]
+    next_cursor: str | None
+
+
+class Neighbour(BaseModel):
+    """A job that ran at the same time on the same routers or groups."""
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    shared_routers: int
+    shared_groups: int
+    overlap_s: float
+
+
+class JobStep(BaseModel):
+    """A step of a job."""
+
+    step: str
+    name: str | None
+    state: str | None
+    start: datetime | None
+    end: datetime | None
+    nodes: int | None
+    node_list: str | None
+
+
+class JobDetail(JobHead):
+    """A job, its place on the fabric, and who ran beside it."""
+
+    restart: int
+    exit_code: str | None
+    node_list: str | None
+    routers: list[int]
+    endpoints: list[int]
+    steps: list[JobStep]
+    neighbours: list[Neighbour]
+    runs: list[Run]
+
+
+class Holder(BaseModel):
+    """A job on the fabric at a moment."""
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    routers: list[int]
+
+
+class Occupancy(BaseModel):
+    """Jobs that hold routers at a moment; of a timeless fabric those that its snapshot names."""
+
+    at: datetime | None
+    jobs: list[Holder]

@@ -1,0 +1,101 @@
+"""Answers about jobs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from flitwatch_api.fabric.topology import Topology
+from flitwatch_api.parameters import at_moment, make_cursor, read_cursor
+from flitwatch_db.reads import jobs as reads
+from flitwatch_db.reads import runs
+from flitwatch_db.reads.columns import Connection
+from flitwatch_domain.errors import BadRequest, NotFound
+
+MOST_NEIGHBOURS = 50
+MOST_HOLDERS = 5_000
+
+
+def read_sort(text: str) -> tuple[str, bool]:
+    """Column and whether it falls, of `nodes` or `-start`; BadRequest for what cannot be sorted by."""
+    name = text.removeprefix("-")
+    if name not in reads.SORTS:
+        raise BadRequest(
+            f"jobs cannot be sorted by {name[:40]!r}",
+            advice=f"Sort by {', '.join(reads.SORTS)}, with a minus for falling order.",
+        )
+    return name, text.startswith("-")
+
+
+async def page(conn: Connection, sort: str, limit: int, cursor: str | None, **filters: Any) -> dict[str, Any]:
+    """A page of jobs and the cursor of the next."""
+    name, descending = read_sort(sort)
+    now, after = datetime.now(UTC), None
+    if cursor:
+        # "Until now" of a running job is that of the first page, so that the order stays.
+        held, key, number, asked_at = read_cursor(cursor, str, str, int, float)
+        if held != sort or not 0 <= asked_at < 1 << 32:
+            raise BadRequest("the cursor belongs to another order", advice="Begin again without a cursor.")
+        now, after = at_moment(asked_at), (key, number)
+    rows = await reads.page(conn, sort=name, descending=descending, limit=limit + 1, now=now, after=after, **filters)
+    more, rows = len(rows) > limit, rows[:limit]
+    places = await reads.places(conn, [row["job_pk"] for row in rows], filters.get("fabric_id")) if rows else {}
+    next_cursor = make_cursor(sort, rows[-1]["sort_key"], rows[-1]["job_pk"], now.timestamp()) if more else None
+    return {"items": [_listed(row, places[row["job_pk"]]) for row in rows], "next_cursor": next_cursor}
+
+
+def _listed(row: dict[str, Any], place: dict[str, Any]) -> dict[str, Any]:
+    head = {key: value for key, value in row.items() if key not in ("sort_key", "restart", "exit_code")}
+    routers = len(place["routers"]) if place["fabric_id"] is not None else None
+    return {
+        **head,
+        "groups": place["groups"],
+        "fabric_id": place["fabric_id"],
+        "routers": routers,
+        "runs": place["runs"],
+    }
+
+
+async def detail(conn: Connection, job_id: str, cluster: str | None) -> dict[str, Any]:
+    """One job with its place, neighbours, steps and runs; NotFound."""
+    now = datetime.now(UTC)
+    row = await reads.one(conn, job_id, cluster, now)
+    if row is None:
+        raise NotFound(
+            f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),
+            advice="Write the id as the scheduler prints it (42, 3_4, 10+1); /api/v1/jobs?q= finds jobs by part of it.",
+        )
+    number = row["job_pk"]
+    place = (await reads.places(conn, [number]))[number]
+    fabric_id = place["fabric_id"]
+    near = (
+        await reads.neighbours(conn, number, fabric_id, now, MOST_NEIGHBOURS)
+        if fabric_id is not None and row["start"]
+        else []
+    )
+    return {
+        **row,
+        "groups": place["groups"],
+        "fabric_id": fabric_id,
+        "routers": place["routers"],
+        "endpoints": await reads.endpoints(conn, number, fabric_id),
+        "steps": await reads.steps(conn, number),
+        "neighbours": near,
+        "runs": [run_item(run) for run in await runs.of_job(conn, number)],
+    }
+
+
+def run_item(row: dict[str, Any]) -> dict[str, Any]:
+    """A run as answers show it."""
+    return {key: value for key, value in row.items() if key != "counter_names"}
+
+
+async def holders(
+    conn: Connection, topology: Topology, at_s: float | None, router: int | None = None
+) -> list[dict[str, Any]]:
+    """Jobs on a fabric at a moment; of a timeless fabric those of its snapshot; none where no moment is known."""
+    if topology.head.timeless:
+        return await reads.ever_on(conn, topology.head.fabric_id, MOST_HOLDERS, router)
+    if at_s is None:
+        return []
+    return await reads.holding(conn, topology.head.fabric_id, at_moment(at_s), MOST_HOLDERS, router)

@@ -1,0 +1,115 @@
+"""Parameters that several routes take: times, windows, cursors."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Path, Query
+from pydantic import BeforeValidator, WithJsonSchema
+
+from flitwatch_domain.errors import BadRequest
+
+#: The last moment that a bucket may have (docs/contracts/tables.md).
+LATEST_S = 1 << 32
+MAX_WINDOW_S = 31 * 86_400
+MAX_ID = 2**63 - 1
+
+_SECONDS = re.compile(r"-?\d{1,12}(\.\d{1,9})?")
+_LOST_PLUS = re.compile(r"(T\d\d:\d\d.*) (\d\d:?\d\d)")
+_WINDOW = re.compile(r"(\d{1,9})(s|m|h|d)?")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def read_time(value: object) -> float:
+    """Epoch seconds of an RFC 3339 time or of epoch seconds; ValueError otherwise."""
+    text = str(value).strip()
+    if _SECONDS.fullmatch(text):
+        seconds = float(text)
+    else:
+        # An unescaped "+" of a time zone reaches us as a blank.
+        try:
+            time = datetime.fromisoformat(_LOST_PLUS.sub(r"\1+\2", text))
+        except ValueError:
+            raise ValueError("write a time as 2026-11-21T14:05:00Z or as epoch seconds") from None
+        if time.tzinfo is None:
+            raise ValueError("the time has no zone: add Z or an offset such as +01:00")
+        seconds = time.timestamp()
+    if not 0 <= seconds < LATEST_S:
+        raise ValueError("the time lies outside 1970 to 2106")
+    return seconds
+
+
+def read_window(value: object) -> int:
+    """Seconds of `60s`, `5m`, `1h`, `1d` or a number of seconds; ValueError otherwise."""
+    match = _WINDOW.fullmatch(str(value).strip())
+    if match is None:
+        raise ValueError("write a window as 60s, 5m, 1h or 1d")
+    seconds = int(match.group(1)) * _UNITS[match.group(2) or "s"]
+    if not 1 <= seconds <= MAX_WINDOW_S:
+        raise ValueError("the window must be between 1 s and 31 d")
+    return seconds
+
+
+_TIME_SCHEMA = {
+    "type": "string",
+    "description": "RFC 3339 or epoch seconds",
+    "examples": ["2026-11-21T14:05:00Z", "1795269900"],
+}
+Time = Annotated[float, BeforeValidator(read_time), WithJsonSchema(_TIME_SCHEMA)]
+Window = Annotated[
+    int,
+    BeforeValidator(read_window),
+    WithJsonSchema({"type": "string", "pattern": r"^\d{1,9}[smhd]?$", "examples": ["60s", "5m"]}),
+]
+
+Limit = Annotated[int, Query(ge=1, le=1000, description="Most items in the answer.")]
+CursorText = Annotated[str | None, Query(max_length=1000, description="`next_cursor` of the page before.")]
+Text = Annotated[str | None, Query(max_length=200)]
+Id = Annotated[int, Path(ge=0, le=MAX_ID)]
+FabricId = Annotated[str, Path(min_length=1, max_length=200, description="The fabric's number or name.")]
+
+
+def make_cursor(*values: Any) -> str:
+    """An opaque cursor of a row's key."""
+    return base64.urlsafe_b64encode(orjson.dumps(values)).decode().rstrip("=")
+
+
+def read_cursor(text: str, *types: type) -> tuple[Any, ...]:
+    """The key that `make_cursor` was given.
+
+    Raises
+    ------
+    BadRequest
+        It is no cursor of this list.
+    """
+    try:
+        values = orjson.loads(base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4)))
+    except (binascii.Error, ValueError):
+        values = None
+    if not (isinstance(values, list) and len(values) == len(types) and all(map(_fits, values, types))):
+        raise BadRequest("the cursor does not belong to this list", advice="Begin again without a cursor.")
+    return tuple(values)
+
+
+def _fits(value: Any, kind: type) -> bool:
+    if isinstance(value, bool) or not isinstance(value, kind):
+        return False
+    if isinstance(value, int):
+        return abs(value) <= MAX_ID
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def read_page_cursor(text: str | None) -> int | None:
+    """The number below which a page begins, for lists by falling number."""
+    return None if not text else int(read_cursor(text, int)[0])
+
+
+def at_moment(seconds: float) -> datetime:
+    """A datetime for the database."""
+    return datetime.fromtimestamp(seconds, UTC)

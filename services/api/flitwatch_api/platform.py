@@ -1,0 +1,94 @@
+"""What one API process holds: connections, topologies, closed counters, the event hub."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, TypeVar
+
+import psycopg
+from fastapi import Depends, Request
+from psycopg.conninfo import make_conninfo
+
+from flitwatch_api.counters.store import CounterStore
+from flitwatch_api.events.hub import Hub
+from flitwatch_api.fabric.topologies import Topologies
+from flitwatch_api.settings import Settings
+from flitwatch_db import async_pool, connect
+from flitwatch_db.reads.columns import Connection
+from flitwatch_domain.errors import Unavailable
+
+T = TypeVar("T")
+
+
+class Platform:
+    """The parts that requests share.
+
+    Parameters
+    ----------
+    settings : Settings
+
+    Raises
+    ------
+    Unavailable
+        The settings name no database, or no PostgreSQL URL.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        url = settings.db.get_secret_value()
+        if not url:
+            raise Unavailable("no database is named", advice="Set FLITWATCH_DB or use `flitwatch api --db URL`.")
+        self.settings = settings
+        self.url = url
+        try:
+            bounded = make_conninfo(url, options=f"-c statement_timeout={settings.api_statement_timeout_ms}")
+        except psycopg.ProgrammingError:
+            raise Unavailable("this is not a PostgreSQL URL", advice="Write postgresql://user@host/database.") from None
+        self.pool = async_pool(
+            bounded, role="reader", min_size=1, max_size=settings.api_pool_max, application="flitwatch api"
+        )
+        self.hub = Hub(url, settings.api_streams_max)
+        self.topologies = Topologies(self)
+        self.store = CounterStore(self.reading, settings.api_cache_mb << 20)
+        self.hub.on_event(self.store.on_event)
+        self.hub.on_event(self.topologies.on_event)
+
+    async def start(self) -> None:
+        """Begin to connect; a database that is away now is found when it comes."""
+        await self.pool.open(wait=False)
+        self.hub.start()
+
+    async def stop(self) -> None:
+        """End the streams and close the connections."""
+        await self.hub.stop()
+        await self.pool.close(timeout=5)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Connection]:
+        """A connection as reader, in a transaction of its own."""
+        async with self.pool.connection(timeout=self.settings.api_connect_timeout_s) as conn:
+            yield conn
+
+    async def in_thread(self, role: Any, work: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """Run blocking work on a connection of its own, committed at the end."""
+
+        def run() -> T:
+            with connect(self.url, role=role, application="flitwatch api") as conn:
+                return work(conn)
+
+        return await asyncio.to_thread(run)
+
+
+def the_platform(request: Request) -> Platform:
+    """The platform of the application that serves a request."""
+    return request.app.state.platform
+
+
+async def _reader(platform: Annotated[Platform, Depends(the_platform)]) -> AsyncIterator[Connection]:
+    async with platform.reading() as conn:
+        yield conn
+
+
+ThePlatform = Annotated[Platform, Depends(the_platform)]
+Reader = Annotated[Connection, Depends(_reader)]

@@ -1,0 +1,198 @@
+"""Errors as problem documents (RFC 9457): the one place that turns an exception into an answer."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import Any
+
+import psycopg
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from psycopg_pool import PoolClosed, PoolTimeout
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from flitwatch_api.answers import dump
+from flitwatch_domain.errors import FlitwatchError
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+TITLES = {
+    "bad-request": "The request cannot be understood",
+    "invalid-parameters": "A parameter is not valid",
+    "bad-input": "The input cannot be used",
+    "not-found": "There is no such thing",
+    "method-not-allowed": "This address does not take that method",
+    "conflict": "The state of the thing forbids this",
+    "forbidden": "This is not allowed",
+    "too-costly": "The request asks for too much",
+    "unavailable": "A part of the service does not answer",
+    "missing-dependency": "Something is not installed",
+    "cancelled": "The work was cancelled",
+    "not-enough-data": "There is not enough data",
+    "internal": "The service failed",
+}
+
+
+class ParameterProblem(BaseModel):
+    """One parameter that is not valid."""
+
+    where: str = Field(description="The parameter, for example query.points.")
+    detail: str
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457)."""
+
+    type: str = Field(description="urn:flitwatch:problem: and the kind.")
+    title: str
+    status: int
+    detail: str
+    instance: str = Field(description="The path that was asked for.")
+    advice: str = Field(description="What the caller can do.")
+    errors: list[ParameterProblem] | None = None
+
+
+def problem(
+    request: Request, status: int, kind: str, detail: str, advice: str, errors: list[dict[str, str]] | None = None
+) -> Response:
+    """A problem document as an answer."""
+    body: dict[str, Any] = {
+        "type": f"urn:flitwatch:problem:{kind}",
+        "title": TITLES.get(kind, kind),
+        "status": status,
+        "detail": detail,
+        "instance": request.url.path,
+        "advice": advice or ADVICE.get(kind, "See /openapi.json for what can be asked."),
+    }
+    if errors:
+        body["errors"] = errors
+    headers = {"Cache-Control": "no-store"}
+    if status == 503:
+        headers["Retry-After"] = "5"
+    return Response(dump(body), status, headers, MEDIA_TYPE)
+
+
+ADVICE = {
+    "not-found": "Check the address and the identifier; the lists name what is there.",
+    "unavailable": "Nothing stored is lost. Try again in a few seconds; if it stays, ask the operator to run `flitwatch doctor`.",
+    "too-costly": "Ask for a shorter span, fewer routers or fewer points.",
+    "internal": "Try again; if it stays, give the reference to the operator, whose log has the details.",
+}
+
+
+async def known(request: Request, error: Exception) -> Response:
+    """A member of the error tree."""
+    assert isinstance(error, FlitwatchError)
+    return problem(request, error.status, error.kind, error.message, error.advice)
+
+
+async def invalid(request: Request, error: Exception) -> Response:
+    """Parameters or a body that do not fit their declaration."""
+    assert isinstance(error, RequestValidationError)
+    found = [
+        {"where": ".".join(str(part) for part in item["loc"]), "detail": str(item["msg"])}
+        for item in error.errors()[:20]
+    ]
+    detail = "; ".join(f"{item['where']}: {item['detail']}" for item in found[:3])
+    return problem(
+        request,
+        422,
+        "invalid-parameters",
+        detail,
+        "Correct the parameters named in `errors`; /openapi.json declares all of them.",
+        found,
+    )
+
+
+_BY_STATUS = {
+    404: "not-found",
+    405: "method-not-allowed",
+    403: "forbidden",
+    409: "conflict",
+    413: "too-costly",
+    422: "bad-input",
+    503: "unavailable",
+}
+
+
+async def plain(request: Request, error: Exception) -> Response:
+    """What the framework itself refuses: unknown paths, methods, malformed bodies."""
+    assert isinstance(error, HTTPException)
+    kind = _BY_STATUS.get(error.status_code, "bad-request")
+    advice = "Addresses are listed in /openapi.json." if error.status_code in (404, 405) else ""
+    answer = problem(request, error.status_code, kind, str(error.detail), advice)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def database(request: Request, error: Exception) -> Response:
+    """What the database refuses, or that it is away."""
+    if isinstance(error, psycopg.errors.QueryCanceled):
+        return problem(request, 413, "too-costly", "the query took longer than the limit api_statement_timeout_ms", "")
+    if isinstance(
+        error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn | psycopg.errors.UndefinedFunction
+    ):
+        log.error("the schema is not this version's: %s", error)
+        return problem(
+            request,
+            503,
+            "unavailable",
+            "the database's tables are not those of this version",
+            "Ask the operator to run `flitwatch db migrate`.",
+        )
+    if isinstance(error, psycopg.DataError):
+        return problem(
+            request,
+            400,
+            "bad-request",
+            "a value cannot be represented in the database",
+            "Remove NUL characters and keep numbers in range.",
+        )
+    if isinstance(error, psycopg.OperationalError | PoolTimeout | PoolClosed):
+        log.warning("the database does not answer: %s", type(error).__name__)
+        return problem(request, 503, "unavailable", "the database does not answer", "")
+    return await unexpected(request, error)
+
+
+async def text(request: Request, error: Exception) -> Response:
+    """Text that is not text: lone surrogates in JSON."""
+    return problem(request, 400, "bad-request", "the request holds text that is not valid Unicode", "Send valid UTF-8.")
+
+
+async def unexpected(request: Request, error: Exception) -> Response:
+    """A defect: the log has the story, the caller a reference to it."""
+    reference = secrets.token_hex(6)
+    log.error("reference %s: %s %s failed", reference, request.method, request.url.path, exc_info=error)
+    return problem(request, 500, "internal", f"an unexpected failure, reference {reference}", "")
+
+
+def install(app: FastAPI) -> None:
+    """Have the application answer every error with a problem document."""
+    app.add_exception_handler(FlitwatchError, known)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, plain)
+    app.add_exception_handler(psycopg.Error, database)
+    app.add_exception_handler(UnicodeError, text)
+    app.add_exception_handler(Exception, unexpected)
+
+
+#: For the routes' declarations.
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {
+        "model": Problem,
+        "description": words,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    for status, words in (
+        (400, "The request cannot be understood"),
+        (404, "There is no such thing"),
+        (413, "Over a limit, which is named"),
+        (422, "A parameter is not valid"),
+        (503, "A part of the service does not answer"),
+    )
+}

@@ -1,0 +1,1 @@
+"""Runs of instrumented applications and their steps."""

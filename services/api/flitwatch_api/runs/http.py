@@ -1,0 +1,57 @@
+"""Routes of runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer
+from flitwatch_api.counters.limits import MAX_VALUES, need
+from flitwatch_api.jobs.service import run_item
+from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
+from flitwatch_api.platform import Reader
+from flitwatch_api.problems import RESPONSES
+from flitwatch_api.runs import schemas
+from flitwatch_db.reads import runs as reads
+from flitwatch_domain.errors import NotFound
+
+http = APIRouter(prefix="/runs", tags=["runs"], responses=RESPONSES)
+
+
+@http.get("", response_model=schemas.RunList)
+async def runs(
+    conn: Reader,
+    job: Annotated[str | None, Query(max_length=60, description="Runs of this job.")] = None,
+    exe: Annotated[str | None, Query(max_length=400, description="Runs of this application.")] = None,
+    limit: Limit = 100,
+    cursor: CursorText = None,
+) -> Response:
+    """Runs of instrumented applications, the newest first."""
+    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), job or None, exe or None)
+    items = [run_item(row) for row in rows[:limit]]
+    return answer({"items": items, "next_cursor": make_cursor(items[-1]["run_id"]) if len(rows) > limit else None})
+
+
+@http.get("/{run_id}/steps", response_model=schemas.RunSteps)
+async def steps(conn: Reader, run_id: Id) -> Response:
+    """The steps of a run beside what other runs of the same application take."""
+    row = await reads.one(conn, run_id)
+    if row is None:
+        raise NotFound(f"there is no run {run_id}", advice="/api/v1/runs lists them.")
+    names: list[str] = row["counter_names"]
+    need(row["steps"] * (6 + len(names)), MAX_VALUES, "MAX_VALUES", "values in the answer")
+    found = await reads.steps(conn, run_id, len(names))
+    usual = await reads.usual(conn, run_id, row["exe"], row["ranks"], found.step)
+    body: dict[str, Any] = {
+        "run": run_item(row),
+        "step": found.step,
+        "time_s": found.time_s,
+        "time_p50_s": found.time_p50_s,
+    }
+    body["others"] = usual[0] if usual else 0
+    body["mean_time_s"], body["p10_s"], body["p90_s"] = usual[1:] if usual else (None, None, None)
+    sums = found.counters
+    body["counters"] = None if sums is None else {name: sums[:, i] for i, name in enumerate(names)}
+    return answer(body)

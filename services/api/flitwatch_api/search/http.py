@@ -1,0 +1,45 @@
+"""The search box."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer
+from flitwatch_api.platform import Reader
+from flitwatch_api.problems import RESPONSES
+from flitwatch_api.search import schemas
+from flitwatch_db.reads.search import search as find
+
+http = APIRouter(tags=["search"], responses=RESPONSES)
+
+EACH = 8
+MOST = 25
+
+
+def _href(hit: dict[str, Any]) -> str:
+    name = quote(hit["id"], safe="")
+    match hit["kind"]:
+        case "job":
+            return f"/jobs/{name}"
+        case "user":
+            return f"/jobs?user={name}"
+        case "router":
+            return f"/fabric/{hit['fabric']}?router={name}"
+        case "node":
+            return f"/fabric/{hit['fabric']}?router={hit['router']}"
+        case _:
+            return f"/fabric/{name}"
+
+
+@http.get("/search", response_model=schemas.Hits)
+async def search(
+    conn: Reader, q: Annotated[str, Query(min_length=1, max_length=200, description="Part of a name or id.")]
+) -> Response:
+    """Jobs, users, fabrics, routers and nodes by part of their name."""
+    hits = await find(conn, q.strip(), EACH) if q.strip() else []
+    items = [{key: hit[key] for key in ("kind", "id", "title", "detail")} | {"href": _href(hit)} for hit in hits[:MOST]]
+    return answer({"items": items})

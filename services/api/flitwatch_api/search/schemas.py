@@ -1,0 +1,21 @@
+"""Shapes of answers of the search."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+
+class Hit(BaseModel):
+    """Something that was found."""
+
+    kind: str = Field(description="job, router, node, user or fabric")
+    id: str
+    title: str
+    detail: str | None
+    href: str = Field(description="Path of its page.")
+
+
+class Hits(BaseModel):
+    """What was found, exact hits first."""
+
+    items: list[Hit]

@@ -1,0 +1,124 @@
+"""What every answer carries, and what no request may do: foreign hosts, foreign origins, endless bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from flitwatch_api.problems import problem
+
+MAX_BODY_BYTES = 1 << 20
+#: Styles may be inline (the component library places its layers so), scripts never.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def host_name(authority: str) -> str:
+    """The name of a Host header, without its port."""
+    try:
+        return (urlsplit(f"//{authority}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+class Guard:
+    """Checks requests and completes answers.
+
+    Parameters
+    ----------
+    app : ASGIApp
+    hosts : sequence of str
+        Names that the Host header may have; empty: any. A server on this machine only that checks it cannot be reached by a foreign page
+        whose name was pointed here (DNS rebinding).
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str] = ()) -> None:
+        self.app = app
+        self.hosts = frozenset(host.strip("[]").lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def completed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, completed)
+            return
+        await self.app(scope, _bounded(receive), completed)
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        headers, request = Headers(scope=scope), Request(scope)
+        host = headers.get("host", "")
+        if self.hosts and host_name(host) not in self.hosts:
+            advice = (
+                "Use the name under which the service is published, or have the operator allow this one (--allow-host)."
+            )
+            return problem(request, 400, "bad-request", "this service does not answer to that host name", advice)
+        origin = headers.get("origin")
+        if origin is not None and scope["method"] not in SAFE and urlsplit_netloc(origin) != host.lower():
+            return problem(
+                request,
+                403,
+                "forbidden",
+                "requests that change something must come from this site's own pages",
+                "Send it without an Origin header from a script.",
+            )
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()) or int(length) > MAX_BODY_BYTES:
+            return problem(
+                request,
+                413,
+                "too-costly",
+                f"the body is too long; the limit MAX_BODY_BYTES is {MAX_BODY_BYTES:,}",
+                "Send a smaller body.",
+            )
+        return None
+
+
+def urlsplit_netloc(origin: str) -> str:
+    """Host and port of an Origin header; empty for `null` and for what is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
+
+
+def _bounded(receive: Receive) -> Receive:
+    """Ends bodies without a length where the limit is."""
+    seen = 0
+
+    async def bounded() -> Message:
+        nonlocal seen
+        message = await receive()
+        if message["type"] == "http.request":
+            seen += len(message.get("body", b""))
+            if seen > MAX_BODY_BYTES:
+                return {"type": "http.disconnect"}
+        return message
+
+    return bounded

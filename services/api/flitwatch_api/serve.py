@@ -1,0 +1,69 @@
+"""The server: one process, uvloop and httptools, and a stop that does not wait for endless streams."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+from fastapi import FastAPI
+
+from flitwatch_api.app import create_app
+from flitwatch_api.settings import Settings
+from flitwatch_domain.errors import Unavailable
+
+KEEP_ALIVE_S = 75
+
+
+class Server(uvicorn.Server):
+    """Ends event streams first: the server waits for requests to end, and a stream would not."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop serving."""
+        platform = getattr(self._app.state, "platform", None)
+        if platform is not None:
+            platform.hub.close_streams()
+        await super().shutdown(sockets)
+
+
+def server(settings: Settings, host: str, port: int, *, access_log: bool = False, grace_s: int = 10) -> Server:
+    """A server that is ready to run."""
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app, host=host, port=port, loop="uvloop", http="httptools", ws="none", access_log=access_log, server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=grace_s, log_config=None, proxy_headers=False,
+    )  # fmt: skip
+    return Server(config, app)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 chooses a free one.
+
+    Raises
+    ------
+    Unavailable
+        The address cannot be listened on.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as taken:
+        why = getattr(taken, "strerror", None) or str(taken)
+        raise Unavailable(
+            f"port {port} on {host} cannot be used: {why}", advice="Choose another with --port."
+        ) from None
+
+
+def serve(settings: Settings, host: str, port: int, *, access_log: bool = False, grace_s: int = 10) -> None:
+    """Serve until a signal comes.
+
+    Raises
+    ------
+    Unavailable
+        The address cannot be listened on.
+    """
+    with listen(host, port) as listening:
+        server(settings, host, port, access_log=access_log, grace_s=grace_s).run(sockets=[listening])

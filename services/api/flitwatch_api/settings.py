@@ -1,0 +1,38 @@
+"""What the API is told from outside: environment variables with the prefix FLITWATCH_, or arguments of `flitwatch api`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Settings(BaseSettings):
+    """Settings of one API process; a bound exists so that no request can make the service slow for the others."""
+
+    model_config = SettingsConfigDict(env_prefix="FLITWATCH_", extra="ignore")
+
+    db: SecretStr = SecretStr("")
+    web: Path | None = Field(default=ROOT / "web" / "dist", description="Folder of the built page; None: no page.")
+    api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Host names that requests may name, comma-separated; empty: any."
+    )
+    api_pool_max: int = Field(default=6, ge=1, le=64, description="Connections for reading.")
+    api_statement_timeout_ms: int = Field(default=15_000, ge=100, le=600_000)
+    api_connect_timeout_s: float = Field(
+        default=3.0, gt=0, le=60, description="How long a request waits for a connection."
+    )
+    api_cache_mb: int = Field(
+        default=192, ge=8, le=65_536, description="Memory for counters that do not change any more."
+    )
+    api_streams_max: int = Field(default=500, ge=1, le=100_000, description="Event streams at once.")
+    api_heartbeat_s: float = Field(default=15.0, gt=0, le=300)
+
+    @field_validator("api_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value

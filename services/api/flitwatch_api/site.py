@@ -1,0 +1,118 @@
+"""The built page from memory: what was there when the process began (or the index last changed) is all that can be asked for."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from flitwatch_domain.errors import NotFound
+
+INDEX = "index.html"
+#: Vite names files below this folder by their content.
+HASHED = "assets/"
+FOR_EVER = "public, max-age=31536000, immutable"
+EACH_TIME = "no-cache"
+WORTH_COMPRESSING = 1024
+COMPRESSIBLE = ("text/", "application/javascript", "application/json", "image/svg+xml", "application/manifest+json")
+TYPES = {
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+    ".webmanifest": "application/manifest+json",
+}
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the page, compressed once."""
+
+    body: bytes
+    compressed: bytes | None
+    media_type: str
+    tag: str
+    cache_control: str
+
+
+class Site:
+    """The files of a folder by their path.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Where the build is; None or absent: there is no page.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self._files: dict[str, File] = {}
+        self._stamp: tuple[int, int] | None = None
+
+    def get(self, path: str) -> File | None:
+        """The file of a path; of one that has no suffix (a place of the page) the index."""
+        self._refresh()
+        name = path.lstrip("/")
+        found = self._files.get(name or INDEX)
+        if found is None and "." not in name.rpartition("/")[2]:
+            found = self._files.get(INDEX)
+        return found
+
+    def _refresh(self) -> None:
+        if self.folder is None:
+            return
+        try:
+            status = (self.folder / INDEX).stat()
+        except OSError:
+            return
+        stamp = (status.st_mtime_ns, status.st_size)
+        if stamp != self._stamp:
+            self._files = {
+                path.relative_to(self.folder).as_posix(): _read(path, self.folder)
+                for path in sorted(self.folder.rglob("*"))
+                if path.is_file() and not path.is_symlink() and path.suffix != ".map"
+            }
+            self._stamp = stamp
+
+
+def _read(path: Path, folder: Path) -> File:
+    body = path.read_bytes()
+    kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    if kind.startswith("text/"):
+        kind += "; charset=utf-8"
+    squeezed = (
+        gzip.compress(body, 9, mtime=0) if len(body) >= WORTH_COMPRESSING and kind.startswith(COMPRESSIBLE) else None
+    )
+    hashed = path.relative_to(folder).as_posix().startswith(HASHED)
+    tag = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+    return File(body, squeezed, kind, tag, FOR_EVER if hashed else EACH_TIME)
+
+
+http = APIRouter(include_in_schema=False)
+
+
+@http.api_route("/{path:path}", methods=["GET", "HEAD"])
+async def page(request: Request, path: str) -> Response:
+    """A file of the page; any place of the page is its index."""
+    site: Site = request.app.state.site
+    if path.startswith("api/"):
+        raise NotFound(f"there is nothing at /{path[:200]}", advice="/openapi.json lists the addresses of the API.")
+    file = site.get(path)
+    if file is None:
+        if not site.get(INDEX):
+            raise NotFound(
+                "the page is not built",
+                advice="Build it with `make web`, or use the API below /api/v1; /openapi.json describes it.",
+            )
+        raise NotFound(f"the page has no file /{path[:200]}", advice="Reload the page: it was probably rebuilt.")
+    headers = {"ETag": file.tag, "Cache-Control": file.cache_control, "Vary": "Accept-Encoding"}
+    if file.tag.removeprefix("W/") in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if file.compressed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(file.compressed, media_type=file.media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(file.body, media_type=file.media_type, headers=headers)

@@ -1,0 +1,91 @@
+"""Routes of tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer, dump
+from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
+from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_api.tasks import schemas
+from flitwatch_db import tasks as queue
+from flitwatch_db.reads import tasks as reads
+from flitwatch_domain.errors import BadRequest, NotFound, TooCostly
+
+http = APIRouter(prefix="/tasks", tags=["tasks"], responses=RESPONSES)
+
+#: What may be started from outside (docs/contracts/tasks.md); maintenance is started by the platform itself.
+STARTABLE = (
+    "demo.count", "sim.study", "sim.collective", "sim.packet", "routing.optimise", "routing.reconstruct", "routing.loop", "ml.blame",
+    "ml.deviation", "ml.forecast",
+)  # fmt: skip
+MAX_ARGS_BYTES = 65_536
+
+
+async def _one(conn: Any, task_id: int) -> dict[str, Any]:
+    row = await reads.one(conn, task_id)
+    if row is None:
+        raise NotFound(f"there is no task {task_id}", advice="/api/v1/tasks lists them.")
+    return row
+
+
+@http.get("", response_model=schemas.TaskList)
+async def tasks(
+    conn: Reader, name: Text = None, state: Text = None, limit: Limit = 100, cursor: CursorText = None
+) -> Response:
+    """Tasks, the newest first."""
+    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), name or None, state or None)
+    items = rows[:limit]
+    return answer({"items": items, "next_cursor": make_cursor(items[-1]["task_id"]) if len(rows) > limit else None})
+
+
+@http.get("/{task_id}", response_model=schemas.Task)
+async def task(conn: Reader, task_id: Id) -> Response:
+    """One task with its progress and result."""
+    return answer(await _one(conn, task_id))
+
+
+@http.post("", response_model=schemas.Task, status_code=202)
+async def start(platform: ThePlatform, new: schemas.NewTask) -> Response:
+    """Put work into the queue; a worker takes it."""
+    if new.name not in STARTABLE:
+        raise BadRequest(f"there is no task {new.name!r} to start", advice=f"Tasks: {', '.join(STARTABLE)}.")
+    try:
+        size = len(dump(new.args))
+    except TypeError as problem:
+        raise BadRequest(
+            f"the arguments cannot be kept as JSON: {problem}", advice="Keep integers within 64 bits."
+        ) from None
+    if size > MAX_ARGS_BYTES:
+        raise TooCostly(
+            f"the arguments take {size:,} bytes; the limit MAX_ARGS_BYTES is {MAX_ARGS_BYTES:,}",
+            advice="Name a file instead.",
+        )
+    task_id = await platform.in_thread("writer", lambda conn: queue.start(conn, new.name, new.args, created_by="api"))
+    async with platform.reading() as conn:
+        row = await _one(conn, task_id)
+    made = answer(row)
+    made.status_code = 202
+    made.headers["Location"] = f"/api/v1/tasks/{task_id}"
+    return made
+
+
+@http.post(
+    "/{task_id}/cancel",
+    response_model=schemas.Task,
+    status_code=202,
+    responses={409: RESPONSES[404] | {"description": "It is over."}},
+)
+async def cancel(platform: ThePlatform, task_id: Id) -> Response:
+    """Ask a task to stop; it does so at its next step."""
+    async with platform.reading() as conn:
+        await _one(conn, task_id)
+    await platform.in_thread("writer", lambda conn: queue.cancel(conn, task_id))
+    async with platform.reading() as conn:
+        made = answer(await _one(conn, task_id))
+    made.status_code = 202
+    return made

@@ -1,0 +1,43 @@
+"""Shapes of answers about tasks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Task(BaseModel):
+    """Work in the queue."""
+
+    task_id: int
+    name: str
+    args: dict[str, Any]
+    state: str = Field(description="queued, running, succeeded, failed or cancelled")
+    done: int
+    total: int
+    message: str
+    cancel_requested: bool
+    result: Any | None
+    error: Any | None
+    created_by: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class TaskList(BaseModel):
+    """A page of tasks."""
+
+    items: list[Task]
+    next_cursor: str | None
+
+
+class NewTask(BaseModel):
+    """What to start."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=100)
+    args: dict[str, Any] = Field(default_factory=dict)

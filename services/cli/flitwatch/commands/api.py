@@ -1,0 +1,53 @@
+"""`flitwatch api`: the API and the page on one port."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flitwatch.console import database_options, log_to_stderr
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+#: How long open requests may go on after the signal to stop.
+GRACE_S = 10
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8765, show_default=True)
+@click.option(
+    "--allow-host", "allow_hosts", multiple=True, envvar="FLITWATCH_API_HOSTS", help="Host name that requests may name (repeat it); "
+    "by default those of this machine when listening on it only, any otherwise. '*' allows any.",
+)  # fmt: skip
+@click.option(
+    "--web", type=click.Path(file_okay=False, path_type=Path), help="Folder of the built page; by default web/dist."
+)
+@click.option("--access-log", is_flag=True, help="Write a line per request.")
+@database_options
+def api(
+    host: str,
+    port: int,
+    allow_hosts: tuple[str, ...],
+    web: Path | None,
+    access_log: bool,
+    db_url: str | None,
+    ephemeral: bool,
+) -> None:
+    """Serve the API and the page until stopped."""
+    import logging
+
+    from flitwatch.platform import database
+    from flitwatch_api.serve import serve
+    from flitwatch_api.settings import Settings
+
+    log_to_stderr(logging.INFO)
+    names = [name for text in allow_hosts for name in text.split(",") if name.strip()]
+    if not names and host in LOOPBACK:
+        names = list(LOOPBACK)
+    if "*" in names:
+        names = []
+    chosen = {} if web is None else {"web": web}
+    with database(db_url, ephemeral) as url:
+        settings = Settings(db=url, api_hosts=tuple(names), **chosen)
+        serve(settings, host, port, access_log=access_log, grace_s=GRACE_S)
