@@ -1,5 +1,7 @@
 #include "sim/packet/simulate.h"
 
+#include "sim/packet/oracle.h"
+
 namespace flitwatch::sim::packet {
 
 namespace {
@@ -38,10 +40,11 @@ void collect_links(const Network& network, std::uint32_t vcs, const Engine& engi
   }
 }
 
-template <class Engine, class Policy>
-RunResult run(const Network& network, const Policy& routing, const WorkloadSpec& spec, EngineOptions options, RunControl& control) {
+template <class Engine, class Policy, class... Extra>
+RunResult run(const Network& network, const Policy& routing, const WorkloadSpec& spec, EngineOptions options, RunControl& control,
+              Extra... extra) {
   Workload workload(spec, network.endpoints());
-  Engine engine(network, routing, workload, options);
+  Engine engine(network, routing, workload, options, extra...);
   RunResult result;
   result.statistics = engine.run(control);
   result.workload_end = workload.end();
@@ -68,8 +71,9 @@ RunResult simulate(const Network& network, const Routing& routing, const Workloa
   return std::visit(
       [&](const auto& policy) {
         using Policy = std::decay_t<decltype(*policy)>;
-        (void)kind;
-        return run<Engine<Policy>>(network, *policy, workload, options, control);
+        if (kind == EngineKind::kEager) return run<Engine<Policy>>(network, *policy, workload, options, control);
+        const Arbitration order = kind == EngineKind::kOracleOldest ? Arbitration::kOldestFirst : Arbitration::kRoundRobin;
+        return run<Oracle<Policy>>(network, *policy, workload, options, control, order);
       },
       routing);
 }
