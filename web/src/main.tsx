@@ -4,6 +4,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiError } from "./api/client";
 import { followEvents } from "./api/live";
+import { fabricsQuery, routersQuery } from "./api/queries";
 import { makeRouter } from "./app/router";
 import "./app/main.css";
 import { listenForKeys } from "./lib/keys";
@@ -22,6 +23,14 @@ const queries = new QueryClient({
 });
 const router = makeRouter();
 followEvents(queries);
+
+// A fabric page needs its code, the list of machines and the routers: asked for at once, not one after the other.
+const opening = /^\/fabric\/([^/]+)/.exec(location.pathname)?.[1];
+if (opening) {
+  void import("./features/fabric/FabricPage");
+  void queries.prefetchQuery(fabricsQuery());
+  void queries.prefetchQuery(routersQuery(decodeURIComponent(opening)));
+}
 
 const root = document.getElementById("app");
 if (root) {

@@ -10,10 +10,11 @@ const MINUTE = 60_000;
 export const fabricsQuery = () =>
   queryOptions({ queryKey: ["fabrics"], queryFn: ({ signal }) => getJson(shapes.fabricsShape, "/fabrics", {}, signal), staleTime: MINUTE });
 
-export const routersQuery = (fabric: number) =>
+/** By name, so that a page can ask before it has the list of machines. */
+export const routersQuery = (fabric: string) =>
   queryOptions({
     queryKey: ["topology", fabric, "routers"],
-    queryFn: ({ signal }) => getJson(shapes.routersShape, `/fabrics/${fabric}/routers`, {}, signal),
+    queryFn: ({ signal }) => getJson(shapes.routersShape, `/fabrics/${encodeURIComponent(fabric)}/routers`, {}, signal),
     staleTime: 10 * MINUTE,
   });
 

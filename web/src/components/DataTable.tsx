@@ -102,8 +102,7 @@ export function DataTable<R>({ label, rows, columns, id, initialSort, current = 
           {items.map((item) => {
             const row = ordered[item.index] as R;
             return (
-              // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
-              <tr
+                <tr
                 key={id(row)} aria-rowindex={item.index + 2} data-current={id(row) === current || undefined}
                 onClick={onPick && (() => onPick(row))} style={onPick && { cursor: "pointer" }}
               >

@@ -47,11 +47,11 @@ export class PrefixSums {
     }
   }
 
-  /** The frames that a window of time covers: at least one, [first, last). */
+  /** The window of time in frames, with fractions: between frames the sums are taken to grow evenly. At least a tenth of a frame. */
   range(from: number, to: number): [number, number] {
     const clamp = (n: number, low: number, high: number) => Math.max(low, Math.min(high, n));
-    const first = clamp(Math.round((from - this.from) / this.stepMs), 0, this.frames - 1);
-    const last = clamp(Math.round((to - this.from) / this.stepMs), first + 1, this.frames);
+    const first = clamp((from - this.from) / this.stepMs, 0, this.frames - 0.1);
+    const last = clamp((to - this.from) / this.stepMs, first + 0.1, this.frames);
     return [first, last];
   }
 
@@ -60,16 +60,28 @@ export class PrefixSums {
     return this.frames > 0 && from >= this.from - slack && to <= this.from + this.frames * this.stepMs + slack;
   }
 
-  /** Writes the sums of frames [first, last) into `out`. */
+  /** Writes the sums of frames [first, last) into `out`; both may be fractions. */
   window(first: number, last: number, out: Sums): void {
-    const a = first * this.routers;
-    const b = last * this.routers;
+    const [a, aPart] = this.split(first);
+    const [b, bPart] = this.split(last);
     const length = last - first;
-    for (let r = 0; r < this.routers; r++) {
-      out.flits[r] = (this.flits[b + r] as number) - (this.flits[a + r] as number);
-      out.stalls[r] = (this.stalls[b + r] as number) - (this.stalls[a + r] as number);
-      out.coverage[r] = ((this.counted[b + r] as number) - (this.counted[a + r] as number)) / length;
+    const { flits, stalls, counted, routers } = this;
+    // Sum up to frame a + part of the next one. The loop is what a drag costs, so it is written flat.
+    for (let r = 0; r < routers; r++) {
+      const a0 = a + r, a1 = a0 + routers, b0 = b + r, b1 = b0 + routers;
+      const fa = flits[a0] as number, sa = stalls[a0] as number, ca = counted[a0] as number;
+      const fb = flits[b0] as number, sb = stalls[b0] as number, cb = counted[b0] as number;
+      out.flits[r] = fb - fa + (bPart ? bPart * ((flits[b1] as number) - fb) : 0) - (aPart ? aPart * ((flits[a1] as number) - fa) : 0);
+      out.stalls[r] = sb - sa + (bPart ? bPart * ((stalls[b1] as number) - sb) : 0) - (aPart ? aPart * ((stalls[a1] as number) - sa) : 0);
+      out.coverage[r] = (cb - ca + (bPart ? bPart * ((counted[b1] as number) - cb) : 0) - (aPart ? aPart * ((counted[a1] as number) - ca) : 0)) / length;
     }
+  }
+
+  /** Offset of the whole frames before a position, and the part of the frame after them. */
+  private split(position: number): [number, number] {
+    const whole = Math.min(Math.floor(position), this.frames);
+    const part = whole >= this.frames ? 0 : position - whole;
+    return [whole * this.routers, part];
   }
 }
 

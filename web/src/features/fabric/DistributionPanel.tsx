@@ -30,6 +30,7 @@ export function DistributionPanel({ fabric, moment }: { fabric: number; moment: 
     return [...values].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0])).slice(0, 3).map(([name, list]) => ({ name, values: distribution(list) }));
   }, [links.data]);
   const width = size ? (size.width - 32 * Math.max(0, classes.length - 1)) / Math.max(1, classes.length) : 0;
+  if (links.data && !classes.length) return null;
   return (
     <section className="card distribution-panel" aria-label="Distribution of links">
       <div ref={box} className="distributions">
@@ -37,7 +38,6 @@ export function DistributionPanel({ fabric, moment }: { fabric: number; moment: 
         {width > 0 && classes.map(({ name, values }) => (
           <Histogram key={name} title={TITLES[name] ?? `${name} links`} values={values} width={Math.floor(width)} theme={theme} />
         ))}
-        {links.data && !classes.length && <p className="muted">No link is counted: the topology is known, the counters are not.</p>}
       </div>
     </section>
   );

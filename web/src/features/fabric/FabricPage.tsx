@@ -38,7 +38,7 @@ export function FabricPage() {
 const againstText = (search: FabricSearch) => (search.cfrom ? "the compared one" : "the one before");
 
 function FabricOf({ fabric }: { fabric: Fabric }) {
-  const routers = useQuery(routersQuery(fabric.id));
+  const routers = useQuery(routersQuery(fabric.name));
   const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
   if (routers.error && !scene) return <Failure error={routers.error} retry={() => void routers.refetch()} />;
   return <FabricBody fabric={fabric} scene={scene} />;
@@ -116,7 +116,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   const groupMatrix = fabric.kind === "dragonfly" && view !== "table" && view !== "tree" && (scene?.groups.length ?? 0) > 1;
   const window = clock ? intervalText(clock.window, clock.span.to) : "";
   const subtitle = fabric.timeless || !clock
-    ? `${plural(fabric.routers, "router")}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.timeless ? " · one sample" : ""}`
+    ? `${plural(fabric.routers, "router")}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.timeless ? " · one sample" : " · no counters yet"}`
     : difference ? `${window} against ${intervalText(clock.comparison, clock.span.to)}` : `${window}${clock.live ? ", live" : ""} · colours are stalls ÷ flits summed over this window`;
   const label = `Routers of ${fabric.name} coloured by ${difference ? "change of " : ""}stall cycles per flit${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
   const viewProps = scene && {
@@ -133,7 +133,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
         <section className="card picture" aria-label="Picture">
           {values.error && !values.congestion ? <Failure error={values.error} retry={values.retry} />
             : !viewProps ? <Waiting what="the machine" />
-            : !fabric.timeless && edge === null ? <NoData /> : (
+            : (
               <PictureView view={view} {...viewProps} moment={values.moment} congestion={values.congestion} linkClass={search.class ?? null} />
             )}
           {groupMatrix && scene && (
@@ -143,11 +143,11 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
             />
           )}
         </section>
-        {scene && selected !== null && values.moment
+        {scene && selected !== null
           ? <RouterPanel scene={scene} router={selected} moment={values.moment} span={clock?.span ?? null} onSelect={select} />
           : <aside className="card" aria-label="Selected router"><Waiting what="the router" /></aside>}
       </div>
-      {fabric.timeless && values.moment && <DistributionPanel fabric={fabric.id} moment={values.moment} />}
+      {fabric.timeless && <DistributionPanel fabric={fabric.id} moment={values.moment} />}
       {clock && (
         <TimePanel
           fabric={fabric.id} clock={clock} difference={difference} through={fresh.through} stale={fresh.state === "stale"}
@@ -157,9 +157,3 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     </div>
   );
 }
-
-const NoData = () => (
-  <Empty title="The topology is known, counters are not">
-    Start a collector (<code>flitwatch collect</code>) or import counters; the picture fills as they come.
-  </Empty>
-);

@@ -1,7 +1,7 @@
 /** The matrix of groups with the pairs that stall most; the column sends, the row receives. */
 import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Congestion } from "../../api/shapes";
-import { contextOf, Layers, useFontReady } from "../../charts/Canvas";
+import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
 import { ChangeLegend, HeatLegend, Swatch } from "../../charts/legends";
 import { drawMatrix, hottestPairs, matrixAt, matrixLayout, pairsOf, type Pair } from "../../charts/matrix";
 import { heatColour } from "../../charts/scale";
@@ -35,6 +35,8 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
   const hottest = useMemo(() => (pairs ? hottestPairs(pairs) : []), [pairs]);
   const layout = useMemo(() => matrixLayout(groups.length, WIDTH - 4), [groups]);
   const size = useMemo(() => ({ width: WIDTH, height: layout.top + layout.size + 4 }), [layout]);
+  const [box, room] = useSize();
+  const rows = Math.max(3, Math.floor(((room?.height ?? 0) - 24) / 24));
   const surface = useRef<CanvasRenderingContext2D | null>(null);
   useLayoutEffect(() => {
     surface.current = base.current ? contextOf(base.current, size) : null;
@@ -68,7 +70,7 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
           if (group != null) onSelectGroup(group);
         }}
       />
-      <div className="matrix-pairs"><PairTable pairs={hottest} difference={difference} onSelectGroup={onSelectGroup} theme={palette.theme} /></div>
+      <div ref={box} className="matrix-pairs"><PairTable pairs={hottest.slice(0, rows)} difference={difference} onSelectGroup={onSelectGroup} theme={palette.theme} /></div>
       {difference ? <ChangeLegend theme={palette.theme} against={against} /> : <HeatLegend theme={palette.theme} what={what} />}
     </section>
   );
@@ -87,7 +89,7 @@ function PairTable({ pairs, difference, theme, onSelectGroup }: PairTableProps) 
     <table className="flush tight">
       <thead><tr><th scope="col">Hottest pairs</th><th scope="col" className="numeric">stall / flit</th>{difference && <th scope="col" className="numeric">change</th>}</tr></thead>
       <tbody>
-        {pairs.slice(0, 12).map((pair) => (
+        {pairs.map((pair) => (
           <tr key={`${pair.src} ${pair.dst}`}>
             <td><Swatch colour={heatColour(pair.ratio, theme)} /><button className="link" onClick={() => onSelectGroup(pair.src)}>g{pair.src} → g{pair.dst}</button></td>
             <td className="numeric">{ratio(pair.ratio)}</td>

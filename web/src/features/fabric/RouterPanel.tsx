@@ -46,13 +46,14 @@ function Body({ detail, scene, span, theme, windowS, onSelect }: { detail: Route
   const flits = counted.reduce((sum, tile) => sum + (tile.flits ?? 0), 0);
   const stalls = counted.reduce((sum, tile) => sum + (tile.stall_cycles ?? 0), 0);
   const worst = counted.filter((tile) => (tile.flits ?? 0) > 0).sort((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
+  const noun = scene.fabric.technology === "cray_xc" ? "tile" : "port";
   const rate = !scene.fabric.timeless && windowS > 0;
   return (
     <>
       <div className="router-figures">
         <Figure value={counted.length ? ratio(flits > 0 ? stalls / flits : 0) : "–"} label="stall / flit" />
         <Figure value={counted.length ? si(rate ? flits / windowS : flits, rate ? "/s" : "") : "–"} label={rate ? "flits per second" : "flits"} />
-        <Figure value={worst[0] ? ratio(worst[0].ratio) : "–"} label="worst tile" />
+        <Figure value={worst[0] ? ratio(worst[0].ratio) : "–"} label={`worst ${noun}`} />
       </div>
       <TileGrid tiles={detail.tiles} technology={scene.fabric.technology} theme={theme} scene={scene} onSelect={onSelect} />
       <p className="tile-key">
@@ -62,7 +63,7 @@ function Body({ detail, scene, span, theme, windowS, onSelect }: { detail: Route
         <span className="muted">dashed: not counted</span>
       </p>
       <table className="tight">
-        <thead><tr><th scope="col">Worst tiles</th><th scope="col">to</th><th scope="col" className="numeric">{rate ? "flit/s" : "flits"}</th><th scope="col" className="numeric">stall / flit</th></tr></thead>
+        <thead><tr><th scope="col">Worst {noun}s</th><th scope="col">to</th><th scope="col" className="numeric">{rate ? "flit/s" : "flits"}</th><th scope="col" className="numeric">stall / flit</th></tr></thead>
         <tbody>
           {worst.slice(0, 5).map((tile) => (
             <tr key={tile.port}>
@@ -72,7 +73,7 @@ function Body({ detail, scene, span, theme, windowS, onSelect }: { detail: Route
               <td className="numeric"><span className="swatch" style={{ background: heatColour(tile.ratio ?? 0, theme) }} aria-hidden="true" />{ratio(tile.ratio)}</td>
             </tr>
           ))}
-          {!worst.length && <tr><td colSpan={4} className="muted">No tile of this router is counted in this window.</td></tr>}
+          {!worst.length && <tr><td colSpan={4} className="muted">{`No ${noun} of this ${noun === "tile" ? "router" : "switch"} is counted${rate ? " in this window" : ""}.`}</td></tr>}
         </tbody>
       </table>
       {span && <History scene={scene} router={detail.router} span={span} />}
@@ -130,8 +131,7 @@ function TileCell({ tile, x, y, height, theme, scene, onSelect }: {
   const peer = tile.peer?.router ?? null;
   const said = unused ? "unused" : known ? `${ratio(value)} stalls per flit` : "not counted";
   return (
-    // The same links stand as buttons in the table below.
-    // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions
+    // The same links stand as buttons in the table below, for the keyboard.
     <g onClick={() => peer !== null && onSelect(peer)} style={peer === null ? undefined : { cursor: "pointer" }}>
       <title>{`${tile.name ?? tile.port} ${tile.class ?? ""} ${peer === null ? tile.peer?.node ?? "" : `to ${shortPlace(scene, peer)}`}: ${said}`}</title>
       <rect

@@ -4,7 +4,7 @@ import { DataTable, type Column } from "../../components/DataTable";
 import { change, count, percent, ratio, si } from "../../lib/format";
 import { useStore } from "../../lib/store";
 import { SILENT } from "../../charts/scale";
-import type { ViewProps } from "./TilesView";
+import type { ViewProps } from "./usePicture";
 import type { Scene, Values } from "./scene";
 
 export interface RouterRow {

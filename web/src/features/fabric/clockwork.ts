@@ -7,7 +7,7 @@ export const TICK_MS = 5000;
 /** A live window is this share of the axis: 10 minutes of an hour. */
 const LIVE_SHARE = 6;
 /** Frames for brushing: this much at most over the wire (8 bytes a router and frame). */
-const FRAME_BYTES = 800_000;
+const FRAME_BYTES = 640_000;
 
 export interface Clockwork {
   span: TimeWindow;

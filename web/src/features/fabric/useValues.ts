@@ -22,7 +22,7 @@ export interface FabricValues {
   store: Store<Values | null>;
   congestion: Congestion | null;
   before: Congestion | null;
-  moment: Moment | null;
+  moment: Moment;
   loading: boolean;
   error: Error | null;
   retry: () => void;
@@ -34,12 +34,10 @@ export interface FabricValues {
 
 export function useValues({ scene, fabric, clock, linkClass, difference }: Inputs): FabricValues {
   const [store] = useState(() => new Store<Values | null>(null));
-  const timeless = scene?.fabric.timeless ?? false;
-  const moment = useMemo<Moment | null>(
-    () => (timeless ? { at: null, windowMs: 60_000 } : clock ? momentOf(clock.window) : null), [timeless, clock],
-  );
-  const earlier = useMemo<Moment | null>(() => (clock && !timeless ? momentOf(clock.comparison) : null), [clock, timeless]);
-  const now = useQuery({ ...congestionQuery(fabric, moment ?? { at: null, windowMs: 60_000 }, linkClass), enabled: moment !== null });
+  // Without a clock there is one sample without time, or no counter at all: asked for as it is.
+  const moment = useMemo<Moment>(() => (clock ? momentOf(clock.window) : { at: null, windowMs: 60_000 }), [clock]);
+  const earlier = useMemo<Moment | null>(() => clock && momentOf(clock.comparison), [clock]);
+  const now = useQuery(congestionQuery(fabric, moment, linkClass));
   const then = useQuery({ ...congestionQuery(fabric, earlier ?? { at: null, windowMs: 60_000 }, linkClass), enabled: earlier !== null && difference });
   const before = difference ? then.data ?? null : null;
 

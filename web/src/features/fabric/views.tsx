@@ -1,28 +1,40 @@
 /** Which views a fabric has: from its kind alone. */
-import type { Congestion, Fabric } from "../../api/shapes";
 import type { Moment } from "../../api/queries";
+import type { Congestion, Fabric } from "../../api/shapes";
 import type { View } from "./address";
+import { GroupView } from "./GroupView";
+import { RingView } from "./RingView";
 import { TableView } from "./TableView";
-import { TilesView, type ViewProps } from "./TilesView";
+import { TilesView } from "./TilesView";
+import { TreeView } from "./TreeView";
+import type { ViewProps } from "./usePicture";
 
 const VIEWS_OF: Record<string, View[]> = {
-  dragonfly: ["tiles", "table"],
+  dragonfly: ["tiles", "ring", "group", "table"],
+  fat_tree: ["tree", "tiles", "table"],
 };
 
 export const viewsOf = (fabric: Pick<Fabric, "kind">): View[] => VIEWS_OF[fabric.kind] ?? ["tiles", "table"];
 
-export function defaultView(_fabric: Fabric): View {
-  return "tiles";
+/** Up to here the ring says more than tiles do. */
+const RING_GROUPS = 16;
+
+export function defaultView(fabric: Pick<Fabric, "kind" | "groups">): View {
+  if (fabric.kind === "dragonfly") return fabric.groups.length <= RING_GROUPS ? "ring" : "tiles";
+  return fabric.kind === "fat_tree" ? "tree" : "tiles";
 }
 
 export interface PictureProps extends ViewProps {
   view: View;
-  moment: Moment | null;
+  moment: Moment;
   congestion: Congestion | null;
   linkClass: string | null;
 }
 
-export function PictureView({ view, moment: _moment, congestion: _congestion, linkClass: _linkClass, ...props }: PictureProps) {
+export function PictureView({ view, moment, congestion, linkClass, ...props }: PictureProps) {
   if (view === "table") return <TableView {...props} />;
+  if (view === "ring") return <RingView {...props} congestion={congestion} moment={moment} />;
+  if (view === "group") return <GroupView {...props} moment={moment} linkClass={linkClass} />;
+  if (view === "tree") return <TreeView {...props} moment={moment} />;
   return <TilesView {...props} />;
 }

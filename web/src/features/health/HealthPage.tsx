@@ -6,6 +6,7 @@ import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { bytes, count, duration, plural, si } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
+import { isOpen } from "./gaps";
 import "./health.css";
 
 type Topic = IngestStatus["topics"][number];
@@ -47,7 +48,7 @@ function columnsAt(now: number) {
     { key: "device", header: "Device", value: (g) => g.device },
     { key: "schema", header: "Schema", value: (g) => g.schema },
     { key: "from", header: `From, ${ZONE}`, numeric: true, value: (g) => g.from, render: (g) => when(g.from) },
-    { key: "to", header: `To, ${ZONE}`, numeric: true, value: (g) => g.to, render: (g) => (g.to === null ? "still open" : when(g.to)) },
+    { key: "to", header: `To, ${ZONE}`, numeric: true, value: (g) => g.to, render: (g) => (isOpen(g, now) ? "still open" : when(g.to)) },
     { key: "reason", header: "Reason", value: (g) => g.reason, render: (g) => (g.reason ?? "–").replaceAll("_", " ") },
   ];
   const letters: Column<DeadLetter>[] = [
@@ -71,7 +72,7 @@ export function HealthPage() {
   const values = data.topics.reduce((sum, t) => sum + (t.values_per_s ?? 0), 0);
   const lags = data.topics.map((t) => t.lag_s).filter((lag): lag is number => lag !== null);
   const worst = lags.length ? Math.max(...lags) : null;
-  const open = data.gaps.filter((gap) => gap.to === null).length;
+  const open = data.gaps.filter((gap) => isOpen(gap, now)).length;
   return (
     <div className="health-page">
       <div className="context">

@@ -43,7 +43,7 @@ function useHome(fabric: Fabric) {
   const edge = fresh.through === null ? null : Math.floor(fresh.through / PACE_MS) * PACE_MS;
   const known = fabric.timeless || edge !== null;
   const moment = useMemo(() => ({ at: fabric.timeless ? null : edge, windowMs: WINDOW_MS }), [fabric.timeless, edge]);
-  const routers = useQuery(routersQuery(fabric.id));
+  const routers = useQuery(routersQuery(fabric.name));
   const congestion = useQuery({ ...congestionQuery(fabric.id, moment, null), enabled: known });
   const minute = edge === null ? null : Math.ceil(edge / 60_000) * 60_000;
   const overview = useQuery({ ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60), enabled: minute !== null && !fabric.timeless });

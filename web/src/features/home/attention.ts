@@ -3,6 +3,7 @@ import type { IngestStatus, Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
 import { change, count, plural, ratio } from "../../lib/format";
 import { parseTime } from "../../lib/time";
+import { isOpen } from "../health/gaps";
 
 export interface Item {
   id: string;
@@ -81,7 +82,7 @@ export function attention({ fabric, noun, window, panels, jobs, ingest, now }: I
       });
     }
   }
-  for (const gap of silent(ingest)) {
+  for (const gap of silent(ingest, now)) {
     items.push({
       id: `gap ${gap.schema} ${gap.from}`, level: "info", title: `${plural(gap.devices, "device")} silent${gap.schema ? ` (${gap.schema})` : ""}`,
       detail: "shown hatched, not as zero", stake: plural(gap.devices, "device"), at: gap.from, href: "/health", action: "Data", weight: 0.5 + gap.devices / 1000,
@@ -106,10 +107,10 @@ export function attention({ fabric, noun, window, panels, jobs, ingest, now }: I
 }
 
 /** Open gaps of the same schema and minute are one item. */
-function silent(ingest: IngestStatus | null): { schema: string | null; from: number | null; devices: number }[] {
+function silent(ingest: IngestStatus | null, now: number): { schema: string | null; from: number | null; devices: number }[] {
   const groups = new Map<string, { schema: string | null; from: number | null; devices: number }>();
   for (const gap of ingest?.gaps ?? []) {
-    if (gap.to !== null) continue;
+    if (!isOpen(gap, now)) continue;
     const from = parseTime(gap.from);
     const key = `${gap.schema} ${from === null ? "" : Math.floor(from / 60_000)}`;
     const group = groups.get(key);

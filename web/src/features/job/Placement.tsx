@@ -26,7 +26,7 @@ interface Props {
 const MOST_PANELS = 16;
 
 export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
-  const topology = useQuery(routersQuery(fabric.id));
+  const topology = useQuery(routersQuery(fabric.name));
   const congestion = useQuery(congestionQuery(fabric.id, moment, null));
   const occupancy = useQuery({ ...occupancyQuery(fabric.id, moment.at), enabled: neighbour !== null });
   const palette = usePalette();

@@ -1,0 +1,114 @@
+// How fast the fabric page is with 3,264 routers, in a headless Chromium with a cold cache; one JSON object on standard output.
+//   first_paint_ms      navigation to the first frame that shows the coloured machine, median of runs
+//   transfer_kb         everything received until the page is at rest, frames for brushing included
+//   js_kb               compressed JavaScript received until then
+//   brush_frame_p95_ms  main-thread work (scripts, style, layout, paint) a frame while the window is dragged over the time axis
+//   hover_ms            the same, p95, while the pointer moves over the machine
+import { launch, platform } from "../tests/e2e/browser.mjs";
+
+const RUNS = Number(process.env.RUNS ?? 5);
+const FABRIC = process.env.FLITWATCH_FABRIC ?? "perlis";
+const FRAME = "ProxyMain::BeginMainFrame";
+const quantile = (values, q) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
+const round = (x) => Math.round(x * 100) / 100;
+
+// Counts what the main thread does for each frame from the browser's own trace: every top-level task, attributed to the frame after it.
+async function work(page, session, act) {
+  const events = [];
+  const onData = ({ value }) => events.push(...value);
+  session.on("Tracing.dataCollected", onData);
+  await session.send("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories: ["toplevel", "disabled-by-default-devtools.timeline", "devtools.timeline", "benchmark"] } });
+  await act();
+  const done = new Promise((resolve) => session.once("Tracing.tracingComplete", resolve));
+  await session.send("Tracing.end");
+  await done;
+  session.off("Tracing.dataCollected", onData);
+  const main = events.find((e) => e.name === FRAME);
+  if (!main) throw new Error(`the trace holds no animation frame: ${events.length} events, ${[...new Set(events.map((e) => e.name))].slice(0, 60)}`);
+  const own = events.filter((e) => e.pid === main.pid && e.tid === main.tid).sort((a, b) => a.ts - b.ts);
+  const tasks = own.filter((e) => e.ph === "X" && e.name === "ThreadControllerImpl::RunTask");
+  const frames = own.filter((e) => e.name === FRAME).map((e) => e.ts);
+  const perFrame = new Map();
+  let frame = 0;
+  for (const task of tasks) {
+    while (frame + 1 < frames.length && frames[frame + 1] < task.ts + task.dur) frame++;
+    perFrame.set(frame, (perFrame.get(frame) ?? 0) + (task.tdur ?? task.dur) / 1000);
+  }
+  return [...perFrame.values()].slice(2);
+}
+
+async function load(browser, url) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  await session.send("Network.enable");
+  const sizes = new Map();
+  const scripts = new Set();
+  session.on("Network.responseReceived", (e) => e.type === "Script" && scripts.add(e.requestId));
+  session.on("Network.loadingFinished", (e) => sizes.set(e.requestId, e.encodedDataLength));
+  await page.addInitScript(() => {
+    // A picture is meaningful once some cells of its base canvas have the colours of the scale.
+    const look = () => {
+      const canvas = document.querySelector(".view-box canvas");
+      if (canvas?.width > 10) {
+        const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, Math.min(canvas.height, 200)).data;
+        let coloured = 0;
+        for (let i = 0; i < data.length; i += 4 * 37) if (data[i + 3] && Math.abs(data[i] - data[i + 2]) > 30) coloured++;
+        if (coloured > 50) {
+          window.__painted = performance.now();
+          return;
+        }
+      }
+      requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  await page.goto(url);
+  await page.waitForFunction(() => window.__painted, null, { timeout: 60_000 });
+  const painted = await page.evaluate(() => window.__painted);
+  return { context, page, session, sizes, scripts, painted };
+}
+
+const { url, stop } = await platform({ groups: 34 });
+const browser = await launch();
+try {
+  const address = `${url}/fabric/${FABRIC}?view=tiles`;
+  await fetch(`${url}/api/v1/fabrics`);
+  const paints = [];
+  for (let run = 0; run < RUNS; run++) {
+    const { context, painted } = await load(browser, address);
+    paints.push(painted);
+    await context.close();
+  }
+  const { page, session, sizes, scripts } = await load(browser, address);
+  await page.waitForTimeout(6000);
+  const kb = (ids) => round([...ids].reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0) / 1000);
+  const transfer = kb(sizes.keys());
+  const js = kb(scripts);
+  const brush = await page.locator(".brush svg").boundingBox();
+  const y = brush.y + 60;
+  const drag = await work(page, session, async () => {
+    await page.mouse.move(brush.x + brush.width * 0.3, y);
+    await page.mouse.down();
+    for (let i = 0; i <= 120; i++) {
+      await page.mouse.move(brush.x + brush.width * (0.3 + 0.6 * Math.abs(Math.sin(i / 24))), y);
+      await page.waitForTimeout(8);
+    }
+    await page.mouse.up();
+  });
+  await page.waitForTimeout(1500);
+  const box = await page.locator(".view-box").boundingBox();
+  const hover = await work(page, session, async () => {
+    for (let i = 0; i <= 120; i++) {
+      await page.mouse.move(box.x + box.width * (0.05 + (0.9 * i) / 120), box.y + box.height * (0.5 + 0.4 * Math.sin(i / 9)));
+      await page.waitForTimeout(8);
+    }
+  });
+  console.log(JSON.stringify({
+    first_paint_ms: round(quantile(paints, 0.5)), transfer_kb: transfer, js_kb: js, brush_frame_p95_ms: round(quantile(drag, 0.95)),
+    hover_ms: round(quantile(hover, 0.95)), brush_frame_median_ms: round(quantile(drag, 0.5)), first_paint_runs_ms: paints.map(round), brush_frames: drag.length, hover_frames: hover.length, routers: 3264,
+  }));
+} finally {
+  await browser.close();
+  stop();
+}

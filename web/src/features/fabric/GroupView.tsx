@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { linkFiguresQuery, type Moment } from "../../api/queries";
+import { cellsOf, selectPanels } from "../../charts/arrange";
+import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
+import { drawGroup, groupAt, groupLayout, groupLinks, groupRect, linkKey, type GroupHit } from "../../charts/group";
+import { outline } from "../../charts/outline";
+import { drawOverlay, rectShape } from "../../charts/overlay";
+import { usePalette } from "../../charts/usePalette";
+import { hideTooltip, showTooltip } from "../../components/tooltip";
+import { plural, ratio } from "../../lib/format";
+import { routerText, shortPlace } from "./scene";
+import type { ViewProps } from "./usePicture";
+
+/** The group of the selected router, with its links. */
+export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, linkClass }: ViewProps & { moment: Moment; linkClass: string | null }) {
+  const { arrangement } = scene;
+  const panel = selected === null ? 0 : arrangement.panelOf[selected] ?? 0;
+  const shape = arrangement.panels[panel];
+  const [box, size] = useSize();
+  const base = useRef<HTMLCanvasElement>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
+  const palette = usePalette();
+  const font = useFontReady();
+  const [hovered, setHovered] = useState<GroupHit>(null);
+  const figures = useQuery({ ...linkFiguresQuery(scene.fabric.id, moment, { group: shape?.group ?? 0, ...(linkClass && { class: linkClass }) }), enabled: shape?.group != null });
+  const { members } = useMemo(() => selectPanels(arrangement, [panel]), [arrangement, panel]);
+  const links = useMemo(() => (figures.data ? groupLinks(figures.data, members) : new Map<string, never>()), [figures.data, members]);
+  const layout = useMemo(() => (size ? groupLayout(arrangement, panel, size.width, size.height) : null), [arrangement, panel, size]);
+
+  useLayoutEffect(() => {
+    if (!base.current || !size || !layout) return;
+    const context = contextOf(base.current, size);
+    const title = `${scene.arrangement.noun.charAt(0).toUpperCase()}${scene.arrangement.noun.slice(1)} ${shape?.label.replace(/^g(?=\d)/, "") ?? ""}, routers`;
+    const draw = () => {
+      const shown = values.get();
+      if (shown) drawGroup(context, layout, arrangement, shown.window, links, title, palette, size);
+    };
+    draw();
+    return values.subscribe(draw);
+  }, [values, arrangement, layout, links, palette, size, font, scene, shape]);
+
+  const hoveredRouter = hovered && "router" in hovered ? hovered.router : null;
+  useLayoutEffect(() => {
+    if (!overlay.current || !size || !layout) return;
+    const context = contextOf(overlay.current, size);
+    const { arrangement: one, members: here } = selectPanels(arrangement, [panel]);
+    const outlines = jobs.map((job, i) => {
+      const routers = new Set([...job.routers].filter((router) => here.has(router)));
+      return { edges: outline(one, cellsOf(one), routers), dashed: i > 0 };
+    });
+    const shown = selected !== null && here.has(selected) ? selected : null;
+    drawOverlay(context, rectShape((router) => groupRect(layout, arrangement, router)), { jobs: outlines, selected: shown, hovered: hoveredRouter }, palette);
+  }, [size, layout, arrangement, panel, jobs, selected, hoveredRouter, palette]);
+  useEffect(() => hideTooltip, []);
+
+  const describe = (hit: NonNullable<GroupHit>) => {
+    if ("router" in hit) return routerText(scene, values.get(), hit.router, jobsAt(hit.router));
+    const link = links.get(linkKey(hit.src, hit.dst));
+    const ends = `${shortPlace(scene, hit.src)} → ${shortPlace(scene, hit.dst)}`;
+    return link ? `${ends}\n${ratio(link.ratio)} stalls per flit\n${link.linkClass}${link.links > 1 ? `, worst of ${plural(link.links, "link")}` : ""}` : `${ends}\nno counted link`;
+  };
+  return (
+    <div ref={box} className="view-box">
+      {size && (
+        <Layers
+          size={size} base={base} overlay={overlay} label={`${label} Group ${shape?.label ?? ""}, with its links as squares of sender by receiver.`}
+          onHover={(at) => {
+            const hit = at && layout ? groupAt(layout, arrangement, at.x, at.y) : null;
+            setHovered(hit);
+            if (at && hit) showTooltip(at.clientX, at.clientY, describe(hit));
+            else hideTooltip();
+          }}
+          onPick={({ x, y }) => {
+            const hit = layout && groupAt(layout, arrangement, x, y);
+            if (hit) onSelect("router" in hit ? hit.router : hit.src);
+          }}
+        />
+      )}
+    </div>
+  );
+}
