@@ -221,6 +221,14 @@ class Embedded:
                 return
             log.warning("stopping the embedded database (%s): %s", mode, problem)
 
+    def kill(self) -> None:
+        """End the server and its back ends as a crash does: for drills and tests."""
+        pid = self.pid()
+        for doomed in [*([] if pid is None else [pid]), *self._processes()]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(doomed, signal.SIGKILL)
+        self._end_orphans()
+
     def destroy(self) -> None:
         """Stop the server at once and remove the folder: for throw-away databases."""
         if self._held is not None:
@@ -228,11 +236,7 @@ class Embedded:
             self._held = None
         if self.folder.exists():
             with self._exclusive():
-                pid = self.pid()
-                if pid is not None:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGQUIT)
-                self._end_orphans()
+                self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
         sockets = self._socket_folder()
         if sockets.parent == Path("/tmp"):

@@ -120,8 +120,10 @@ def _open_way(path: Path) -> None:
     for folder in [path, *path.parents]:
         mode = folder.stat().st_mode
         if not mode & stat.S_IXOTH:
-            log.warning(
-                "letting other users pass through %s (chmod o+x), because PostgreSQL does not run as root", folder
+            log.log(
+                logging.INFO if folder == path else logging.WARNING,
+                "letting other users pass through %s (chmod o+x), because PostgreSQL does not run as root",
+                folder,
             )
             folder.chmod(stat.S_IMODE(mode) | stat.S_IXOTH)
 

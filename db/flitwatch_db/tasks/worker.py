@@ -17,6 +17,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.connection import connect, conninfo
+from flitwatch_db.maintenance import maintain
 from flitwatch_db.tasks import table
 from flitwatch_db.tasks.context import Handler, TaskContext
 from flitwatch_domain.errors import Cancelled, FlitwatchError, Unavailable
@@ -30,6 +31,9 @@ ATTEMPTS = 2
 WRITE_TIMEOUT_S = 120.0
 RECONNECT_S = 1.0
 SHUTDOWN_S = 10.0
+#: Retention runs by itself, on one of the workers that serve its queue.
+MAINTENANCE = "db.maintain"
+MAINTENANCE_CRON = "*/10 * * * *"
 _RECOVERY_LOCK = 7205759403792795
 
 
@@ -131,6 +135,13 @@ class Worker:
         again = RetryStrategy(retry_exceptions={Interrupted})
         for name, handler in self.handlers.items():
             app.task(name=name, queue=table.queue_of(name), retry=again)(self._job(handler))
+        if MAINTENANCE in self.handlers:
+            # Without a row in table `task`: nobody asked for it, and it would bury what people did ask for.
+            upkeep = app.task(name=f"{MAINTENANCE}.periodic", queue=table.queue_of(MAINTENANCE))(self._maintain)
+            app.periodic(cron=MAINTENANCE_CRON)(upkeep)
+
+    def _maintain(self, timestamp: int) -> None:
+        log.info("maintenance: %s", maintain(self.dsn)["dropped"])
 
     def _job(self, handler: Handler) -> Any:
         def job(task_id: int) -> None:
@@ -226,10 +237,11 @@ class Worker:
         stalled = [
             job
             for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=self.stalled_after_s)
-            if job.queue in self.queues and "task_id" in job.task_kwargs
+            if job.queue in self.queues
         ]
         for job in stalled:
-            again = await asyncio.to_thread(self._recover_row, int(job.task_kwargs["task_id"]))
+            task_id = job.task_kwargs.get("task_id")
+            again = task_id is not None and await asyncio.to_thread(self._recover_row, int(task_id))
             with contextlib.suppress(_connector_errors()):
                 # Another worker may have been quicker.
                 if again:

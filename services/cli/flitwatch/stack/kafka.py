@@ -6,9 +6,13 @@ import contextlib
 import hashlib
 import importlib
 import importlib.util
+import os
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 from flitwatch.home import cache
 from flitwatch.stack.daemon import Daemon, exclusive, free_port, listens
@@ -168,6 +172,14 @@ class Kafka:
         with exclusive(self.folder / "start.lock"):
             self.daemon.end()
 
+    def kill(self) -> None:
+        """End the broker as a crash does: for drills and tests."""
+        pid = self.pid()
+        while pid is not None and self.pid() == pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
+
     def destroy(self) -> None:
         """Kill the broker and remove its folder: for throw-away brokers."""
         self.daemon.end(timeout_s=0)
@@ -211,7 +223,12 @@ class Kafka:
             port = self._ports()[0]
             if not listens(port):
                 return False
-            client = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "error_cb": lambda _: None, "log_level": 0})
+            settings: dict[str, Any] = {
+                "bootstrap.servers": f"127.0.0.1:{port}",
+                "error_cb": lambda _: None,
+                "log_level": 0,
+            }
+            client = AdminClient(settings)
             return bool(client.list_topics(timeout=2.0).brokers)
         except (KafkaException, OSError):
             return False

@@ -1,0 +1,147 @@
+"""Migrations: once, in order, whoever starts them, on plain PostgreSQL and on TimescaleDB."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import psycopg
+import pytest
+
+from flitwatch_db import connect, edition
+from flitwatch_db.embedded import Embedded
+from flitwatch_db.migrations import available, migrate, pending
+from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
+
+TIME_TABLES = {
+    "router_1s",
+    "router_1m",
+    "router_1h",
+    "endpoint_1s",
+    "endpoint_1m",
+    "endpoint_1h",
+    "port_10s",
+    "observation",
+}
+
+
+@pytest.fixture
+def empty_db(embedded_server: Embedded, request: pytest.FixtureRequest) -> Any:
+    """A database that nobody has migrated."""
+    name = f"empty_{abs(hash(request.node.name)) % 10**8}"
+    with psycopg.connect(embedded_server.url_of("postgres", "postgres"), autocommit=True) as conn:
+        conn.execute(f"CREATE DATABASE {name} OWNER flitwatch".encode())
+        yield embedded_server.url_of(name)
+        conn.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+def test_concurrent_starters_apply_each_migration_once(empty_db: str) -> None:
+    applied: list[list[str]] = []
+    failures: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            applied.append(migrate(empty_db))
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not failures
+    assert sorted(len(names) for names in applied)[:3] == [0, 0, 0]
+    assert [m.name for m in available()] == [name for name in max(applied, key=len) if not name.startswith("queue ")]
+    with connect(empty_db, role="reader") as conn:
+        assert pending(conn) == []
+
+
+def test_names_are_dated_and_in_order() -> None:
+    names = [m.name for m in available()]
+    assert names == sorted(names)
+    assert all(name[:10].replace("_", "").isdigit() for name in names)
+
+
+def test_a_changed_or_unknown_migration_is_refused(embedded_db: str) -> None:
+    with connect(embedded_db, role="owner", autocommit=True) as conn:
+        conn.execute("UPDATE migration SET digest = 'x' WHERE name = %s", [available()[0].name])
+        with pytest.raises(Conflict, match="another text"):
+            migrate(embedded_db)
+        conn.execute("UPDATE migration SET digest = %s WHERE name = %s", [available()[0].digest, available()[0].name])
+        conn.execute("INSERT INTO migration VALUES ('2999_01_01_01_future', 'x')")
+        with pytest.raises(Conflict, match="newer Flitwatch"):
+            migrate(embedded_db)
+
+
+def test_an_unmigrated_database_says_what_to_do(empty_db: str) -> None:
+    from flitwatch_stream.log import open_log
+
+    migrate(empty_db)
+    with psycopg.connect(empty_db) as conn:
+        conn.execute("DROP SCHEMA log CASCADE")
+    with open_log(empty_db) as log, pytest.raises(Unavailable, match="flitwatch db migrate"):
+        log.topics()
+
+
+def test_a_user_without_rights_is_told_what_to_ask_for(embedded_server: Embedded, empty_db: str) -> None:
+    with psycopg.connect(embedded_server.url_of("postgres", "postgres"), autocommit=True) as conn:
+        conn.execute("CREATE ROLE nobody_much LOGIN")
+        with pytest.raises(Forbidden, match="administrator"):
+            migrate(empty_db.replace("//flitwatch@", "//nobody_much@"))
+        conn.execute("DROP ROLE nobody_much")
+
+
+def test_plain_postgresql_gets_partitions(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        assert edition(conn) == "plain"
+        found = conn.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'p' AND relnamespace = 'flitwatch'::regnamespace"
+        ).fetchall()
+        assert {row[0] for row in found} == TIME_TABLES
+        times = ["2026-03-01 11:59:59+00", "2026-03-01 12:00:00+00", "2026-03-01 12:59:59+00"]
+        conn.execute("SELECT ensure_chunks('router_1s', %s::timestamptz[])", [times])
+        spans = conn.execute(
+            "SELECT extract(hour FROM from_ts)::int, to_ts - from_ts = '1 hour' FROM time_chunk ORDER BY 1"
+        ).fetchall()
+        assert spans == [(11, True), (12, True)]
+
+
+def test_two_writers_may_make_the_same_partition(embedded_db: str) -> None:
+    done: list[bool] = []
+
+    def second() -> None:
+        with connect(embedded_db, role="writer") as other:
+            other.execute("SELECT ensure_chunks('router_1s', ARRAY['2026-03-01 12:00+00'::timestamptz])")
+            done.append(True)
+
+    with connect(embedded_db, role="writer") as conn:
+        conn.execute("SELECT ensure_chunks('router_1s', ARRAY['2026-03-01 12:00+00'::timestamptz])")
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(0.3)
+        assert not done
+        conn.commit()
+        thread.join(30)
+        assert done
+        assert conn.execute("SELECT count(*) FROM time_chunk").fetchone() == (1,)
+
+
+@pytest.mark.timescale
+def test_timescaledb_gets_hypertables(timescale_db: str) -> None:
+    with connect(timescale_db, role="writer") as conn:
+        assert edition(conn) == "apache"
+        found = conn.execute("SELECT hypertable_name FROM timescaledb_information.hypertables").fetchall()
+        assert {row[0] for row in found} == TIME_TABLES
+        spans = dict(
+            conn.execute(
+                "SELECT hypertable_name, time_interval FROM timescaledb_information.dimensions WHERE hypertable_name LIKE 'router%%'",
+                [],
+            ).fetchall()
+        )
+        assert {name: span.total_seconds() for name, span in spans.items()} == {
+            "router_1s": 3600, "router_1m": 86400, "router_1h": 30 * 86400
+        }  # fmt: skip
+        conn.execute("SELECT ensure_chunks('router_1s', ARRAY[now()])")
+        assert conn.execute("SELECT count(*) FROM time_chunk").fetchone() == (0,)
+    assert migrate(timescale_db) == []

@@ -1,0 +1,162 @@
+"""A log's server is killed under load: what was acknowledged is there once, in order, and nobody hangs."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from flitwatch_db.embedded import Embedded
+from flitwatch_db.migrations import migrate
+from flitwatch_domain.errors import MissingDependency, Unavailable
+from flitwatch_stream.log import open_log
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+KILLS = 3
+SOURCES = 5
+TOPIC = "kills"
+
+
+@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.kafka)])
+def server(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A server of this test's own, which it may kill: has `start`, `kill` and `url`."""
+    folder = tempfile.mkdtemp(prefix="flitwatch-kill-", dir=PLACE)
+    if request.param == "table":
+        embedded = Embedded(folder, durable=False)
+        migrate(embedded.start())
+        yield embedded
+        embedded.destroy()
+        return
+    from flitwatch.stack.kafka import Kafka, jars, java
+
+    try:
+        java()
+        jars()
+    except MissingDependency as absent:
+        pytest.skip(str(absent))
+    broker = Kafka(folder, quick=True)
+    broker.start()
+    yield broker
+    broker.destroy()
+
+
+class Feed(threading.Thread):
+    """Appends numbered records of several sources and counts what is acknowledged."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.url = url
+        self.stopping = threading.Event()
+        self.appended = 0
+        self.acknowledged = 0
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            with open_log(self.url) as log, log.producer() as producer:
+                while not self.stopping.is_set():
+                    for _ in range(40):
+                        source = self.appended % SOURCES
+                        producer.append(TOPIC, b"%d" % self.appended, key=b"source %d" % source)
+                        self.appended += 1
+                    self._flush(producer)
+        except BaseException as failure:
+            self.failure = failure
+
+    def _flush(self, producer: Any) -> None:
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                producer.flush(1.0)
+                self.acknowledged = self.appended
+                return
+            except Unavailable:
+                if time.monotonic() > deadline:
+                    raise
+
+
+def test_killed_servers_lose_and_repeat_nothing(server: Any) -> None:
+    chance = random.Random(7)
+    feed = Feed(server.url)
+    values: list[int] = []
+    offsets: dict[int, list[int]] = defaultdict(list)
+    refusals = 0
+
+    def read(consumer: Any) -> None:
+        nonlocal refusals
+        began = time.monotonic()
+        try:
+            for record in consumer.poll(10_000, 0.2):
+                values.append(int(record.value))
+                offsets[record.partition].append(record.offset)
+        except Unavailable:
+            refusals += 1
+        assert time.monotonic() - began < 30, "a poll outlasted its time limit"
+
+    with open_log(server.url) as log:
+        log.create_topic(TOPIC, 3)
+        with log.consumer("reader", [TOPIC]) as consumer:
+            feed.start()
+            for _ in range(KILLS):
+                until = time.monotonic() + chance.uniform(0.5, 2.0)
+                while time.monotonic() < until:
+                    read(consumer)
+                server.kill()
+                until = time.monotonic() + chance.uniform(0.2, 1.0)
+                while time.monotonic() < until:
+                    read(consumer)
+                server.start()
+            acknowledged = feed.acknowledged
+            until = time.monotonic() + 90
+            while feed.acknowledged <= acknowledged and feed.failure is None and time.monotonic() < until:
+                read(consumer)
+            feed.stopping.set()
+            feed.join(150)
+            assert feed.failure is None
+            until = time.monotonic() + 90
+            while len(values) < feed.appended and time.monotonic() < until:
+                read(consumer)
+            read(consumer)
+    assert feed.acknowledged == feed.appended > 0
+    assert sorted(values) == list(range(feed.appended))
+    for seen in offsets.values():
+        assert seen == list(range(len(seen)))
+    for source in range(SOURCES):
+        ours = [value for value in values if value % SOURCES == source]
+        assert ours == sorted(ours)
+
+
+def test_an_absent_server_is_told_within_the_time_limit(server: Any) -> None:
+    with open_log(server.url) as log, log.producer() as producer:
+        producer.append(TOPIC, b"held")
+        producer.flush(60)
+        consumer = log.consumer("reader", [TOPIC])
+        server.kill()
+        producer.append(TOPIC, b"held")
+        began = time.monotonic()
+        with pytest.raises(Unavailable, match="does not answer"):
+            producer.flush(1.0)
+        with pytest.raises(Unavailable, match="does not answer"):
+            for _ in range(30):
+                consumer.poll(10, 0.5)
+        assert time.monotonic() - began < 40
+        server.start()
+        producer.flush(60)
+        found: list[bytes] = []
+        until = time.monotonic() + 60
+        while len(found) < 2 and time.monotonic() < until:
+            try:
+                found += [record.value for record in consumer.poll(10, 0.5)]
+            except Unavailable:
+                continue
+        consumer.close()
+    assert found == [b"held", b"held"]
