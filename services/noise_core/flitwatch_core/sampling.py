@@ -1,7 +1,7 @@
 """Reservoir sampling inside packets (Taffet 2021, chapter 2): hash, receivers and experiments.
 
-Links are named by non-zero 32-bit numbers. H_GF is the top bit of id * d * g in GF(2^32) modulo x^32 + x^22 + x^2 + x + 1; 16-bit packet ids are
-zero-extended.
+Links are named by non-zero 32-bit numbers. H_GF is the top bit of id * d * g in GF(2^32) modulo the polynomial of CRC-32; 16-bit
+packet ids are zero-extended.
 """
 
 from __future__ import annotations

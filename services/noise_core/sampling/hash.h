@@ -1,14 +1,15 @@
 // H_GF (Taffet 2021, section 2.5.2): the top bit of id * d * g in GF(2^32).
 //
-// The polynomial is not stated there; ours is x^32 + x^22 + x^2 + x + 1 (primitive). Packet ids of 16 bits are zero-extended: the theorems hold
-// for every non-zero d over all 2^32 ids, and over the 2^16 short ids for every d whose mask has a bit among the lower 16.
+// The polynomial is not stated there; ours is that of CRC-32 (x^32 + x^26 + x^23 + x^22 + x^16 + x^12 + x^11 + x^10 + x^8 + x^7 +
+// x^5 + x^4 + x^2 + x + 1, primitive). IP packet ids have 16 bits and are zero-extended; with the default g the two theorems then still
+// hold for all links numbered below 2^16 (other primitive polynomials, x^32 + x^22 + x^2 + x + 1 among them, lose one dimension there).
 #pragma once
 
 #include <cstdint>
 
 namespace flitwatch::sampling {
 
-inline constexpr std::uint32_t kPolynomial = 0x00400007;  // without x^32
+inline constexpr std::uint32_t kPolynomial = 0x04C11DB7;  // without x^32
 inline constexpr std::uint32_t kDefaultG = 0xB5E4DC75;
 inline constexpr std::uint32_t kOtherG = 0x127BE738;
 

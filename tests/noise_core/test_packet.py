@@ -1,0 +1,276 @@
+"""The packet engine against closed forms, its oracle and the laws of conservation."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flitwatch_core import packet
+from flitwatch_domain.generators import dragonfly, xgft
+from flitwatch_simulation.packet.machine import build
+from flitwatch_simulation.workloads import patterns
+from flitwatch_simulation.workloads.messages import to_ops
+
+ROUTINGS = [
+    "minimal",
+    "valiant",
+    "adaptive0",
+    "adaptive1",
+    "adaptive2",
+    "adaptive3",
+    "min-hash",
+    "nmin-hash",
+    "in-order",
+]
+EAGER, OLDEST, ROUND_ROBIN = packet.EngineKind
+
+
+@pytest.fixture(scope="module")
+def small_dragonfly():
+    return dragonfly(4, 2, 4, blue_routers=4)
+
+
+@pytest.fixture(scope="module")
+def small_tree():
+    return xgft(3, [4, 4, 4], [1, 2, 4])
+
+
+def flows(machine, src, dst, size, **options):
+    size = np.broadcast_to(size, np.shape(src))
+    workload = packet.Workload(flows=(src, dst, size), default_mode=machine.mode)
+    return machine.core.run(workload, **options)
+
+
+def zero_load_ns(machine, links, size: int) -> float:
+    """Cut-through: all propagation and router delays, and the slowest link's serialisation once."""
+    delay = 50.0 if machine.fabric.kind == "dragonfly" else 90.0
+    bandwidth = machine.fabric.links.bandwidth_bps[links]
+    latency = [100.0 if c == "blue" else 20.0 if delay == 50 else 10.0 for c in machine.fabric.links.classes]
+    propagation = sum(latency[machine.fabric.links.link_class[link]] for link in links)
+    return propagation + delay * (len(links) - 1) + size * 8 / bandwidth.min() * 1e9
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_zero_load_latency_is_the_closed_form(small_dragonfly, small_tree, data):
+    fabric, routing = data.draw(st.sampled_from([(small_dragonfly, "minimal"), (small_tree, "ftree")]))
+    machine = build(fabric, routing)
+    src, dst = data.draw(st.lists(st.integers(0, machine.endpoints - 1), min_size=2, max_size=2, unique=True))
+    result = flows(machine, [src], [dst], 2048, seed=data.draw(st.integers(0, 1000)))
+    assert result.conserved
+    used = np.flatnonzero(result.raw["link_bytes"])
+    assert result.latency_ns["max"] == pytest.approx(zero_load_ns(machine, used, 2048), abs=0.01)
+    assert result.packet_hops == used.size - 1
+
+
+def test_uniform_traffic_is_delivered_at_the_offered_rate(small_dragonfly):
+    machine = build(small_dragonfly, "minimal")
+    everyone = np.arange(machine.endpoints)
+    load = 1.0 * 2**30
+    generators = [packet.Generator(int(e), everyone, 2048, 16 * 2**20, 2048 / load * 1e9) for e in everyone]
+    result = machine.core.run(packet.Workload(generators=generators, default_mode=machine.mode))
+    assert result.conserved
+    assert result.delivered_bytes / result.time_s / machine.endpoints == pytest.approx(load, rel=0.05)
+
+
+def test_one_stream_fills_its_slowest_link(small_tree):
+    machine = build(small_tree, "ftree", packet_bytes=4096)
+    result = flows(machine, [0], [machine.endpoints - 1], 8_000_000, packet_bytes=4096)
+    assert 8_000_000 / result.time_s == pytest.approx(12.5e9, rel=0.01)
+
+
+def test_incast_shares_the_last_link(small_tree):
+    machine = build(small_tree, "hw-adaptive")
+    senders = np.arange(16, 24)
+    result = flows(machine, senders, np.zeros(8, int), 1_000_000)
+    assert 8_000_000 / result.time_s == pytest.approx(12.5e9, rel=0.02)
+    assert result.raw["link_wait_ps"].sum() > 0
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+@pytest.mark.parametrize("through_router", [False, True])
+def test_saturated_dragonfly_neither_deadlocks_nor_loses_anything(small_dragonfly, routing, through_router):
+    machine = build(small_dragonfly, routing, through_router=through_router)
+    rng = np.random.default_rng(3)
+    n = machine.endpoints
+    # Adversarial: every group sends all it has to the next one, and a random permutation on top.
+    src = np.concatenate([np.arange(n), np.arange(n)])
+    dst = np.concatenate([(np.arange(n) + n // 4) % n, rng.permutation(n)])
+    keep = src != dst
+    result = flows(machine, src[keep], dst[keep], 300_000, seed=5)
+    assert result.conserved, result.violations
+    assert result.delivered_bytes == 300_000 * keep.sum()
+    used_vcs = np.flatnonzero(result.raw["vc_bytes"].sum(axis=0)).max() + 1
+    assert used_vcs <= (11 if through_router else 9)
+    assert np.array_equal(result.raw["vc_bytes"].sum(axis=1), result.raw["link_bytes"])
+
+
+@pytest.mark.parametrize("routing", ["ftree", "hw-adaptive", "valiant"])
+def test_saturated_tree_neither_deadlocks_nor_loses_anything(small_tree, routing):
+    machine = build(small_tree, routing)
+    made = patterns.make("alltoall", machine.endpoints, 600_000)
+    result = machine.core.run(
+        packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
+    )
+    assert result.conserved, result.violations
+    assert result.delivered_bytes == made.total_bytes
+
+
+@pytest.mark.parametrize("packet_bytes", [64, 512])
+def test_small_packets_keep_every_credit_record(small_dragonfly, packet_bytes):
+    machine = build(small_dragonfly, "adaptive1", packet_bytes=packet_bytes)
+    n = machine.endpoints
+    result = flows(machine, np.arange(n), (np.arange(n) + n // 2) % n, 100_000, packet_bytes=packet_bytes)
+    assert result.conserved, result.violations
+
+
+@pytest.mark.parametrize(
+    ("routing", "pattern"),
+    [("ftree", "bisection-shuffle"), ("hw-adaptive", "bisection-shuffle"), ("ftree", "alltoall")],
+)
+def test_tree_agrees_with_the_oracle(small_tree, routing, pattern):
+    # Random choices differ between the engines, so means over seeds are compared.
+    machine = build(small_tree, routing)
+    times, means = {}, {}
+    for engine in (EAGER, OLDEST, ROUND_ROBIN):
+        results = []
+        for seed in range(8 if routing == "hw-adaptive" else 1):
+            made = patterns.make(pattern, machine.endpoints, 2_000_000, seed)
+            workload = packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
+            results.append(machine.core.run(workload, engine=engine, seed=seed))
+        assert all(r.conserved for r in results)
+        times[engine] = np.mean([r.time_s for r in results])
+        means[engine] = np.mean([r.latency_ns["mean"] for r in results])
+    assert times[EAGER] == pytest.approx(times[OLDEST], rel=0.02)
+    low, high = sorted([means[OLDEST], means[ROUND_ROBIN]])
+    assert 0.95 * low <= means[EAGER] <= 1.05 * high
+
+
+@pytest.mark.parametrize("routing", ["minimal", "adaptive1"])
+def test_dragonfly_agrees_with_the_oracle(small_dragonfly, routing):
+    machine = build(small_dragonfly, routing)
+    times, means = {}, {}
+    for engine in (EAGER, OLDEST, ROUND_ROBIN):
+        results = []
+        for seed in range(4):
+            order = np.random.default_rng(seed).permutation(machine.endpoints)
+            results.append(flows(machine, order, np.roll(order, -1), 1_500_000, seed=seed, engine=engine))
+        assert all(r.conserved for r in results)
+        times[engine] = np.mean([r.time_s for r in results])
+        means[engine] = np.mean([r.latency_ns["mean"] for r in results])
+    assert times[EAGER] == pytest.approx(times[OLDEST], rel=0.02)
+    low, high = sorted([means[OLDEST], means[ROUND_ROBIN]])
+    assert 0.95 * low <= means[EAGER] <= 1.05 * high
+
+
+def test_bias_keeps_packets_on_minimal_paths(small_dragonfly):
+    rng = np.random.default_rng(1)
+    order = rng.permutation(128)
+    share = {}
+    for routing in ("adaptive0", "adaptive1", "adaptive2", "adaptive3"):
+        raw = flows(build(small_dragonfly, routing), order, np.roll(order, -1), 200_000).raw
+        share[routing] = raw["non_minimal"] / (raw["non_minimal"] + raw["minimal"])
+    assert share["adaptive0"] > share["adaptive2"] > share["adaptive3"]
+    assert share["adaptive0"] > share["adaptive1"]
+
+
+def test_stale_credits_make_phantom_congestion(small_dragonfly):
+    # The same light load, only the credits come back later: queues do not grow, yet more packets leave their minimal path.
+    everyone = np.arange(128)
+    share, backlog = [], []
+    for delay in (0.0, 400.0):
+        machine = build(small_dragonfly, "adaptive0", credit_delay_ns=delay)
+        generators = [packet.Generator(int(e), everyone, 2048, 200_000, 4000.0) for e in everyone]
+        result = machine.core.run(packet.Workload(generators=generators, default_mode=machine.mode))
+        share.append(result.raw["non_minimal"] / (result.raw["non_minimal"] + result.raw["minimal"]))
+        backlog.append(result.raw["queued"] / result.packet_hops)
+    assert share[1] > 1.5 * share[0]
+    assert max(backlog) < 0.02
+
+
+def test_seeds_and_topologies_move_the_result(small_dragonfly):
+    ends = []
+    for fabric, seed in ((small_dragonfly, 1), (small_dragonfly, 2), (dragonfly(4, 2, 4, blue_routers=8), 1)):
+        machine = build(fabric, "adaptive0")
+        ends.append(flows(machine, np.arange(128), (np.arange(128) + 32) % 128, 100_000, seed=seed).time_s)
+    assert len(set(ends)) == 3
+    again = flows(build(small_dragonfly, "adaptive0"), np.arange(128), (np.arange(128) + 32) % 128, 100_000, seed=1)
+    assert again.time_s == ends[0]
+
+
+def test_nic_protocol_counts_requests_and_responses(small_dragonfly):
+    machine = build(small_dragonfly, "minimal", packet_bytes=64, nic_protocol=True)
+    result = flows(machine, [0], [100], 64_000, packet_bytes=64, nic_protocol=True)
+    assert result.conserved, result.violations
+    assert result.raw["nic_request_packets"][0] == 1000
+    assert result.raw["nic_request_flits"][0] == 5000
+    assert result.raw["nic_responses"][0] == 1000
+    # A request-response pair takes at least both ways' propagation.
+    assert result.raw["nic_latency_ps"][0] / 1000 / 1e3 > 2 * 100
+
+
+def test_window_of_outstanding_requests_limits_a_far_stream(small_dragonfly):
+    machine = build(small_dragonfly, "minimal", packet_bytes=64, nic_protocol=True)
+    times = [
+        flows(machine, [0], [100], 64_000, packet_bytes=64, nic_protocol=True, outstanding=window).time_s
+        for window in (1, 4, 1024)
+    ]
+    assert times[0] > 3 * times[1] > 3 * times[2]
+
+
+def test_a_run_can_be_cancelled(small_dragonfly):
+    machine = build(small_dragonfly, "adaptive0")
+    control = packet.Control()
+    everyone = np.arange(128)
+    generators = [packet.Generator(int(e), everyone, 2048, 10**10, 1000.0) for e in everyone]
+    timer = threading.Timer(0.2, control.cancel)
+    timer.start()
+    with pytest.raises(packet.CancelledRun):
+        machine.core.run(packet.Workload(generators=generators, default_mode=machine.mode), control=control)
+    timer.join()
+
+
+def test_samples_estimate_the_links_packets(small_tree):
+    machine = build(small_tree, "hw-adaptive")
+    made = patterns.make("permutation", machine.endpoints, 4_000_000, 2)
+    ops = to_ops([(made, np.arange(machine.endpoints))])
+    result = machine.core.run(packet.Workload(ops=ops, default_mode=machine.mode), mark_after_ns=500.0)
+    raw = result.raw
+    estimate = np.bincount(raw["sample_link"], weights=raw["sample_hops"], minlength=machine.core.links)
+    exact = raw["vc_packets"].sum(axis=1)
+    routers = len(machine.fabric.routers)
+    switch_links = np.asarray(machine.fabric.links.src) < routers  # a packet's marks begin at its first switch
+    busy = switch_links & (exact > 2000)
+    assert busy.sum() > 50
+    deviation = (estimate[busy] - exact[busy]) / np.sqrt(exact[busy] * 4.0)
+    assert np.abs(deviation).max() < 5
+
+
+def test_bad_fabrics_are_refused(small_tree, small_dragonfly):
+    from flitwatch_domain.errors import BadRequest
+
+    links = small_tree.links
+    unknown = replace(small_tree, links=replace(links, bandwidth_bps=np.full(len(links), np.nan)))
+    with pytest.raises(BadRequest, match="bandwidth is unknown"):
+        build(unknown, "ftree")
+    with pytest.raises(BadRequest, match="does not fit a dragonfly"):
+        build(small_dragonfly, "ftree")
+    with pytest.raises(BadRequest, match="does not fit a tree"):
+        build(small_tree, "adaptive0")
+
+
+def test_route_tables_that_deadlock_or_do_not_arrive_are_refused(small_tree):
+    machine = build(small_tree, "ftree")
+    table = machine.core.static_table()
+    build(small_tree, "ftree", table=table)
+    from flitwatch_domain.errors import BadRequest
+
+    broken = table.copy()
+    broken[0, int(small_tree.endpoints.router[20])] = 2**32 - 1
+    with pytest.raises(BadRequest, match="no way to endpoint 0"):
+        build(small_tree, "ftree", table=broken)
