@@ -36,7 +36,7 @@ export function tilesLayout(arrangement: Arrangement, width: number, height: num
     const used = cols * cellWidth;
     best = {
       columns, cellWidth, cellHeight, width, height,
-      panelWidth: Math.min(Math.floor((width - used - 2) / Math.max(1, columns - 1)), used + 40),
+      panelWidth: columns === 1 ? width - 2 : Math.min(Math.floor((width - used - 2) / (columns - 1)), used + 40),
       panelHeight: Math.min(Math.floor(height / lines), rows * cellHeight + LABEL + 22),
     };
   }

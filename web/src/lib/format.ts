@@ -29,7 +29,7 @@ export function si(value: number | null | undefined, unit = ""): string {
   const size = Math.abs(value);
   const [scale, prefix] = PREFIXES.find(([limit]) => size >= limit * 0.9995) ?? [1, ""];
   const scaled = value / scale;
-  const digits = Math.abs(scaled) >= 99.95 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : scale === 1 && Number.isInteger(value) ? 0 : 2;
+  const digits = (scale === 1 && Number.isInteger(value)) || Math.abs(scaled) >= 99.95 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : 2;
   const text = scaled.toFixed(digits).replace("-", MINUS);
   return prefix || unit ? `${text} ${prefix}${unit}` : text;
 }

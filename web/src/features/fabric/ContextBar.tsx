@@ -1,6 +1,6 @@
 /** Title, window and controls of a fabric page. */
 import { Link } from "@tanstack/react-router";
-import type { Fabric } from "../../api/shapes";
+import type { Congestion, Fabric } from "../../api/shapes";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { Segmented } from "../../components/Segmented";
@@ -21,6 +21,7 @@ interface Props {
   subtitle: string;
   jobs: FabricJobs;
   values: Store<Values | null>;
+  congestion: Congestion | null;
   canCompare: boolean;
   change: (patch: Partial<FabricSearch>, push?: boolean) => void;
 }
@@ -28,7 +29,7 @@ interface Props {
 const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 const CLASSES = ["green", "black", "blue"];
 
-export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs, values, canCompare, change }: Props) {
+export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs, values, congestion, canCompare, change }: Props) {
   const chosen = search.job?.split(",").filter(Boolean) ?? [];
   const drop = (id: string) => change({ job: chosen.filter((job) => job !== id).join(",") || undefined });
   return (
@@ -74,7 +75,7 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
         />
       )}
       {search.from && <button className="button" onClick={() => change({ from: undefined, to: undefined })}>Live</button>}
-      <Menu trigger={<>Export<Icon name="down" /></>} entries={scene ? exportEntries(scene, values, view, jobs) : []} empty="Nothing to export yet" />
+      <Menu trigger={<>Export<Icon name="down" /></>} entries={scene ? exportEntries({ scene, values, view, jobs, congestion, subtitle }) : []} empty="Nothing to export yet" />
     </div>
   );
 }

@@ -126,7 +126,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     <div className="fabric-page">
       <ContextBar
         fabric={fabric} scene={scene} search={search} view={view} views={views} subtitle={subtitle} jobs={jobs} values={values.store}
-        canCompare={clock !== null} change={change}
+        congestion={values.congestion} canCompare={clock !== null} change={change}
       />
       {fresh.state === "stale" && <StaleBanner fresh={fresh} shown={window} />}
       <div className="fabric-main">

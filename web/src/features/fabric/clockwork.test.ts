@@ -1,0 +1,44 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { fabricSearch } from "./address";
+import { clockwork, frameStepSeconds } from "./clockwork";
+
+const edge = Date.UTC(2026, 10, 21, 14, 30, 3);
+
+describe("clockwork", () => {
+  it("follows the newest data until a window is chosen", () => {
+    const live = clockwork({}, edge);
+    expect([live.live, live.window.to, live.window.to - live.window.from]).toEqual([true, edge - 3000, 600_000]);
+    expect(live.comparison).toEqual({ from: live.window.from - 600_000, to: live.window.from });
+  });
+  it("never moves a chosen window, nor its axis within ten minutes", () => {
+    const search = fabricSearch({ from: "2026-11-21T14:04:00Z", to: "2026-11-21T14:14:00Z" });
+    const [a, b] = [clockwork(search, edge), clockwork(search, edge + 240_000)];
+    expect(b.window).toEqual(a.window);
+    expect(b.span).toEqual(a.span);
+    expect(a.live).toBe(false);
+  });
+  it("always shows the window on its axis", () => {
+    fc.assert(fc.property(fc.integer({ min: -400_000, max: 100_000 }), fc.integer({ min: 10, max: 20_000 }), (ago, length) => {
+      const from = edge + ago * 1000;
+      const search = fabricSearch({ from: new Date(from).toISOString(), to: new Date(from + length * 1000).toISOString() });
+      const { span, window } = clockwork(search, edge);
+      expect(window.from).toBeGreaterThanOrEqual(span.from);
+      expect(window.to).toBeLessThanOrEqual(span.to);
+    }));
+  });
+  it("asks for no more frames than the page may carry", () => {
+    for (const routers of [96, 1440, 3264]) {
+      const frames = 3600 / frameStepSeconds(3_600_000, routers);
+      expect(frames * routers * 8).toBeLessThanOrEqual(640_000);
+      expect(frames).toBeGreaterThanOrEqual(12);
+    }
+  });
+});
+
+describe("address", () => {
+  it("keeps what it knows and drops what it does not", () => {
+    expect(fabricSearch({ view: "ring", class: "blue", router: "17", from: "x", to: "y", span: "9h", diff: "on", job: "12" })).toEqual({ view: "ring", class: "blue", router: 17, diff: "on", job: "12" });
+    expect(fabricSearch({ from: "2026-11-21T14:14:00Z", to: "2026-11-21T14:04:00Z" })).toEqual({});
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { bytes, change, duration, fraction, plural, ratio, si } from "./format";
+import { intervalText, parseTime, timeTicks } from "./time";
+import { csv } from "./csv";
+import { stringifySearch, wholeNumber } from "./search";
+
+describe("numbers", () => {
+  it.each([[0, "0.0"], [5.15, "5.2"], [9.94, "9.9"], [9.96, "10"], [1234.4, "1,234"], [null, "–"], [NaN, "–"], [Infinity, "–"]])("ratio %s is %s", (value, text) => {
+    expect(ratio(value)).toBe(text);
+  });
+  it.each([[2.9, "×2.9"], [1.2, "+20 %"], [1, "±0 %"], [0.93, "−7 %"], [0.5, "÷2.0"], [0, "−100 %"], [12, "×12"]])("change %s is %s", (value, text) => {
+    expect(change(value)).toBe(text);
+  });
+  it.each([[1.62e9, "/s", "1.62 G/s"], [999.6, "", "1.00 k"], [42, "", "42"], [4.4e6, "", "4.40 M"]])("si %s", (value, unit, text) => {
+    expect(si(value, unit)).toBe(text);
+  });
+  it.each([[3, "3 s"], [0.9, "0.9 s"], [240, "4 min"], [7500, "2 h 05 min"], [3600 * 76, "3 d 4 h"], [3600, "1 h"]])("duration %s is %s", (value, text) => {
+    expect(duration(value)).toBe(text);
+  });
+  it("keeps units apart and plurals right", () => {
+    expect([bytes(212), bytes(24.8e6), fraction(0.061), plural(1, "router"), plural(12, "router")]).toEqual(["212 B", "24 MiB", "0.06", "1 router", "12 routers"]);
+  });
+});
+
+describe("time", () => {
+  it("reads RFC 3339 and epoch seconds, and nothing else", () => {
+    expect(parseTime("2026-11-21T02:30:00Z")).toBe(1795228200000);
+    expect(parseTime("1795228200")).toBe(1795228200000);
+    expect([parseTime("soon"), parseTime(""), parseTime(null)]).toEqual([null, null, null]);
+  });
+  it("writes an interval once, with the day only where it is another", () => {
+    const from = Date.UTC(2026, 10, 21, 14, 4);
+    expect(intervalText({ from, to: from + 600_000 }, from)).toBe("14:04–14:14");
+    expect(intervalText({ from, to: from + 600_000 }, from + 86_400_000)).toBe("21 Nov 14:04–14:14");
+  });
+  it("ticks at round instants, no more than asked for", () => {
+    const from = Date.UTC(2026, 10, 21, 14, 3);
+    const ticks = timeTicks({ from, to: from + 3_600_000 }, 8);
+    expect(ticks.length).toBeLessThanOrEqual(8);
+    expect(ticks.every((t) => t % 600_000 === 0)).toBe(true);
+  });
+});
+
+it("writes CSV that a spreadsheet reads as text, not as a formula", () => {
+  expect(csv(["a", "b"], [['say "hi", twice', 1.5], ["=HYPERLINK(1)", null], ["x\ny", NaN]])).toBe('a,b\r\n"say ""hi"", twice",1.5\r\n\'=HYPERLINK(1),\r\n"x\ny",\r\n');
+});
+
+it("keeps addresses flat and short", () => {
+  expect(stringifySearch({ from: "2026-11-21T02:30:00Z", job: "12,13", view: undefined, router: 7 })).toBe("?from=2026-11-21T02:30:00Z&job=12,13&router=7");
+  expect([wholeNumber("12"), wholeNumber("-1"), wholeNumber("1e3"), wholeNumber("99999999999")]).toEqual([12, undefined, undefined, undefined]);
+});
