@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, LiteralString, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import psycopg
@@ -78,7 +81,7 @@ def rows_table(device: str, seconds: str, values: tuple[str, ...]) -> Table:
         f" {seconds} float8, {floats}) ON COMMIT DELETE ROWS",
         len(names),
         f"COPY pg_temp.{staging} ({', '.join(names)}) FROM STDIN (FORMAT binary)",
-        f"INSERT INTO {{table}} AS t ({', '.join(names)}) SELECT {', '.join(names)} FROM pg_temp.{staging}"  # noqa: S608
+        f"INSERT INTO {{table}} AS t ({', '.join(names)}) SELECT fabric_id, {{ts}}, {', '.join(names[2:])} FROM pg_temp.{staging}"  # noqa: S608
         f" ON CONFLICT (fabric_id, ts, {device}) DO UPDATE SET {', '.join(adds)}",
     )
 
@@ -97,14 +100,30 @@ PORTS = Table(
 )
 
 
-def merge(conn: psycopg.Connection[Any], table: Table, name: str, sums: Sums) -> None:
-    """Add sums whose keys are unique to table `name`."""
+def merge(conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, widths_s: Mapping[str, int]) -> None:
+    """Add sums whose keys are unique to `<device>_<suffix>` for each suffix and width in seconds, from narrow to wide.
+
+    A second's batch has one row a device, and then its minute and its hour have the same rows: they are staged once and added three times.
+    """
     assert sums.samples is not None
-    stream = packing.rows(
+    staged: Sums | None = None
+    for suffix, width_s in widths_s.items():
+        sums = add_up(sums.floored(width_s))
+        name = f"{device}_{suffix}"
+        ensure_chunks(conn, name, sums.ts_s)
+        if staged is None or len(staged.ts_s) != len(sums.ts_s):
+            _stage(conn, table, _pack(table, sums))
+            staged = sums
+        ts = "ts" if staged is sums else f"date_bin('{width_s} s', ts, 'epoch')"
+        conn.execute(cast(LiteralString, table.upsert.format(table=name, ts=ts)))
+
+
+def _pack(table: Table, sums: Sums) -> bytes:
+    assert sums.samples is not None
+    return packing.rows(
         packing.int4(sums.fabric_id), packing.timestamptz(sums.ts_s), packing.int4(sums.device), packing.int4(sums.samples),
         packing.float8s(np.column_stack((sums.seconds, sums.values))), columns=table.columns,
     )  # fmt: skip
-    _merge(conn, table, name, sums.ts_s, stream)
 
 
 def merge_ports(conn: psycopg.Connection[Any], sums: Sums, ports: int, packets: bool) -> None:
@@ -115,23 +134,42 @@ def merge_ports(conn: psycopg.Connection[Any], sums: Sums, ports: int, packets: 
         packing.float8_array(sums.values[:, :ports], n), packing.float8_array(sums.values[:, ports : 2 * ports], n),
         packing.float8_array(sums.values[:, 2 * ports :] if packets else None, n), columns=PORTS.columns,
     )  # fmt: skip
-    _merge(conn, PORTS, "port_10s", sums.ts_s, stream)
+    ensure_chunks(conn, "port_10s", sums.ts_s)
+    _stage(conn, PORTS, stream)
+    conn.execute(cast(LiteralString, PORTS.upsert.format(table="port_10s")))
 
 
-def _merge(conn: psycopg.Connection[Any], table: Table, name: str, ts_s: NDArray[np.int64], stream: bytes) -> None:
-    ensure_chunks(conn, name, ts_s)
+def _stage(conn: psycopg.Connection[Any], table: Table, stream: bytes) -> None:
     with conn.cursor() as cursor:
         cursor.execute(cast(LiteralString, table.ddl))
         cursor.execute(cast(LiteralString, f"TRUNCATE pg_temp.{table.staging}"))
         with cursor.copy(cast(LiteralString, table.copy)) as copy:
             copy.write(stream)
-        cursor.execute(cast(LiteralString, table.upsert.format(table=name)))
+
+
+#: (table, hour) that a connection found made and committed, and when it looked.
+_made: WeakKeyDictionary[psycopg.Connection[Any], dict[tuple[str, int], float]] = WeakKeyDictionary()
+#: After so long it looks again: retention may have dropped the chunk meanwhile.
+LOOK_AGAIN_S = 60.0
 
 
 def ensure_chunks(conn: psycopg.Connection[Any], name: str, ts_s: NDArray[np.int64]) -> None:
     """Make the partitions that these times need."""
+    made = _made.setdefault(conn, {})
+    now = time.monotonic()
     # No chunk is shorter than an hour, so whole hours name them all.
-    hours = np.unique(ts_s // 3600 * 3600).tolist()
-    conn.execute(
+    hours = [
+        hour
+        for hour in np.unique(ts_s // 3600 * 3600).tolist()
+        if now - made.get((name, hour), -LOOK_AGAIN_S) >= LOOK_AGAIN_S
+    ]
+    if not hours:
+        return
+    row = conn.execute(
         "SELECT ensure_chunks(%s, ARRAY(SELECT to_timestamp(unnest(%s::float8[]))))", [name, [float(h) for h in hours]]
-    )
+    ).fetchone()
+    if row is not None and row[0] == 0:
+        # Nothing was made now, so what is there is committed, and a roll-back does not take it away.
+        if len(made) > 10_000:
+            made.clear()
+        made.update({(name, hour): now for hour in hours})

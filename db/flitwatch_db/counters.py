@@ -16,8 +16,8 @@ from flitwatch_domain.errors import BadInput
 #: Bucket times must lie in [1970, 2106): beyond, a clock is wrong, and every odd day would make partitions of its own.
 LATEST_TS_S = 1 << 32
 
-MINUTE_S = 60
-HOUR_S = 3600
+#: Suffix and width of the tables that every row goes to.
+WIDTHS_S = {"1s": 1, "1m": 60, "1h": 3600}
 PORT_BUCKET_S = 10
 
 
@@ -112,13 +112,8 @@ def _write_rows(conn: psycopg.Connection[Any], device: str, seconds: str, column
     if rows.values.shape != (n, len(columns)):
         raise BadInput(f"values of shape {rows.values.shape} do not fit {n} rows of {len(columns)} {device} columns")
     table = additive.rows_table(device, seconds, columns)
-    exact = additive.add_up(
-        additive.Sums(rows.fabric_id, rows.ts_s, rows.device, rows.samples, rows.seconds, rows.values)
-    )
-    additive.merge(conn, table, f"{device}_1s", exact)
-    minutes = additive.add_up(exact.floored(MINUTE_S))
-    additive.merge(conn, table, f"{device}_1m", minutes)
-    additive.merge(conn, table, f"{device}_1h", additive.add_up(minutes.floored(HOUR_S)))
+    sums = additive.Sums(rows.fabric_id, rows.ts_s, rows.device, rows.samples, rows.seconds, rows.values)
+    additive.merge(conn, table, device, sums, WIDTHS_S)
 
 
 def _write_ports(conn: psycopg.Connection[Any], rows: PortRows) -> None:

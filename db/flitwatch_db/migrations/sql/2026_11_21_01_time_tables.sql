@@ -34,18 +34,19 @@ BEGIN
     END IF;
 END $$;
 
--- Makes the partitions that hold the given times; nothing to do on a hypertable. Runs as its owner, so that a writer needs no right to
+-- Makes the partitions that hold the given times and returns how many were new; nothing to do on a hypertable. Runs as its owner, so that a writer needs no right to
 -- create tables, and attaches, because that lock lets other writers and readers pass.
-CREATE FUNCTION ensure_chunks(p_name text, p_times timestamptz[]) RETURNS void
+CREATE FUNCTION ensure_chunks(p_name text, p_times timestamptz[]) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = flitwatch, pg_temp AS $$
 DECLARE
     entry  time_table;
     start  timestamptz;
     finish timestamptz;
     part   text;
+    made   int := 0;
 BEGIN
     IF (SELECT relkind FROM pg_class WHERE oid = format('flitwatch.%I', p_name)::regclass) <> 'p' THEN
-        RETURN;
+        RETURN 0;
     END IF;
     SELECT * INTO STRICT entry FROM time_table WHERE name = p_name;
     FOR start IN SELECT DISTINCT date_bin(entry.chunk, t, 'epoch'::timestamptz) FROM unnest(p_times) AS t ORDER BY 1 LOOP
@@ -58,7 +59,9 @@ BEGIN
         EXECUTE format('ALTER TABLE flitwatch.%I ATTACH PARTITION flitwatch_chunk.%I FOR VALUES FROM (%L) TO (%L)',
                        p_name, part, start, finish);
         INSERT INTO time_chunk (table_name, chunk_name, from_ts, to_ts) VALUES (p_name, part, start, finish);
+        made := made + 1;
     END LOOP;
+    RETURN made;
 END $$;
 REVOKE ALL ON FUNCTION ensure_chunks(text, timestamptz[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ensure_chunks(text, timestamptz[]) TO flitwatch_writer;
