@@ -99,6 +99,9 @@ class Ftree {
       if (graph_.joins_routers(l) && rank_[graph_.src(l)] + 1 != rank_[graph_.dst(l)] && rank_[graph_.dst(l)] + 1 != rank_[graph_.src(l)])
         throw std::invalid_argument("no fat tree: link " + std::to_string(l) + " does not join neighbouring levels");
     for (std::uint32_t r = 0; r < graph_.routers(); ++r)
+      if (rank_[r] != leaf_rank_ && !endpoints_[r].empty())
+        throw std::invalid_argument("no fat tree: router " + std::to_string(r) + " has endpoints above the leaves");
+    for (std::uint32_t r = 0; r < graph_.routers(); ++r)
       if (parents.emplace(rank_[r], up_[r].size()).first->second != up_[r].size())
         throw std::invalid_argument("no fat tree: switches of a level have different numbers of parents; use up-down routes");
   }

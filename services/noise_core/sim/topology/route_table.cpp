@@ -5,25 +5,24 @@
 namespace flitwatch::sim {
 namespace {
 
-constexpr std::uint32_t kUnknown = 0, kDead = kNone, kOnTrail = kNone - 1;
+constexpr std::uint32_t kUnknown = 0, kMissing = kNone, kLooping = kNone - 1, kOnTrail = kNone - 2;
 
-// Links from each router to one endpoint, found along the table; kDead where the walk fails.
+bool arrives(std::uint32_t length) { return length < kOnTrail; }
+
+// Links from each router to one endpoint, found along the table, or how the walk fails.
 class Walks {
  public:
   Walks(const RouteTable& table, std::uint32_t endpoint, std::vector<std::uint32_t>& length)
       : table_(table), endpoint_(endpoint), length_(length) {
     std::ranges::fill(length_, kUnknown);
   }
-  // Returns true where the walk from `router` runs into a loop.
-  bool follow(std::uint32_t router) {
+  std::uint32_t follow(std::uint32_t router) {
     trail_.clear();
     const Graph& graph = table_.graph();
-    std::uint32_t at = router, tail = kDead;
-    bool loop = false;
+    std::uint32_t at = router, tail = kMissing;
     for (;;) {
       if (length_[at] != kUnknown) {
-        loop = length_[at] == kOnTrail;
-        tail = loop ? kDead : length_[at];
+        tail = length_[at] == kOnTrail ? kLooping : length_[at];
         break;
       }
       length_[at] = kOnTrail;
@@ -32,13 +31,13 @@ class Walks {
       if (l == kNone) break;
       const Vertex next = graph.dst(l);
       if (!graph.is_router(next)) {
-        tail = next == graph.vertex_of_endpoint(endpoint_) ? 0 : kDead;
+        tail = next == graph.vertex_of_endpoint(endpoint_) ? 0 : kMissing;
         break;
       }
       at = next;
     }
-    for (auto r = trail_.rbegin(); r != trail_.rend(); ++r) length_[*r] = tail = tail == kDead ? kDead : tail + 1;
-    return loop;
+    for (auto r = trail_.rbegin(); r != trail_.rend(); ++r) length_[*r] = tail = arrives(tail) ? tail + 1 : tail;
+    return length_[router];
   }
 
  private:
@@ -60,12 +59,12 @@ RouteCheck check_routes(const RouteTable& table) {
     Walks walks(table, e, length);
     for (std::uint32_t r = 0; r < graph.routers(); ++r) {
       if (!has_endpoint[r]) continue;
-      const bool loop = walks.follow(r);
-      if (length[r] != kDead) {
-        check.longest = std::max<std::uint64_t>(check.longest, length[r] + 1);
+      const std::uint32_t links = walks.follow(r);
+      if (arrives(links)) {
+        check.longest = std::max<std::uint64_t>(check.longest, links + 1);
         continue;
       }
-      ++(loop ? check.loops : check.missing);
+      ++(links == kLooping ? check.loops : check.missing);
       if (check.example_router == kNone) check.example_router = r, check.example_endpoint = e;
     }
   }

@@ -7,12 +7,15 @@ computed, and every point says which it is.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from time import monotonic
+from typing import Any
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.studies.hoefler_sizes import TABLE1
 from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.studies.sweep import Point, compute, numbers
+from flitwatch_simulation.studies.sweep import Point, assemble_point, compute, numbers
 
 RATIOS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 
@@ -30,84 +33,88 @@ TORI_2D = [10, 14, 17, 20, 22, 24, 26, 28, 30, 31, 44, 54, 70, 77, 83, 89]
 TORI_3D = [4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 17, 18, 19, 20]
 
 
-def run_fig11(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Slowdown over the perturbation ratio on machines: stand-ins, and the imported fabrics in `fabrics`.
+Place = tuple[str, float | None, str, float]  # series, x (None: the endpoints), topology, ratio
 
-    `fabrics` is a list of {"name", "spec"}; file:PATH reads ibnetdiscover output.
-    """
-    machines = dict(STAND_INS)
+
+@dataclass(frozen=True)
+class Sweep:
+    """A figure: where its points lie. Calling it computes them here; `plan` and `answer` let workers share them."""
+
+    study: str
+    x_label: str
+    places: Callable[[Parameters], list[Place]]
+
+    def __call__(self, parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+        started = monotonic()
+        points = self.plan(parameters)
+        threads = int(parameters.get("threads", os.cpu_count() or 1))
+        return self.answer(points, compute(points, threads, report, cancelled), parameters, monotonic() - started)
+
+    def plan(self, parameters: Parameters) -> list[Point]:
+        """The points; `runs` 1000, `seed` 1, `semantics` both, `pattern` binomial-bcast unless given."""
+        semantics = parameters.get("semantics", ["orcs", "longest-path"])
+        runs, seed = int(parameters.get("runs", 1000)), int(parameters.get("seed", 1))
+        if runs < 2:
+            raise BadRequest("a confidence interval needs at least 2 runs")
+        pattern, routing = str(parameters.get("pattern", "binomial-bcast")), parameters.get("routing")
+        return [
+            Point(series, x, spec, ratio, runs, seed, rule, pattern, routing)
+            for series, x, spec, ratio in self.places(parameters)
+            for rule in ([semantics] if isinstance(semantics, str) else semantics)
+        ]
+
+    def answer(
+        self, points: list[Point], parts: list[list[dict[str, Any]]], parameters: Parameters, wall_s: float
+    ) -> Parameters:
+        """The study's JSON from the parts of every point."""
+        answers = [assemble_point(point, results) for point, results in zip(points, parts, strict=True)]
+        cpu_s, increments = (sum(answer.pop(key) for answer in answers) for key in ("cpu_s", "increments"))
+        return {
+            "study": self.study,
+            "x_label": self.x_label,
+            "points": answers,
+            "parameters": parameters,
+            "simulated": True,
+            "cpu_s": cpu_s,
+            "increments_per_s": increments / cpu_s if cpu_s > 0 else None,
+            "wall_s": wall_s,
+        }
+
+
+def fig11_places(parameters: Parameters) -> list[Place]:
+    """Machines: stand-ins, and the fabrics in `fabrics`, a list of {"name", "spec"} (file:PATH reads ibnetdiscover output)."""
+    machines = dict(STAND_INS) if parameters.get("stand_ins", True) else {}
     for one in parameters.get("fabrics", []):
         if not isinstance(one, dict) or not {"name", "spec"} <= one.keys():
             raise BadRequest(f"fabrics must list objects with name and spec, not {one!r}")
         machines[str(one["name"])] = str(one["spec"])
     ratios = numbers(parameters, "ratios", RATIOS)
-    places = [(name, ratio, spec, ratio) for name, spec in machines.items() for ratio in ratios]
-    return _run("hoefler-fig11", "perturbation ratio", places, parameters, report, cancelled)
+    return [(name, ratio, spec, ratio) for name, spec in machines.items() for ratio in ratios]
 
 
-def run_fig13(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Slowdown over the size of table 1's fat trees, at a fixed ratio (`ratio`, 0.5)."""
+def fig13_places(parameters: Parameters) -> list[Place]:
+    """Table 1's fat trees (or `topologies`) at a fixed `ratio`, 0.5."""
     ratio = float(parameters.get("ratio", 0.5))
-    layouts = parameters.get("topologies", list(TABLE1.values()))
-    places = [("fat tree", None, spec, ratio) for spec in layouts]
-    return _run("hoefler-fig13", "endpoints", places, parameters, report, cancelled)
+    return [("fat tree", None, spec, ratio) for spec in parameters.get("topologies", list(TABLE1.values()))]
 
 
-def run_fig15(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Slowdown over the perturbation ratio on the 100-ary 2-cube and the 20-ary 3-cube."""
+def fig15_places(parameters: Parameters) -> list[Place]:
+    """The 100-ary 2-cube and the 20-ary 3-cube (or `topologies`, name to SPEC) over the `ratios`."""
     tori = parameters.get("topologies", {"100-ary 2-cube": "torus:100,100", "20-ary 3-cube": "torus:20,20,20"})
     ratios = numbers(parameters, "ratios", RATIOS)
-    places = [(name, ratio, spec, ratio) for name, spec in tori.items() for ratio in ratios]
-    return _run("hoefler-fig15", "perturbation ratio", places, parameters, report, cancelled)
+    return [(name, ratio, spec, ratio) for name, spec in tori.items() for ratio in ratios]
 
 
-def run_fig16(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Slowdown over the size of k-ary 2-cubes and k-ary 3-cubes, at a fixed ratio (`ratio`, 0.5)."""
+def fig16_places(parameters: Parameters) -> list[Place]:
+    """k-ary 2-cubes and 3-cubes of the sizes `k_2d` and `k_3d` at a fixed `ratio`, 0.5."""
     ratio = float(parameters.get("ratio", 0.5))
-    flat, deep = numbers(parameters, "k_2d", TORI_2D), numbers(parameters, "k_3d", TORI_3D)
-    places = [("k-ary 2-cube", k**2, f"torus:{k:.0f},{k:.0f}", ratio) for k in flat]
-    places += [("k-ary 3-cube", k**3, f"torus:{k:.0f},{k:.0f},{k:.0f}", ratio) for k in deep]
-    return _run("hoefler-fig16", "endpoints", places, parameters, report, cancelled)
+    places: list[Place] = []
+    for n, sizes in ((2, numbers(parameters, "k_2d", TORI_2D)), (3, numbers(parameters, "k_3d", TORI_3D))):
+        places += [(f"k-ary {n}-cube", k**n, "torus:" + ",".join([f"{k:.0f}"] * n), ratio) for k in sizes]
+    return places
 
 
-def _run(
-    study: str,
-    x_label: str,
-    places: list[tuple[str, float | None, str, float]],
-    parameters: Parameters,
-    report: Report,
-    cancelled: Cancelled,
-) -> Parameters:
-    started = monotonic()
-    threads = int(parameters.get("threads", os.cpu_count() or 1))
-    answers = compute(plan(places, parameters), threads, report, cancelled)
-    for answer in answers:
-        answer["x"] = answer["endpoints"] if answer["x"] is None else answer["x"]
-    cpu_s, increments = (sum(answer.pop(key) for answer in answers) for key in ("cpu_s", "increments"))
-    return {
-        "study": study,
-        "x_label": x_label,
-        "points": answers,
-        "simulated": True,
-        "cpu_s": cpu_s,
-        "increments_per_s": increments / cpu_s if cpu_s > 0 else None,
-        "threads": threads,
-        "wall_s": monotonic() - started,
-    }
-
-
-def plan(places: list[tuple[str, float | None, str, float]], parameters: Parameters) -> list[Point]:
-    """The points at (series, x, topology, ratio); `runs` 1000, `seed` 1, `semantics` both unless given."""
-    semantics = parameters.get("semantics", ["orcs", "longest-path"])
-    runs, seed = int(parameters.get("runs", 1000)), int(parameters.get("seed", 1))
-    if runs < 2:
-        raise BadRequest("a confidence interval needs at least 2 runs")
-    common = {
-        "pattern": str(parameters.get("pattern", "binomial-bcast")),
-        "routing": parameters.get("routing"),
-    }
-    return [
-        Point(series, x, spec, ratio, runs, seed, rule, **common)  # type: ignore[arg-type]
-        for series, x, spec, ratio in places
-        for rule in ([semantics] if isinstance(semantics, str) else semantics)
-    ]
+FIG11 = Sweep("hoefler-fig11", "perturbation ratio", fig11_places)
+FIG13 = Sweep("hoefler-fig13", "endpoints", fig13_places)
+FIG15 = Sweep("hoefler-fig15", "perturbation ratio", fig15_places)
+FIG16 = Sweep("hoefler-fig16", "endpoints", fig16_places)

@@ -18,7 +18,7 @@ def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
     series = list(dict.fromkeys(point["series"] for point in answer["points"]))
     colours = dict(zip(series, plt.get_cmap("tab10").colors, strict=False))  # type: ignore[attr-defined]
     with plt.rc_context({"svg.hashsalt": answer["study"], "font.size": 9}):
-        figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(6.4, 5.2), layout="constrained")
         for name in series:
             for rule, (line, mark) in _STYLE.items():
                 _line(
@@ -33,7 +33,7 @@ def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=8)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=7)
         runs = min(point["runs"] for point in answer["points"])
         axes.set_title(f"{answer['study']}: simulated, {runs} random mappings a point, 95 % intervals", fontsize=9)
         path = folder / f"{answer['study']}.svg"

@@ -26,22 +26,27 @@ class Study:
         Computes the study; the answer is JSON and has `study`, `points` and `simulated`.
     draw : callable (answer, folder) -> list of paths, or None
         Draws the answer's figures.
+    plan, answer : callables, or None
+        A sweep's `plan(parameters)` lists its points, whose parts any worker computes; `answer(points, results by point,
+        parameters, wall_s)` makes what `run` returns.
     """
 
     name: str
     summary: str
     run: Callable[[Parameters, Report, Cancelled], Parameters]
     draw: Callable[[Parameters, Path], list[Path]] | None
+    plan: Callable[..., Any] | None
+    answer: Callable[..., Parameters]
 
 
-#: name -> (module:function that runs it, module:function that draws it or "", summary); modules of this package
+#: name -> (module:function or module:Sweep that runs it, module:function that draws it or "", summary); modules of this package
 STUDIES: dict[str, tuple[str, str, str]] = {
     "hoefler-table1": ("hoefler_sizes:run_table1", "", "Endpoints and switches of table 1's fat trees."),
     "hoefler-example": ("hoefler_sizes:run_example", "", "The worked example of section 3: costs 5 and 3."),
-    "hoefler-fig11": ("hoefler:run_fig11", "hoefler_figures:draw", "Slowdown over the perturbation ratio, machines."),
-    "hoefler-fig13": ("hoefler:run_fig13", "hoefler_figures:draw", "Slowdown over the size of fat trees."),
-    "hoefler-fig15": ("hoefler:run_fig15", "hoefler_figures:draw", "Slowdown over the perturbation ratio, two tori."),
-    "hoefler-fig16": ("hoefler:run_fig16", "hoefler_figures:draw", "Slowdown over the size of 2D and 3D tori."),
+    "hoefler-fig11": ("hoefler:FIG11", "hoefler_figures:draw", "Slowdown over the perturbation ratio, machines."),
+    "hoefler-fig13": ("hoefler:FIG13", "hoefler_figures:draw", "Slowdown over the size of fat trees."),
+    "hoefler-fig15": ("hoefler:FIG15", "hoefler_figures:draw", "Slowdown over the perturbation ratio, two tori."),
+    "hoefler-fig16": ("hoefler:FIG16", "hoefler_figures:draw", "Slowdown over the size of 2D and 3D tori."),
 }
 
 #: The names that issues and papers use for short.
@@ -60,7 +65,13 @@ def find(name: str) -> Study:
     if name not in STUDIES:
         raise NotFound(f"there is no study {name!r}", advice=f"Choose one of {', '.join(sorted(STUDIES))}.")
     run, draw, summary = STUDIES[name]
-    return Study(name, summary, _function(run), _function(draw) if draw else None)
+    runner = _function(run)
+    plan, answer = getattr(runner, "plan", None), getattr(runner, "answer", None)
+    return Study(name, summary, runner, _function(draw) if draw else None, plan, answer or _no_sweep)
+
+
+def _no_sweep(*_: Any) -> Parameters:
+    raise NotFound("this study is no sweep")
 
 
 def _function(place: str) -> Callable[..., Any]:

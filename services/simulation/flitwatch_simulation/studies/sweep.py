@@ -28,7 +28,7 @@ class Point:
     """
 
     series: str
-    x: float
+    x: float | None  # None: the topology's endpoints
     topology: str
     ratio: float
     runs: int
@@ -95,7 +95,7 @@ def assemble_point(point: Point, parts: Sequence[dict[str, Any]]) -> dict[str, A
     perturbed = np.concatenate([np.array(part["perturbed"], np.uint32) for part in parts])
     return {
         "series": point.series,
-        "x": point.x,
+        "x": parts[0]["endpoints"] if point.x is None else point.x,
         "semantics": point.semantics,
         "slowdown": mean_with_ci95(perturbed / quiet).as_json(),
         "overhead": mean_with_ci95(perturbed.astype(np.int64) - quiet).as_json(),
@@ -114,8 +114,8 @@ def assemble_point(point: Point, parts: Sequence[dict[str, Any]]) -> dict[str, A
 
 def compute(
     points: Sequence[Point], threads: int, report: Callable[[int, int, str], None], cancelled: Callable[[], bool]
-) -> list[dict[str, Any]]:
-    """Compute all points on this machine, topology by topology, in the order given.
+) -> list[list[dict[str, Any]]]:
+    """Compute the parts of all points on this machine, in the order given.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def compute(
         As soon as `cancelled` says so, also inside a point.
     """
     total, done = sum(point.runs for point in points), 0
-    answers: list[dict[str, Any]] = []
+    answers: list[list[dict[str, Any]]] = []
     for point in points:
         parts = []
         for part in point.parts():
@@ -137,7 +137,7 @@ def compute(
                 raise Cancelled("the study was cancelled")
             parts.append(compute_part(part, threads, watch))
             done += int(part["part_runs"])
-        answers.append(assemble_point(point, parts))
+        answers.append(parts)
     return answers
 
 

@@ -1,0 +1,79 @@
+"""`flitwatch import noise-bench`: what the MPI microbenchmark measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flitwatch.console import database_options, emit, json_option
+
+
+@click.command("noise-bench")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--source", help="Where it was measured (default: the file's name).")
+@database_options
+@json_option
+def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Store the JSON lines of noise_bench in FILE. Importing the same file again changes nothing."""
+    from flitwatch import platform
+    from flitwatch_db import connect
+    from flitwatch_db import noise_bench as store
+
+    measurements = read(file)
+    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
+        new = store.insert(conn, source or file.name, measurements)
+        summary = store.slowdowns(conn)
+    emit({"measurements": len(measurements), "new": new, "slowdowns": summary}, as_json)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Measurements, one a line; raises BadInput with file and line."""
+    import orjson
+
+    from flitwatch_domain.errors import BadInput
+
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as bad:
+        raise BadInput(f"cannot be read: {bad.strerror}", where=str(path)) from bad
+    measurements = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            measurements.append(checked(orjson.loads(line)))
+        except (orjson.JSONDecodeError, ValueError) as bad:
+            raise BadInput(str(bad), where=f"{path}:{number}", advice="Give the output of noise_bench.") from bad
+    if not measurements:
+        raise BadInput("holds no measurement", where=str(path))
+    return measurements
+
+
+def checked(record: Any) -> dict[str, Any]:
+    """The record, if it is a measurement of a version that we know; ValueError otherwise."""
+    if not isinstance(record, dict) or record.get("kind") != "noise-bench" or record.get("version") != 1:
+        raise ValueError("is no noise-bench record of version 1")
+    whole = {
+        "collective_bytes": 2**62,
+        "perturbation_bytes": 2**62,
+        "world": 2**31,
+        "ranks": 2**31,
+        "perturbing": 2**31,
+    }
+    whole |= {"split": 2**31, "seed": 2**64, "late": 2**31}
+    for key, most in whole.items():
+        value = record.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < most:
+            raise ValueError(f"{key} is no whole number from 0")
+    for key in ("network", "collective"):
+        if not isinstance(record.get(key), str) or "\0" in record[key] or len(record[key]) > 200:
+            raise ValueError(f"{key} is no text of at most 200 characters")
+    if not isinstance(record.get("ratio"), int | float) or not 0 <= record["ratio"] <= 1:
+        raise ValueError("ratio lies outside [0, 1]")
+    for key in ("perturbed_s", "quiet_s"):
+        times = record.get(key)
+        if not isinstance(times, list) or not all(isinstance(one, int | float) and one >= 0 for one in times):
+            raise ValueError(f"{key} is no list of seconds")
+    return record

@@ -1,0 +1,95 @@
+"""Studies of Wang 2018: placement against routing, message load, background traffic on Theta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flitwatch_core import packet
+from flitwatch_simulation.packet.background import background_generators
+from flitwatch_simulation.packet.machine import build, fabric_of
+from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.studies.packet_common import number, sweep, whole
+from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
+from flitwatch_simulation.workloads import patterns
+from flitwatch_simulation.workloads.messages import to_ops
+from flitwatch_simulation.workloads.placement import place
+
+#: Section II-A: ranks, and KB that a rank sends in our runs (fill boundary: the mean of a load of 100 to 2,560 KB).
+APPLICATIONS = {"crystal-router": (1000, 190), "fill-boundary": (1000, 760), "amg": (1728, 75)}
+PLACEMENTS = ("contiguous", "random-cabinet", "random-chassis", "random-router", "random-node")
+
+
+def _run(case: Parameters, seed: int, stop: Cancelled, fabric: Any, packet_bytes: int) -> dict[str, Any]:
+    routing = "minimal" if case["routing"] == "minimal" else "adaptive0"
+    # The paper's adaptive packets go through a random intermediate router.
+    machine = build(fabric, routing, packet_bytes=packet_bytes, through_router=True)
+    ranks, kbytes = APPLICATIONS[case["application"]]
+    rng = np.random.default_rng(seed)
+    made = patterns.make(case["application"], ranks, int(kbytes * 1000 * case.get("scale", 1.0)), seed)
+    endpoints = place(machine.fabric, ranks, case["placement"], rng)
+    generators = []
+    if case.get("background", "none") != "none":
+        free = np.setdiff1d(np.arange(machine.endpoints), endpoints)
+        generators = background_generators(machine, case["background"], case.get("load_gib_per_s", 1.0), free, 1)
+    workload = packet.Workload(ops=to_ops([(made, endpoints)]), generators=generators, default_mode=machine.mode)
+    result = execute(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
+    times_ms = result.raw["rank_end_ps"] * 1e-9
+    job = result.jobs[0]
+    wait = result.raw["link_wait_ps"] * 1e-9
+    blue = machine.fabric.of_class("blue")
+    local = machine.fabric.of_class("green", "black")
+    low, first, median, third, high = np.percentile(times_ms, [0, 25, 50, 75, 100])
+    return {
+        **case, "time_ms": {"min": low, "q1": first, "median": median, "q3": third, "max": high},
+        "mean_hops": job["hops"] / max(job["packets"], 1), "conserved": result.conserved,
+        "local_saturation_ms": float(wait[local].sum()), "global_saturation_ms": float(wait[blue].sum()),
+        "mean_latency_us": job["latency_ps"] / max(job["packets"], 1) / 1e6,
+    }  # fmt: skip
+
+
+def _study(name: str, cases: list[Parameters], parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
+    packet_bytes = whole(parameters, "packet_bytes", 2048, 256, 8192)
+    factor = number(parameters, "load", 1.0, 0.001, 100)
+    fabric = fabric_of(str(parameters.get("topology", "theta")))
+    wanted = parameters.get("applications")
+    cases = [
+        {**case, "scale": case.get("scale", 1.0) * factor} for case in cases if not wanted or case["application"] in wanted
+    ]
+    return sweep(
+        name, cases, lambda case, stop: [_run(case, seed, stop, fabric, packet_bytes)], report, cancelled, seed=seed
+    )
+
+
+def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Figure 3: communication times of the three applications, five placements, minimal and adaptive.
+
+    Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications.
+    """
+    cases = [
+        {"application": a, "placement": p, "routing": r} for a in APPLICATIONS for p in PLACEMENTS for r in ("minimal", "adaptive")
+    ]
+    return _study("wang-fig3", cases, parameters, report, cancelled)
+
+
+def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Figure 7: message load from 1 % to 200 % (AMG 50 % to 2000 %), contiguous and random-node, minimal and adaptive."""
+    scales = {"crystal-router": (0.01, 0.1, 0.5, 1, 2), "fill-boundary": (0.01, 0.1, 0.5, 1, 2), "amg": (0.5, 1, 5, 10, 20)}
+    cases = [
+        {"application": a, "placement": p, "routing": r, "scale": s}
+        for a in APPLICATIONS for p in ("contiguous", "random-node") for r in ("minimal", "adaptive") for s in scales[a]
+    ]  # fmt: skip
+    return _study("wang-fig7", cases, parameters, report, cancelled)
+
+
+def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Figures 8-10: the three applications beside uniform and bursty background traffic. Parameter: load_gib_per_s (1)."""
+    load = number(parameters, "load_gib_per_s", 1.0, 0.001, 16)
+    cases = [
+        {"application": a, "placement": p, "routing": r, "background": b, "load_gib_per_s": load}
+        for a in APPLICATIONS for p in ("contiguous", "random-cabinet", "random-node") for r in ("minimal", "adaptive")
+        for b in ("none", "uniform", "bursty")
+    ]  # fmt: skip
+    return _study("wang-fig8-10", cases, parameters, report, cancelled)
