@@ -122,11 +122,11 @@ def draw_users(rng: np.random.Generator, population: Population) -> tuple[Users,
     )
     roles = [Role.ORDINARY] * n
     chosen = rng.permutation(n)[: population.aggressors + population.innocents]
-    tiers = -(-population.aggressors // len(MECHANISMS))
     least, most = population.aggressor_nodes
     for turn, user in enumerate(chosen[: population.aggressors]):
         roles[user] = MECHANISMS[turn % len(MECHANISMS)]
-        tier = (turn // len(MECHANISMS) + rng.random()) / tiers
+        alike = len(range(turn % len(MECHANISMS), population.aggressors, len(MECHANISMS)))
+        tier = (turn // len(MECHANISMS) + rng.random()) / alike
         users.nodes[user] = round(least * (most / least) ** tier)
         _make_aggressor(rng, users, int(user), roles[user])
     for user in chosen[population.aggressors :]:
@@ -139,7 +139,7 @@ def _make_aggressor(rng: np.random.Generator, users: Users, user: int, mechanism
     users.schedule[user] = rng.choice([Schedule.ANY, Schedule.ANY, Schedule.WORKING_HOURS])
     if mechanism is Role.BANDWIDTH:
         users.exchange[user] = Exchange.ALL_TO_ALL
-        users.rate[user] = rng.uniform(0.9, 1.3)
+        users.rate[user] = rng.uniform(1.1, 1.6)
         users.duty[user] = 0.85
         users.burst_s[user] = rng.uniform(120, 400)
     elif mechanism is Role.IO:
@@ -149,7 +149,7 @@ def _make_aggressor(rng: np.random.Generator, users: Users, user: int, mechanism
         users.checkpoint_s[user] = users.checkpoint_every_s[user] * rng.uniform(0.35, 0.55)
     else:
         users.rate[user] = 0.35
-        users.incast_rate[user] = rng.uniform(0.9, 1.4)
+        users.incast_rate[user] = rng.uniform(1.1, 1.6)
         users.duty[user] = 0.7
         users.burst_s[user] = rng.uniform(60, 200)
 

@@ -23,7 +23,7 @@ RUNS_PER_DAY = 1.7
 #: A long run every so many days: few, because one takes an hour and three quarters.
 LONG_RUN_EVERY_DAYS = 5
 #: Share of the time for which a planted user has a job running.
-LARGE_PRESENCE, SMALL_PRESENCE, INNOCENT_PRESENCE = (0.15, 0.21), (0.07, 0.12), (0.15, 0.35)
+LARGE_PRESENCE, SMALL_PRESENCE, INNOCENT_PRESENCE = (0.14, 0.18), (0.05, 0.08), (0.15, 0.35)
 #: Nodes from which an aggressor is a large one.
 LARGE_AGGRESSOR = 1000
 #: The scheduler's guess of a run's time, as a multiple of its time alone; later overlap with successors is neglected.

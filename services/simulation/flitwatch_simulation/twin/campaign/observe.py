@@ -22,6 +22,8 @@ QUEUE_FELT = 1.0
 BLUE_PART = 0.25
 #: Log-normal noise of counters.
 NOISE = 0.03
+#: Spread of response stalls around what requests would suggest.
+RESPONSE_NOISE = 0.12
 
 Float = NDArray[np.float64]
 
@@ -88,19 +90,21 @@ def record(
     )
     io_flits = per_step(window.io_served) * FLITS
     twice = 0.25 * ROUTER_CLOCK_HZ
+    # Responses stall for reasons of their own too (who answers whom), so these two follow the run's slowdown less closely.
+    apart = rng.lognormal(0, RESPONSE_NOISE, (2, len(network)))
     own = [
         network,
         network / FLITS_PER_PACKET + 0.02 * io_flits,
         twice * per_step((window.router**2).sum(axis=1)),
         network_stall,
         column,
-        0.6 * column + 0.05 * network_stall,
+        apart[0] * (0.6 * column + 0.02 * network_stall),
         0.7 * processor,
         0.3 * processor + 0.02 * io_flits,
         processor,
         processor / FLITS_PER_PACKET,
         request_stall,
-        0.5 * request_stall + 0.06 * per_step(wait_router.sum(axis=1)) * processor_capacity,
+        apart[1] * (0.4 * request_stall + 0.02 * per_step(wait_router.sum(axis=1)) * processor_capacity),
         twice * per_step((window.processor**2).sum(axis=1)),
     ]
     return Recorded(
