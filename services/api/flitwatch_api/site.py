@@ -55,11 +55,12 @@ class Site:
         self._stamp: tuple[int, int] | None = None
 
     def get(self, path: str) -> File | None:
-        """The file of a path; of one that has no suffix (a place of the page) the index."""
+        """The file of a path; of a place of the page the index. Names of machines and jobs may hold dots."""
         self._refresh()
         name = path.lstrip("/")
         found = self._files.get(name or INDEX)
-        if found is None and "." not in name.rpartition("/")[2]:
+        is_place = "/" in name and not name.startswith(HASHED)
+        if found is None and (is_place or "." not in name):
             found = self._files.get(INDEX)
         return found
 
