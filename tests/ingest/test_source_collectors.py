@@ -128,6 +128,24 @@ def test_bad_lines_are_published_as_rejected(table_log: Log, tmp_path: Path) -> 
         assert headers["reason"] and headers["where"].startswith(str(file).encode())
 
 
+@pytest.mark.integration
+def test_both_logs_carry_the_rows_in_order_with_their_headers(any_log: Log, topic: str, tmp_path: Path) -> None:
+    file = tmp_path / topic
+    file.write_text(HEADER + "".join(line(second) for second in range(500)))
+    publisher = Publisher(any_log.producer("test"))
+    CsvCollector([file], publisher, Checkpoint(None), follow=False, host="h").once()
+    records: list[Record] = []
+    with any_log.consumer(f"read-{topic}", topics=[f"ldms.{topic}"]) as consumer:
+        deadline = time.monotonic() + 60
+        while len(records) < 500 and time.monotonic() < deadline:
+            records += consumer.poll(timeout_s=1.0)
+    assert counts(records) == list(range(500))
+    assert len({record.partition for record in records}) == 1, "a source keeps to one partition"
+    sequences = [int(dict(record.headers)["sequence"]) for record in sorted(records, key=lambda r: r.offset)]
+    assert sequences == sorted(set(sequences))
+    assert {dict(record.headers)["source"].rpartition(b"@")[0] for record in records} == {f"h:{file}".encode()}
+
+
 KILLED = """
 import sys, threading
 from pathlib import Path
