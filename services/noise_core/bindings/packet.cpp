@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "sim/packet/routing_choice.h"
 #include "sim/packet/simulate.h"
 
 namespace nb = nanobind;
@@ -236,4 +237,24 @@ NB_MODULE(_packet, m) {
           return f.release();
         },
         nb::rv_policy::take_ownership);
+
+  using Choice = packet::RoutingChoice;
+  nb::class_<Choice>(m, "RoutingChoice", "De Sensi 2019, algorithm 1; select() answers with a DragonflyMode's number.")
+      .def("__init__",
+           [](Choice* self, double latency_factor, double stall_factor, std::uint32_t oldest, std::uint64_t threshold_bytes) {
+             new (self) Choice(packet::RoutingChoiceOptions{latency_factor, stall_factor, oldest, threshold_bytes});
+           },
+           "latency_factor"_a = 0.8, "stall_factor"_a = 1.5, "oldest"_a = 16, "threshold_bytes"_a = 4096)
+      .def("select",
+           [](Choice& c, std::uint64_t bytes, bool all_to_all) {
+             switch (c.select(bytes, all_to_all)) {
+               case Choice::Mode::kAdaptive: return static_cast<int>(packet::DragonflyMode::kAdaptive0);
+               case Choice::Mode::kHighBias: return static_cast<int>(packet::DragonflyMode::kAdaptive3);
+               default: return static_cast<int>(packet::DragonflyMode::kAdaptive1);
+             }
+           },
+           "bytes"_a, "all_to_all"_a = false)
+      .def_prop_ro("decided", &Choice::decided)
+      .def("observe", &Choice::observe, "latency_cycles"_a, "stalls_per_flit"_a)
+      .def_static("time_cycles", &Choice::time_cycles, "bytes"_a, "latency_cycles"_a, "stalls_per_flit"_a);
 }

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_core import _packet
-from flitwatch_core._packet import CancelledRun, Control, EngineFault
+from flitwatch_core._packet import CancelledRun, Control, EngineFault, RoutingChoice
 
 __all__ = [
     "AdaptiveBias", "CancelledRun", "Control", "DragonflyMode", "EngineFault", "EngineKind", "Generator", "Links",
-    "OpKind", "Ops", "PacketFabric", "Result", "TreeMode", "Workload", "dragonfly", "flits_of", "tree",
+    "OpKind", "Ops", "PacketFabric", "Result", "RoutingChoice", "TreeMode", "Workload", "dragonfly", "flits_of", "tree",
 ]  # fmt: skip
 
 NO_LINK = 2**32 - 1

@@ -52,14 +52,22 @@ def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int
 
 
 def ping_pong(
-    machine: Machine, pair: tuple[int, int], size: int, mode: int, seed: int, load_gib_per_s: float, stop: Cancelled | None = None
+    machine: Machine,
+    pair: tuple[int, int],
+    size: int,
+    mode: int,
+    seed: int,
+    load_gib_per_s: float,
+    stop: Cancelled | None = None,
 ) -> PingPong:
     """One ping-pong of `size` bytes beside uniform background on a quarter of the other endpoints."""
     ops = to_ops([(patterns.make("pingpong", 2, size, seed), np.array(pair))], [np.full(2, mode, np.uint8)])
     generators = []
     if load_gib_per_s:
         others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), pair))
-        generators = background_generators(machine, "uniform", load_gib_per_s, np.sort(others[: machine.endpoints // 4]), 1)
+        generators = background_generators(
+            machine, "uniform", load_gib_per_s, np.sort(others[: machine.endpoints // 4]), 1
+        )
     workload = packet.Workload(ops=ops, generators=generators, default_mode=packet.DragonflyMode.ADAPTIVE_0)
     result = execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
     raw = result.raw
@@ -112,7 +120,10 @@ def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     pair = pair_of(machine, "inter-groups", np.random.default_rng(seed))
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
-        runs = [ping_pong(machine, pair, case["size_bytes"], MODES["adaptive"], seed + k, load, stop) for k in range(repeats)]
+        runs = [
+            ping_pong(machine, pair, case["size_bytes"], MODES["adaptive"], seed + k, load, stop)
+            for k in range(repeats)
+        ]
         return [{**case, **_summary(runs, case["size_bytes"])}]
 
     sizes = [128, 1024, 16384, 262144, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24)]

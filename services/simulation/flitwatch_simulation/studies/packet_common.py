@@ -7,8 +7,8 @@ from time import monotonic
 from typing import Any
 
 from flitwatch_domain.errors import BadRequest, Cancelled
-from flitwatch_simulation.studies.registry import Parameters, Report
 from flitwatch_simulation.studies.registry import Cancelled as IsCancelled
+from flitwatch_simulation.studies.registry import Parameters, Report
 
 
 def sweep(

@@ -43,7 +43,9 @@ def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
         if quartiles:
             low = [h - p[value]["q1"] for h, p in zip(heights, points, strict=True)]
             high = [p[value]["q3"] - h for h, p in zip(heights, points, strict=True)]
-            axes.errorbar(heights, range(len(points)), xerr=[low, high], fmt="none", ecolor="black", capsize=2, linewidth=0.8)
+            axes.errorbar(
+                heights, range(len(points)), xerr=[low, high], fmt="none", ecolor="black", capsize=2, linewidth=0.8
+            )
         axes.set_yticks(range(len(points)), names)
         axes.invert_yaxis()
         axes.set_xlabel(label)

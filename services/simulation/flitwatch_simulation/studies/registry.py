@@ -47,6 +47,38 @@ STUDIES: dict[str, tuple[str, str, str]] = {
     "hoefler-fig13": ("hoefler:FIG13", "hoefler_figures:draw", "Slowdown over the size of fat trees."),
     "hoefler-fig15": ("hoefler:FIG15", "hoefler_figures:draw", "Slowdown over the perturbation ratio, two tori."),
     "hoefler-fig16": ("hoefler:FIG16", "hoefler_figures:draw", "Slowdown over the size of 2D and 3D tori."),
+    "taffet-table2.1": (
+        "taffet:run_table21",
+        "packet_figures:draw",
+        "Sampling error of both variants by downsampling, and the formulas.",
+    ),
+    "taffet-table5.1": (
+        "taffet:run_table51",
+        "packet_figures:draw",
+        "Bisection shift and shuffle on quartz1: ftree and adaptive routes.",
+    ),
+    "taffet-pf3d": (
+        "taffet:run_pf3d",
+        "packet_figures:draw",
+        "All-to-all groups beside incasts: diagnosis and remapping.",
+    ),
+    "taffet-minighost": ("taffet:run_minighost", "packet_figures:draw", "27-point stencil: mappings and synchrony."),
+    "wang-fig3": ("wang:run_fig3", "packet_figures:draw", "Placement against routing on Theta, three applications."),
+    "wang-fig7": ("wang:run_fig7", "packet_figures:draw", "The same over message loads."),
+    "wang-fig8-10": ("wang:run_fig8", "packet_figures:draw", "The same beside background traffic."),
+    "desensi-fig3": ("desensi:run_fig3", "packet_figures:draw", "Ping-pong over allocations."),
+    "desensi-fig5": ("desensi:run_fig5", "packet_figures:draw", "Dispersion of times and latencies over sizes."),
+    "desensi-fig7": (
+        "desensi:run_fig7",
+        "packet_figures:draw",
+        "Adaptive against high bias: time, stalls, latency, model.",
+    ),
+    "desensi-fig8": ("desensi:run_fig8", "packet_figures:draw", "Application-aware routing beside both modes."),
+    "desensi-model": (
+        "desensi:run_model",
+        "packet_figures:draw",
+        "Correlation of the message model with simulated ping-pongs.",
+    ),
 }
 
 #: The names that issues and papers use for short.

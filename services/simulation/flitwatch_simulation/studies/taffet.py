@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flitwatch_core import packet, sampling
 from flitwatch_domain.generators import xgft
@@ -72,7 +71,9 @@ def load_ratio(machine: Machine, messages: Messages) -> float:
     best = max(float(load[np.asarray(links.dst) >= routers].max()), float(np.bincount(src, weights=size).max()))
     leaf = np.asarray(machine.fabric.endpoints.router)
     leaving = leaf[src] != leaf[dst]
-    up_links = np.bincount(np.asarray(links.src)[(np.asarray(links.src) < routers) & (goal < routers)], minlength=routers)
+    up_links = np.bincount(
+        np.asarray(links.src)[(np.asarray(links.src) < routers) & (goal < routers)], minlength=routers
+    )
     for ends in (src, dst):
         cut = np.bincount(leaf[ends[leaving]], weights=size[leaving], minlength=routers)
         used = cut > 0
@@ -92,21 +93,24 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
     """
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     packets = int(number(parameters, "mpackets", 4, 0.05, 1000) * 1e6)
-    leaves, nodes, spines = (whole(parameters, n, d, 2, 256) for n, d in (("leaves", 16), ("nodes", 32), ("spines", 16)))
+    leaves, nodes, spines = (
+        whole(parameters, n, d, 2, 256) for n, d in (("leaves", 16), ("nodes", 32), ("spines", 16))
+    )
     share = number(parameters, "congested", 0.42, 0.0, 1.0)
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
-        run = stencil_experiment(packets, leaves, nodes, spines, share, seed)
+        run, flows = stencil_experiment(packets, leaves, nodes, spines, share, seed)
         run.downsampling = case["downsampling"]
         result = run.run()
         exact, points = result["exact"], {}
         carries = exact["traffic"] > 0
-        mean_links = exact["traffic"].sum() / result["packets"]
         for variant in ("standard", "one_bit"):
             for what in ("traffic", "congested"):
                 error = result[variant][what][carries] - exact[what][carries]
-                points[f"{variant}_{what}_percent"] = 100 * float(np.linalg.norm(error) / np.linalg.norm(exact[what][carries]))
-        expected = expected_errors(exact["traffic"][carries], result["one_bit"]["tested"][carries], mean_links, case["downsampling"])
+                points[f"{variant}_{what}_percent"] = 100 * float(
+                    np.linalg.norm(error) / np.linalg.norm(exact[what][carries])
+                )
+        expected = expected_errors(flows, run.links, case["downsampling"])
         published = PUBLISHED_21[case["downsampling"]]
         return [{
             **case, **points, "formula_standard_percent": 100 * expected[0], "formula_one_bit_percent": 100 * expected[1],
@@ -124,22 +128,36 @@ FLOOR_NOTE = (
 )
 
 
-def expected_errors(
-    traffic: NDArray[np.float64], tested: NDArray[np.float64], path_links: float, downsampling: int
-) -> tuple[float, float]:
-    """Relative RMS errors from the variance formulas, with downsampling: a count of n sampled packets, scaled by d.
+def expected_errors(flows: list[Flow], links: int, downsampling: int) -> tuple[float, float]:
+    """Relative RMS errors of traffic from the variance formulas of the standard and the one-bit variant, with downsampling d.
 
-    Thinning to one of d packets adds N (d - 1); the reservoir then has variance d^2 * Var at N / d and Q / d packets.
+    Thinning to one of d packets adds N (d - 1); the reservoir then has d^2 times the variance at N / d and Q / d packets. Sums over path
+    lengths as in section 2.5.1: sum of N_l (l - 1), and sum of Q_l l^2 - N_l.
     """
     d = downsampling
+    traffic, standard, tested = np.zeros(links), np.zeros(links), np.zeros(links)
+    for packets, candidates, paths in flows:
+        for path in paths:
+            np.add.at(traffic, path, packets / len(paths))
+            np.add.at(standard, path, packets / len(paths) * (len(path) - 1))
+        tested[candidates] += packets * len(paths[0]) ** 2
+    carries = traffic > 0
     thinned = traffic * (d - 1)
-    standard = thinned + d**2 * sampling.standard_variance(1.0, path_links) * traffic / d
-    one_bit = thinned + d**2 * (tested / d * path_links**2 - traffic / d)
+    one_bit = tested - traffic
     norm = np.linalg.norm(traffic)
-    return float(np.sqrt(standard.sum()) / norm), float(np.sqrt(np.maximum(one_bit, 0).sum()) / norm)
+    return (
+        float(np.sqrt((thinned + d * standard)[carries].sum()) / norm),
+        float(np.sqrt((thinned + d * one_bit)[carries].sum()) / norm),
+    )
 
 
-def stencil_experiment(packets: int, leaves: int, nodes: int, spines: int, share: float, seed: int) -> sampling.Experiment:
+#: Packets, links that the receiver tests, paths.
+Flow = tuple[int, list[int], list[list[int]]]
+
+
+def stencil_experiment(
+    packets: int, leaves: int, nodes: int, spines: int, share: float, seed: int
+) -> tuple[sampling.Experiment, list[Flow]]:
     """Six-face stencil flows on a two-level tree; links: injection, ejection, up [leaf][spine], down [spine][leaf]."""
     ranks = leaves * nodes
     made = patterns.stencil27(ranks, 1_000_000, np.random.default_rng(seed), "svafp", 1)
@@ -150,25 +168,23 @@ def stencil_experiment(packets: int, leaves: int, nodes: int, spines: int, share
     run.seed, run.id_bits = seed, 16
     rng = np.random.default_rng(seed)
     run.congested_share = np.clip(rng.normal(share, 0.2, run.links), 0, 1).tolist()
-    paths: list[list[int]] = []
-    sets: dict[tuple[int, int], int] = {}
-    set_links: list[list[int]] = []
     counts = np.maximum(1, np.rint(size / size.sum() * packets)).astype(np.int64)
-    flows = []
+    flows: list[Flow] = []
     for s, d, n in zip(src.tolist(), dst.tolist(), counts.tolist(), strict=True):
         a, b = s // nodes, d // nodes
-        first = len(paths)
-        middle = [[]] if a == b else [[up + a * spines + k, down + k * leaves + b] for k in range(spines)]
-        paths += [[s, *links, ranks + d] for links in middle]
-        # A host tests the links between a sender and itself; the sender's link and its own are known without a test.
-        if (s, d) not in sets:
-            sets[s, d] = len(set_links)
-            set_links.append([s, ranks + d, *(link for links in middle for link in links)])
-        flows.append((n, sets[s, d], list(range(first, len(paths)))))
-    run.paths, run.sets = paths, set_links
-    for n, number_of_set, choices in flows:
-        run.add_flow(n, number_of_set, choices)
-    return run
+        middle: list[list[int]] = (
+            [[]] if a == b else [[up + a * spines + k, down + k * leaves + b] for k in range(spines)]
+        )
+        # A host tests all links between the sender and itself, both terminal links included.
+        candidates = [s, ranks + d, *(link for links in middle for link in links)]
+        flows.append((n, candidates, [[s, *links, ranks + d] for links in middle]))
+    run.sets = [candidates for _, candidates, _ in flows]
+    run.paths = [path for _, _, paths in flows for path in paths]
+    first = 0
+    for number_of_set, (n, _, paths) in enumerate(flows):
+        run.add_flow(n, number_of_set, list(range(first, first + len(paths))))
+        first += len(paths)
+    return run, flows
 
 
 def congestion_of(machine: Machine, result: packet.Result, job: int) -> CongestionMap:
@@ -248,8 +264,14 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
     ranks = np.arange(768)
     place = np.array(np.unravel_index(ranks, shape, order="F"))
     # Tiles of 4 x 4 x 2 ranks fill a leaf switch.
-    tile = np.ravel_multi_index(tuple(place // np.array([[4], [4], [2]])), tuple(-(-n // t) for n, t in zip(shape, (4, 4, 2), strict=True)))
-    mappings = {"cyclic": ranks % 24 * 32 + ranks // 24, "linear": ranks, "tiled": np.argsort(np.argsort(tile, kind="stable"))}
+    tile = np.ravel_multi_index(
+        tuple(place // np.array([[4], [4], [2]])), tuple(-(-n // t) for n, t in zip(shape, (4, 4, 2), strict=True))
+    )
+    mappings = {
+        "cyclic": ranks % 24 * 32 + ranks // 24,
+        "linear": ranks,
+        "tiled": np.argsort(np.argsort(tile, kind="stable")),
+    }
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
         made = patterns.make(f"stencil27-{case['strategy']}", 768, size, seed)

@@ -49,14 +49,18 @@ def _run(case: Parameters, seed: int, stop: Cancelled, fabric: Any, packet_bytes
     }  # fmt: skip
 
 
-def _study(name: str, cases: list[Parameters], parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+def _study(
+    name: str, cases: list[Parameters], parameters: Parameters, report: Report, cancelled: Cancelled
+) -> Parameters:
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     packet_bytes = whole(parameters, "packet_bytes", 2048, 256, 8192)
     factor = number(parameters, "load", 1.0, 0.001, 100)
     fabric = fabric_of(str(parameters.get("topology", "theta")))
     wanted = parameters.get("applications")
     cases = [
-        {**case, "scale": case.get("scale", 1.0) * factor} for case in cases if not wanted or case["application"] in wanted
+        {**case, "scale": case.get("scale", 1.0) * factor}
+        for case in cases
+        if not wanted or case["application"] in wanted
     ]
     return sweep(
         name, cases, lambda case, stop: [_run(case, seed, stop, fabric, packet_bytes)], report, cancelled, seed=seed
@@ -69,14 +73,21 @@ def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications.
     """
     cases = [
-        {"application": a, "placement": p, "routing": r} for a in APPLICATIONS for p in PLACEMENTS for r in ("minimal", "adaptive")
+        {"application": a, "placement": p, "routing": r}
+        for a in APPLICATIONS
+        for p in PLACEMENTS
+        for r in ("minimal", "adaptive")
     ]
     return _study("wang-fig3", cases, parameters, report, cancelled)
 
 
 def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 7: message load from 1 % to 200 % (AMG 50 % to 2000 %), contiguous and random-node, minimal and adaptive."""
-    scales = {"crystal-router": (0.01, 0.1, 0.5, 1, 2), "fill-boundary": (0.01, 0.1, 0.5, 1, 2), "amg": (0.5, 1, 5, 10, 20)}
+    scales = {
+        "crystal-router": (0.01, 0.1, 0.5, 1, 2),
+        "fill-boundary": (0.01, 0.1, 0.5, 1, 2),
+        "amg": (0.5, 1, 5, 10, 20),
+    }
     cases = [
         {"application": a, "placement": p, "routing": r, "scale": s}
         for a in APPLICATIONS for p in ("contiguous", "random-node") for r in ("minimal", "adaptive") for s in scales[a]
