@@ -88,6 +88,15 @@ class Reach:
     last_s: int | None
     oldest_s: dict[int, int]
 
+    def kept(self, width_s: int, from_s: float) -> bool:
+        """Whether rows of that width reach back to a time, or as far as any rows do."""
+        oldest = self.oldest_s.get(width_s)
+        if oldest is None:
+            return not self.oldest_s
+        # A coarser table that begins in an earlier bucket knows of data that this one has dropped.
+        dropped = any(start + width <= oldest for width, start in self.oldest_s.items() if width > width_s)
+        return from_s >= oldest or not dropped
+
 
 _EDGE = {
     width: (

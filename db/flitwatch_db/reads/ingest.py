@@ -41,7 +41,7 @@ async def topics(conn: Connection, now: datetime) -> list[Row]:
                 SELECT t.name AS topic, sum(p.next_offset)::bigint AS "end" FROM log.topic t JOIN log.partition p USING (topic_id) GROUP BY 1
             )
             SELECT topic, coalesce(s.records, 0) AS records, coalesce(s.values_ / s.window_s, 0)::float8 AS values_per_s,
-                   coalesce(s.bytes / s.window_s, 0)::float8 AS bytes_per_s, greatest(e."end" - coalesce(p.position, 0), 0) AS lag_records,
+                   coalesce(s.bytes / s.window_s, 0)::float8 AS bytes_per_s, CASE WHEN e."end" IS NOT NULL THEN greatest(e."end" - coalesce(p.position, 0), 0) END AS lag_records,
                    CASE WHEN e."end" IS NULL THEN NULL WHEN e."end" <= p.position THEN 0
                         ELSE greatest(extract(epoch FROM %(now)s - p.updated_at), 0) END::float8 AS lag_s,
                    coalesce(p.updated_at, s.last_at) AS last_at, coalesce(s.duplicates, 0) AS duplicates, coalesce(s.late, 0) AS late,
@@ -112,7 +112,7 @@ async def position_age_s(conn: Connection, now: datetime) -> float | None:
     rows = await _rows(
         conn,
         SQL(
-            "SELECT greatest(extract(epoch FROM %s - max(updated_at)), 0)::float8 AS age FROM stream_position WHERE consumer_group = 'writer'"
+            "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM %s - max(updated_at)), 0) END::float8 AS age FROM stream_position WHERE consumer_group = 'writer'"
         ),
         [now],
     )

@@ -73,7 +73,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(site.http)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
     app.add_middleware(Guard, hosts=chosen.api_hosts)
-    app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(Measured, metrics=metrics, base=BASE)
     return app
 
 

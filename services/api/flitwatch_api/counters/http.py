@@ -69,20 +69,23 @@ async def timeseries(
     platform: ThePlatform,
     conn: Reader,
     fabric: FabricId,
-    routers: Annotated[str, Query(max_length=40_000, description="`1,2`, `all` or `group:3`.")],
+    routers: Annotated[
+        str, Query(max_length=16_000, pattern="^[0-9a-z:, ]+$", description="`1,2`, `all` or `group:3`.")
+    ],
     counters: Annotated[
         str, Query(max_length=1000, description=f"Of {', '.join(series.COUNTERS)}; several by commas.")
     ] = "ratio",
     from_: From = None,
     to: To = None,
     points: Points = 300,
+    total: Annotated[bool, Query(alias="sum", description="One row: the sum over the routers.")] = False,
 ) -> Response:
     """Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
     topology = await platform.topologies.get(conn, fabric)
     names = series.read_counters(counters)
     chosen = series.read_routers(topology, routers)
     span = await series.span_of(platform, conn, topology, from_, to)
-    return answer(await series.timeseries(platform, conn, topology, chosen, names, span, points))
+    return answer(await series.timeseries(platform, conn, topology, series.Asked(chosen, names, span, points, total)))
 
 
 @http.get("/matrix", response_model=schemas.Matrix)

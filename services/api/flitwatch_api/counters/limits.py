@@ -14,8 +14,6 @@ MAX_WHOLE_PORT_ROWS = 60_000
 MAX_VALUES = 2_000_000
 MAX_POINTS = 2_000
 MAX_COUNTERS = 20
-#: Routers named one by one.
-MAX_ROUTERS = 4_096
 
 
 def need(cost: float, limit: int, name: str, what: str, advice: str = "") -> None:

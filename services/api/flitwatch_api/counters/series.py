@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_api.answers import moments, ratio
-from flitwatch_api.counters.limits import MAX_COUNTERS, MAX_ROUTERS, MAX_ROWS, MAX_VALUES, need
+from flitwatch_api.counters.limits import MAX_COUNTERS, MAX_ROWS, MAX_VALUES, need
 from flitwatch_api.counters.windows import Sums, rows_of, step_for, step_sums, steps_of, table_width
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
 from flitwatch_api.parameters import at_moment
@@ -79,7 +79,6 @@ def read_routers(topology: Topology, text: str) -> NDArray[np.int64]:
     if kind == "group":
         return np.unique(np.concatenate([topology.in_group(int(n)) for n in numbers]))
     chosen = list(dict.fromkeys(int(n) for n in numbers))
-    need(len(chosen), MAX_ROUTERS, "MAX_ROUTERS", "routers named one by one", "Ask for routers=all or for groups.")
     for router in chosen:
         topology.check_router(router)
     return np.asarray(chosen, dtype=np.int64)
@@ -107,50 +106,79 @@ async def span_of(
     return from_s, to_s
 
 
-def _nothing(routers: NDArray[np.int64], names: Sequence[str]) -> dict[str, Any]:
-    return {"ts": [], "step_s": 1, "routers": routers, "values": {name: [[] for _ in routers] for name in names}}
+@dataclass(frozen=True)
+class Asked:
+    """A series that a request means.
+
+    Attributes
+    ----------
+    routers : int64[n]
+    names : list of str
+        Of COUNTERS.
+    span : (from, to) in epoch seconds, or None where there are no data
+    points : int
+    total : bool
+        One row, the sum over the routers.
+    """
+
+    routers: NDArray[np.int64]
+    names: list[str]
+    span: tuple[float, float] | None
+    points: int
+    total: bool = False
 
 
-async def timeseries(
-    platform: Platform, conn: Connection, topology: Topology, routers: NDArray[np.int64], names: list[str],
-    span: tuple[float, float] | None, points: int,
-) -> dict[str, Any]:  # fmt: skip
+async def timeseries(platform: Platform, conn: Connection, topology: Topology, asked: Asked) -> dict[str, Any]:
     """The answer of `/timeseries`."""
-    if span is None or topology.head.timeless:
-        return _nothing(routers, names)
+    routers, names = asked.routers, asked.names
+    rows = 1 if asked.total else len(routers)
+    if asked.span is None or topology.head.timeless:
+        return {"ts": [], "step_s": 1, "routers": routers, "values": {name: [[]] * rows for name in names}}
     reach = await platform.topologies.reach(conn, topology.head)
     few = len(routers) <= FEW_ROUTERS
-    step = step_for(
-        reach, len(routers) if few else topology.size, *span, points, most_rows=MAX_ROWS // 4 if few else MAX_ROWS
-    )
-    ts = steps_of(*span, step)
-    need(len(ts) * len(routers) * len(names), MAX_VALUES, "MAX_VALUES", "values in the answer")
+    size, most = (len(routers), MAX_ROWS // 4) if few else (topology.size, MAX_ROWS)
+    step = step_for(reach, size, *asked.span, asked.points, most_rows=most)
+    ts = steps_of(*asked.span, step)
+    need(len(ts) * rows * len(names), MAX_VALUES, "MAX_VALUES", "values in the answer")
     columns = list(
-        dict.fromkeys(
-            c for name in names for c in RATIOS.get(name, ("tile_seconds",) if name == "coverage" else (name,))
-        )
+        dict.fromkeys(c for n in names for c in RATIOS.get(n, ("tile_seconds",) if n == "coverage" else (n,)))
     )
     if few:
         sums = await _few(conn, topology, routers, columns, ts, step)
     else:
         closed = await platform.topologies.complete_s(conn, topology.head)
-        everything = await step_sums(platform.store, topology, columns, ts, step, closed or 0)
-        sums = {
-            name: values if len(routers) == topology.size else values[:, routers] for name, values in everything.items()
-        }
-    usual = await platform.topologies.usual_tiles(conn, topology) if "coverage" in names else None
-    values = {}
-    for name in names:
-        if name in RATIOS:
-            flits, stalls = RATIOS[name]
-            table: NDArray[Any] = ratio(sums[stalls], sums[flits])
-        elif name == "coverage":
-            assert usual is not None
-            table = np.minimum(sums["tile_seconds"] / (usual[routers] * step), 1.0).astype(np.float32)
-        else:
-            table = sums[name]
-        values[name] = np.ascontiguousarray(table.T)
+        sums = await step_sums(platform.store, topology, columns, ts, step, closed or 0)
+        if len(routers) < topology.size:
+            sums = {name: values[:, routers] for name, values in sums.items()}
+    usual = await platform.topologies.usual_tiles(conn, topology) if "coverage" in names else np.empty(topology.size)
+    expected = usual[routers] * step
+    if asked.total:
+        sums = _totals(sums)
+        expected = np.nansum(expected, keepdims=True)
+    values = {name: np.ascontiguousarray(_figures(name, sums, expected).T) for name in names}
     return {"ts": moments(ts), "step_s": step, "routers": routers, "values": values}
+
+
+def _totals(sums: Sums) -> Sums:
+    """Sums over the routers; a router that lacks flits or stalls of a class counts in neither."""
+    totals = {}
+    partner = {a: b for pair in RATIOS.values() for a, b in (pair, pair[::-1])}
+    for name, values in sums.items():
+        other = sums.get(partner.get(name, ""))
+        totals[name] = _across(values if other is None else np.where(np.isnan(other), np.nan, values))[:, None]
+    return totals
+
+
+def _figures(name: str, sums: Sums, expected: NDArray[np.float64]) -> NDArray[Any]:
+    """A counter from its columns: [step][router]."""
+    if name in RATIOS:
+        flits, stalls = RATIOS[name]
+        return ratio(sums[stalls], sums[flits])
+    if name == "coverage":
+        share = np.full(sums["tile_seconds"].shape, np.nan)
+        np.divide(sums["tile_seconds"], expected, out=share, where=expected > 0)
+        return np.minimum(share, 1.0).astype(np.float32)
+    return sums[name]
 
 
 async def _few(
@@ -228,11 +256,12 @@ async def overview(
     closed = await platform.topologies.complete_s(conn, topology.head)
     names = ["rt_flits", "rt_stall_cycles", "tile_seconds"]
     sums = await step_sums(platform.store, topology, names, ts, step, closed or 0)
-    usual = await platform.topologies.usual_tiles(conn, topology)
+    sampled = await platform.topologies.sampled(conn, topology)
+    usual = np.where(sampled, await platform.topologies.usual_tiles(conn, topology), np.nan)
     flits, stalls = (_across(sums[name]) for name in names[:2])
     p50, p95 = _percentiles(ratio(sums["rt_stall_cycles"], sums["rt_flits"]))
     expected = np.nansum(usual) * step
-    counted = _across(np.fmin(sums["tile_seconds"], usual * step))
+    counted = _across(np.minimum(sums["tile_seconds"], usual * step))
     from_, to = at_moment(span[0]), at_moment(span[1])
     return {
         "ts": moments(ts),

@@ -7,6 +7,7 @@ so (`late_from` of event `counters`), and in any case a bucket is read again aft
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
+import psycopg
 from numpy.typing import NDArray
 
 from flitwatch_api.fabric.topology import Topology
@@ -26,6 +28,8 @@ from flitwatch_db.reads.columns import Connection
 YOUNG_S, YOUNG_TTL_S, OLD_TTL_S = 300, 60.0, 900.0
 #: Missing buckets are read in so many runs at most, then as one.
 MOST_RUNS = 4
+#: Buckets of a fabric are read ahead for so long after somebody asked for one.
+WATCHED_S = 60.0
 PAIRS = "pairs"
 
 Reading = Callable[[], AbstractAsyncContextManager[Connection]]
@@ -45,6 +49,17 @@ class Block:
         return 300 + sum(0 if v is None else v.nbytes for v in self.columns.values())
 
 
+@dataclass
+class Asked:
+    """What was asked of a fabric in buckets of one width, and when."""
+
+    topology: Topology
+    at: float = 0.0
+    names: set[str] = field(default_factory=set)
+    pairs: bool = False
+    warmed_s: int = 0
+
+
 class CounterStore:
     """Reads and keeps buckets.
 
@@ -61,19 +76,48 @@ class CounterStore:
         self._most = most_bytes
         self._blocks: OrderedDict[tuple[int, str, int, int], Block] = OrderedDict()
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._asked: dict[tuple[int, int], Asked] = {}
+        self._warming: set[asyncio.Task[None]] = set()
         self.bytes = 0
 
     def on_event(self, event: Event) -> None:
-        """Drops what a late sample changed."""
+        """Drops what a late sample changed, and reads a bucket that closed where somebody watches."""
         payload = event.payload
-        if event.kind != "counters" or not isinstance(payload, dict) or not payload.get("late_from"):
+        if event.kind != "counters" or not isinstance(payload, dict):
             return
-        try:
-            late_s = datetime.fromisoformat(str(payload["late_from"])).timestamp()
-        except ValueError:
-            late_s = 0
-        for key in [k for k in self._blocks if k[0] == payload.get("fabric_id") and k[3] + k[2] > late_s]:
-            self.bytes -= self._blocks.pop(key).bytes
+        fabric_id = payload.get("fabric_id")
+        if payload.get("late_from"):
+            late_s = _seconds(payload["late_from"]) or 0.0
+            for key in [k for k in self._blocks if k[0] == fabric_id and k[3] + k[2] > late_s]:
+                self.bytes -= self._blocks.pop(key).bytes
+        through_s = _seconds(payload.get("through"))
+        if through_s is not None and not self._warming:
+            task = asyncio.get_running_loop().create_task(self._warm(fabric_id, int(through_s)))
+            self._warming.add(task)
+            task.add_done_callback(self._warming.discard)
+
+    async def _warm(self, fabric_id: object, closed_s: int) -> None:
+        """Reads the newest closed bucket of each width that was asked for in the last minute, before somebody waits for it."""
+        recent = time.monotonic() - WATCHED_S
+        for (asked_id, width_s), asked in list(self._asked.items()):
+            if asked.at < recent:
+                del self._asked[asked_id, width_s]
+                continue
+            end = closed_s // width_s * width_s
+            if asked_id != fabric_id or end <= asked.warmed_s:
+                continue
+            asked.warmed_s = end
+            # What the database refuses now the next request will be told.
+            with contextlib.suppress(psycopg.Error):
+                if asked.names:
+                    await self._read_routers(asked.topology, sorted(asked.names), end - width_s, end, width_s, closed_s)
+                if asked.pairs:
+                    await self._read_pairs(asked.topology, end - width_s, end, closed_s)
+
+    def _note(self, topology: Topology, width_s: int) -> Asked:
+        asked = self._asked.setdefault((topology.head.fabric_id, width_s), Asked(topology))
+        asked.topology, asked.at = topology, time.monotonic()
+        return asked
 
     async def routers(
         self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int, closed_s: int
@@ -89,7 +133,13 @@ class CounterStore:
         closed_s : int
             Buckets that end after this are read each time.
         """
+        if width_s != 1:
+            self._note(topology, width_s).names |= set(names)
+        return await self._read_routers(topology, names, from_s, to_s, width_s, closed_s)
 
+    async def _read_routers(
+        self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int, closed_s: int
+    ) -> dict[int, dict[str, Values | None]]:
         async def read(conn: Connection, start: int, end: int) -> dict[str, Values]:
             rows = await reads.router_rows(conn, topology.head.fabric_id, names, start, end, width_s)
             count = (end - start) // width_s
@@ -108,6 +158,12 @@ class CounterStore:
         self, topology: Topology, from_s: int, to_s: int, closed_s: int
     ) -> dict[int, dict[str, Values | None]]:
         """Under PAIRS, flits and stall cycles between groups, float64[2, G x G], by start of each ten seconds in [from, to)."""
+        self._note(topology, reads.PORT_BUCKET_S).pairs = True
+        return await self._read_pairs(topology, from_s, to_s, closed_s)
+
+    async def _read_pairs(
+        self, topology: Topology, from_s: int, to_s: int, closed_s: int
+    ) -> dict[int, dict[str, Values | None]]:
         router, port, pair = topology.pair_places
         cells = len(topology.fabric.groups) ** 2
         pair_of = np.full(topology.counted.shape, -1, dtype=np.int64)
@@ -122,7 +178,7 @@ class CounterStore:
                 return {PAIRS: out}
             at, ts, flits, stalls = await reads.port_rows(conn, topology.head.fabric_id, start, end, first, end_port)
             inside = at < topology.size
-            here = min(np.shape(flits)[1], np.shape(pair_of)[1] - first)
+            here = min(flits.shape[-1], len(pair_of[0]) - first)
             cell = pair_of[at[inside], first : first + here]
             index = ((ts[inside] - start) // width)[:, None] * cells + cell
             for kind, values in enumerate((flits, stalls)):
@@ -191,6 +247,13 @@ class CounterStore:
         while self.bytes > self._most and self._blocks:
             _, block = self._blocks.popitem(last=False)
             self.bytes -= block.bytes
+
+
+def _seconds(text: object) -> float | None:
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _own(row: Values) -> Values | None:

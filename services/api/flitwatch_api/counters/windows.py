@@ -61,8 +61,7 @@ class Window:
 
 def grid_at(reach: Reach, routers: int, from_s: float, length_s: float) -> int:
     """The finest bucket that a window can begin and end on: what is still kept, and what is cheap enough."""
-    kept = [width for width, oldest in reach.oldest_s.items() if from_s >= oldest]
-    width = min(kept, default=min(reach.oldest_s, default=1))
+    width = next((width for width in (1, 60) if reach.kept(width, from_s)), 3600)
     if width > 1:
         return width
     edges = min(length_s, 2 * 10)
@@ -106,7 +105,7 @@ def table_width(step_s: int) -> int:
 def step_for(
     reach: Reach, routers: int, from_s: float, to_s: float, points: int, least_s: float = 1, most_rows: int = MAX_ROWS
 ) -> int:
-    """The smallest step that gives at most `points` points, of a table that is still kept and cheap enough.
+    """The smallest step of which at most `points` fill the span, of a table that is still kept and cheap enough.
 
     Raises
     ------
@@ -116,21 +115,15 @@ def step_for(
     span_s = to_s - from_s
     for step in STEPS:
         width = table_width(step)
-        oldest = reach.oldest_s.get(1 if width == 10 else width)
-        gone = oldest is not None and from_s < oldest and any(o < oldest for o in reach.oldest_s.values())
         if (
             step >= least_s
-            and _count(from_s, to_s, step) <= points
-            and not gone
+            and span_s <= points * step
+            and (width == 3600 or reach.kept(1 if width == 10 else width, from_s))
             and rows_of(width, span_s, routers) <= most_rows
         ):
             return step
     need(rows_of(3600, span_s, routers), most_rows, "MAX_ROWS", "rows")
-    return max(STEPS[-1], math.ceil(span_s / max(points - 1, 1) / 86_400) * 86_400)
-
-
-def _count(from_s: float, to_s: float, step_s: int) -> int:
-    return math.ceil(to_s / step_s) - math.floor(from_s / step_s)
+    return max(STEPS[-1], math.ceil(span_s / points / 86_400) * 86_400)
 
 
 def steps_of(from_s: float, to_s: float, step_s: int) -> NDArray[np.int64]:

@@ -56,9 +56,15 @@ class Stream:
 
 
 def encode(event: Event) -> bytes:
-    """An event as text/event-stream has it; JSON holds no line break."""
+    """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know."""
     kind = "".join(c for c in event.kind if c.isalnum() or c in "_-.") or "message"
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.event_id, kind.encode(), dump(event.payload))
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.event_id, kind.encode(), _one_line(dump(event.payload)))
+
+
+def _one_line(text: bytes) -> bytes:
+    for mark in ("\x85", "\u2028", "\u2029"):
+        text = text.replace(mark.encode(), b"\\u%04x" % ord(mark))
+    return text
 
 
 class Hub:

@@ -83,11 +83,12 @@ class Metrics:
 
 
 class Measured:
-    """Counts and times answers by route, never by what a caller wrote."""
+    """Counts and times answers by route (below `base` for those of the API), never by what a caller wrote."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, base: str) -> None:
         self.app = app
         self.metrics = metrics
+        self.base = base
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -106,6 +107,9 @@ class Measured:
             await self.app(scope, receive, noting)
         finally:
             route = getattr(scope.get("route"), "path", "other")
+            # A route of an included part does not know its prefix.
+            if scope["path"].startswith(self.base) and not route.startswith((self.base, "/{")):
+                route = self.base + route
             method = scope["method"] if scope["method"] in METHODS else "other"
             self.metrics.requests.labels(method, route, str(status)).inc()
             if not route.endswith("/events"):

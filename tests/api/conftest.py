@@ -1,0 +1,84 @@
+"""A served API over a real database with known sums."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from fixtures.databases import Server
+
+from api.world import World, seed
+from flitwatch_api.serve import listen, server
+from flitwatch_api.settings import Settings
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that runs, and a client of it."""
+
+    url: str
+    http: httpx.Client
+
+    def get(self, path: str, **parameters: object) -> dict:
+        """A JSON answer that must be 200."""
+        answer = self.http.get(f"/api/v1{path}", params=parameters)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def refused(self, path: str, status: int, **parameters: object) -> dict:
+        """A problem document of that status."""
+        answer = self.http.get(f"/api/v1{path}", params=parameters)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+        return answer.json()
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[Served]:
+    """Run a server in a thread, on a port of its own."""
+    with listen("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        running = server(settings, "127.0.0.1", port, grace_s=2)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{port}"
+        with httpx.Client(base_url=url, timeout=20) as client:
+            deadline = time.monotonic() + 20
+            while not running.started and time.monotonic() < deadline:
+                time.sleep(0.01)
+            yield Served(url, client)
+        running.should_exit = True
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="session")
+def world(_embedded_template: Server) -> Iterator[World]:
+    """A database with known content; tests only read it."""
+    url = _embedded_template.create()
+    yield seed(url)
+    _embedded_template.drop(url)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A built page in small."""
+    folder = tmp_path_factory.mktemp("dist")
+    (folder / "assets").mkdir()
+    (folder / "index.html").write_text("<!doctype html><title>Flitwatch</title>")
+    (folder / "assets" / "index-4f2a.js").write_text("export const x = 1;\n" * 200)
+    (folder.parent / "secret.txt").write_text("not for you")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def api(world: World, site: Path) -> Iterator[Served]:
+    """The API over the known content."""
+    with serving(Settings(db=world.url, web=site)) as served:
+        yield served

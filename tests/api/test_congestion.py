@@ -1,0 +1,183 @@
+"""Windows against sums computed from the same arrays by numpy."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import pytest
+
+from api.conftest import Served
+from api.world import T0, THROUGH, World
+from flitwatch_api.counters.series import COUNTERS
+
+
+def figures(values: list, routers: list[int], size: int) -> np.ndarray:
+    """A column of an answer by router, NaN where absent or null."""
+    out = np.full(size, np.nan)
+    out[routers] = [np.nan if v is None else v for v in values]
+    return out
+
+
+def summed(values: np.ndarray) -> np.ndarray:
+    """Sums over the first axis; NaN where nothing is known."""
+    return np.where(np.isnan(values).all(axis=0), np.nan, np.nansum(values, axis=0))
+
+
+def epoch(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("at", "window"),
+    [(T0 + 150, 60), (T0 + 101, 1), (T0 + 183, 7), (T0 + 200, 180), (T0 + 160, 33), (T0 + 100, 40), (T0 + 190, 600)],
+)
+def test_routers_of_a_window_have_the_sums_of_their_seconds(api: Served, world: World, at: int, window: int) -> None:
+    got = api.get("/fabrics/small/congestion", at=at, window=f"{window}s")
+    assert (epoch(got["at"]), got["window_s"]) == (at, window)
+    seconds = slice(max(0, at - window - T0), at - T0)
+    flits, stalls = summed(world.column("rt_flits")[seconds]), summed(world.column("rt_stall_cycles")[seconds])
+    routers = got["routers"]
+    assert routers["router"] == np.flatnonzero(~np.isnan(flits)).tolist()
+    np.testing.assert_array_equal(figures(routers["flits"], routers["router"], 32), flits)
+    np.testing.assert_array_equal(figures(routers["stall_cycles"], routers["router"], 32), stalls)
+    np.testing.assert_allclose(figures(routers["ratio"], routers["router"], 32), stalls / flits, rtol=1e-6)
+
+
+def test_a_window_is_the_same_again_and_in_parts(api: Served, world: World) -> None:
+    """What is held in memory and what is read anew add up alike."""
+    whole = api.get("/fabrics/small/congestion", at=T0 + 180, window="140s")
+    assert api.get("/fabrics/small/congestion", at=T0 + 180, window="140s") == whole
+    parts = [api.get("/fabrics/small/congestion", at=T0 + 180 - 20 * n, window="20s") for n in range(7)]
+    total = summed(np.array([figures(p["routers"]["flits"], p["routers"]["router"], 32) for p in parts]))
+    np.testing.assert_array_equal(figures(whole["routers"]["flits"], whole["routers"]["router"], 32), total)
+
+
+def test_the_newest_window_ends_where_rows_are_complete(api: Served, world: World) -> None:
+    got = api.get("/fabrics/small/congestion")
+    assert epoch(got["at"]) == epoch(got["complete_through"]) == THROUGH and got["window_s"] == 60
+    seconds = slice(THROUGH - 60 - T0, THROUGH - T0)
+    assert got["classes"]["green"]["flits"] == np.nansum(world.column("green_flits")[seconds])
+
+
+def test_coverage_tells_silent_and_half_counted_routers(api: Served, world: World) -> None:
+    got = api.get("/fabrics/small/congestion", at=T0 + 150, window="60s")["routers"]
+    coverage = figures(got["coverage"], got["router"], 32)
+    assert coverage[0] == 1 and coverage[5] == 0.5 and coverage[7] == 0.5
+    silent = api.get("/fabrics/small/congestion", at=T0 + 110, window="40s")["routers"]
+    assert 5 not in silent["router"] and 30 not in silent["router"]
+
+
+@pytest.mark.parametrize("name", ["green", "black", "blue"])
+def test_a_class_restricts_routers_to_its_tiles(api: Served, world: World, name: str) -> None:
+    got = api.get("/fabrics/small/congestion", at=T0 + 180, window="60s", **{"class": name})
+    seconds = slice(120, 180)
+    flits, stalls = (
+        summed(world.column(f"{name}_flits")[seconds]),
+        summed(world.column(f"{name}_stall_cycles")[seconds]),
+    )
+    np.testing.assert_array_equal(figures(got["routers"]["flits"], got["routers"]["router"], 32), flits)
+    known = ~np.isnan(flits)
+    assert (2 in got["routers"]["router"]) == (name != "blue") or got["routers"]["flits"][
+        got["routers"]["router"].index(2)
+    ] is None
+    ratios = stalls[known] / flits[known]
+    figure = got["classes"][name]
+    assert figure["per"] == "router" and figure["counted"] == known.sum()
+    np.testing.assert_allclose(
+        [figure["ratio"], figure["p50"], figure["p95"], figure["max"]],
+        [np.nansum(stalls) / np.nansum(flits), *np.percentile(ratios, (50, 95)), ratios.max()],
+    )
+
+
+def pairs_by_hand(fabric, flits: np.ndarray) -> np.ndarray:
+    """Sums between groups [sender][receiver] by a loop over links."""
+    table, group, size = fabric.counted_links(), fabric.routers.group, len(fabric.routers)
+    out = np.full((4, 4), np.nan)
+    for router, port in np.argwhere(table >= 0):
+        src, dst = fabric.links.src[table[router, port]], fabric.links.dst[table[router, port]]
+        if src < size and dst < size and group[src] != group[dst] and not np.isnan(flits[router, port]):
+            held = out[group[src], group[dst]]
+            out[group[src], group[dst]] = flits[router, port] + (0 if np.isnan(held) else held)
+    return out
+
+
+def test_pairs_of_groups_sum_the_links_between_them(api: Served, world: World) -> None:
+    got = api.get("/fabrics/small/congestion", at=T0 + 120, window="60s")["groups"]
+    start = (T0 + 60 - T0 // 10 * 10) // 10
+    want = pairs_by_hand(world.small, world.port_flits[start : start + 6].sum(axis=0))
+    table = np.full((4, 4), np.nan)
+    table[got["src"], got["dst"]] = got["flits"]
+    np.testing.assert_array_equal(table, want)
+    matrix = api.get("/fabrics/small/matrix", **{"from": T0 + 60, "to": T0 + 120})
+    np.testing.assert_array_equal(np.array(matrix["flits"], dtype=float), want.T)
+    assert matrix["groups"] == [0, 1, 2, 3]
+
+
+def test_links_of_a_window(api: Served, world: World) -> None:
+    got = api.get("/fabrics/small/congestion/links", at=T0 + 120, window="60s")
+    table = world.small.counted_links()
+    start = (T0 + 60 - T0 // 10 * 10) // 10
+    flits = world.port_flits[start : start + 6].sum(axis=0)
+    mask = world.small.router_links()
+    want = {
+        int(table[r, p]): flits[r, p] for r, p in np.argwhere(table >= 0) if mask[table[r, p]] and not np.isnan(flits[r, p])
+    }  # fmt: skip
+    assert dict(zip(got["link"], got["flits"], strict=True)) == want
+    assert all(d != 31 for d in got["dst"])  # router 31 has no port counters: its incoming links are unknown
+    one = api.get("/fabrics/small/congestion/links", at=T0 + 120, window="60s", router=4)
+    links = world.small.links
+    assert one["link"] == [n for n in got["link"] if 4 in (links.src[n], links.dst[n])]
+    blue = api.get("/fabrics/small/congestion/links", at=T0 + 120, window="60s", group=1, **{"class": "blue"})
+    assert set(blue["class"]) == {"blue"} and set(blue["link"]) < set(got["link"])
+
+
+def test_a_fabric_without_time_answers_from_its_one_sample(api: Served, world: World) -> None:
+    got = api.get("/fabrics/still/congestion")
+    assert got["timeless"] and got["at"] is None and got["window_s"] is None
+    table, size = world.still.counted_links(), 32
+    network = (table >= 0) & world.still.router_links()[table]
+    flits = np.where(network, world.still_flits, np.nan)
+    want = np.where(np.isnan(flits).all(axis=1), np.nan, np.nansum(flits, axis=1))
+    np.testing.assert_array_equal(figures(got["routers"]["flits"], got["routers"]["router"], size), want)
+    assert set(got["routers"]["coverage"]) == {None}
+    blue = network & world.still.of_class("blue")[table] & ~np.isnan(world.still_flits)
+    ratios = world.still_stalls[blue] / world.still_flits[blue]
+    figure = got["classes"]["blue"]
+    assert figure["per"] == "link" and figure["counted"] == blue.sum()
+    np.testing.assert_allclose(
+        [figure["p50"], figure["p95"], figure["max"]], [*np.percentile(ratios, (50, 95)), ratios.max()]
+    )
+    table4 = np.full((4, 4), np.nan)
+    table4[got["groups"]["src"], got["groups"]["dst"]] = got["groups"]["flits"]
+    np.testing.assert_array_equal(table4, pairs_by_hand(world.still, world.still_flits))
+    assert len(api.get("/fabrics/still/congestion/links")["link"]) == (network & ~np.isnan(world.still_flits)).sum()
+
+
+def test_classes_of_a_tree_come_from_its_ports(api: Served, world: World) -> None:
+    got = api.get("/fabrics/tree/congestion", at=T0 + 120, window="60s")
+    table = world.tree.counted_links()
+    start = (T0 + 60 - T0 // 10 * 10) // 10
+    flits = world.tree_flits[start : start + 6].sum(axis=0)
+    up = (table >= 0) & world.tree.of_class("up")[table]
+    assert set(got["classes"]) == {"up", "down"} and got["classes"]["up"]["flits"] == np.nansum(flits[up])
+    only = api.get("/fabrics/tree/congestion", at=T0 + 120, window="60s", **{"class": "up"})["routers"]
+    assert np.nansum([v or 0 for v in only["flits"]]) == np.nansum(flits[up])
+
+
+def test_a_window_beside_the_data_is_unknown_not_zero(api: Served) -> None:
+    got = api.get("/fabrics/small/congestion", at=T0 - 7200, window="60s")
+    assert got["routers"]["router"] == [] and got["classes"]["green"]["flits"] is None and got["groups"]["src"] == []
+
+
+def test_costs_are_bounded_and_named(api: Served) -> None:
+    assert "window" in api.refused("/fabrics/small/congestion", 422, window="32d")["detail"]
+    problem = api.refused("/fabrics/small/congestion/links", 413, at=T0, window="31d")
+    assert "MAX_WHOLE_PORT_ROWS" in problem["detail"]
+    problem = api.refused("/fabrics/small/matrix", 413, **{"from": T0 - 31 * 86400, "to": T0})
+    assert "MAX_PORT_ROWS" in problem["detail"]
+    many = ",".join(COUNTERS[:21])
+    assert "MAX_COUNTERS" in api.refused("/fabrics/small/timeseries", 413, routers="1", counters=many)["detail"]
+    far = {"from": 0, "to": T0}
+    assert "MAX_ROWS" in api.refused("/fabrics/small/timeseries", 413, routers="all", counters="ratio", **far)["detail"]
+    assert "MAX_ROWS" in api.refused("/fabrics/small/frames", 413, **far)["detail"]

@@ -1,0 +1,206 @@
+"""The event stream: live, replayed, bounded, kept alive."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from api.conftest import Served, serving
+from flitwatch_api.events.hub import QUEUE, Stream
+from flitwatch_api.settings import Settings
+from flitwatch_db import connect, events
+
+
+def emit(url: str, *payloads: dict, kind: str = "job") -> list[int]:
+    with connect(url, role="writer") as conn:
+        return [events.emit(conn, kind, payload) for payload in payloads]
+
+
+@contextmanager
+def following(served: Served, **options) -> Iterator[Iterator[str]]:
+    """The lines of a stream that has begun."""
+    with httpx.stream("GET", f"{served.url}/api/v1/events", timeout=10, **options) as answer:
+        assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
+        lines = answer.iter_lines()
+        for line in lines:
+            if line == ": connected":
+                break
+        yield lines
+
+
+def take(lines: Iterator[str], count: int) -> list[tuple[int, str, dict]]:
+    """The next events: number, kind, data."""
+    found, event = [], {}
+    for line in lines:
+        if line.startswith(("id:", "event:", "data:")):
+            name, _, value = line.partition(": ")
+            assert name not in event
+            event[name] = value
+        elif not line and event:
+            found.append((int(event["id"]), event["event"], json.loads(event["data"])))
+            event = {}
+            if len(found) == count:
+                break
+    return found
+
+
+@pytest.fixture
+def live(embedded_db: str) -> Iterator[Served]:
+    with serving(Settings(db=embedded_db, web=None, api_heartbeat_s=0.3, api_streams_max=3)) as served:
+        yield served
+
+
+def wait_until_listening(served: Served) -> None:
+    deadline = time.monotonic() + 10
+    while "flitwatch_api_listening 1.0" not in served.http.get("/metrics").text:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_every_stream_gets_every_event_in_order(live: Served, embedded_db: str) -> None:
+    wait_until_listening(live)
+    with following(live) as one, following(live, params={"kinds": "task,run"}) as two:
+        numbers = emit(embedded_db, {"n": 1}, {"n": 2})
+        tasks = emit(embedded_db, {"n": 3}, kind="task")
+        assert take(one, 3) == [
+            (numbers[0], "job", {"n": 1}),
+            (numbers[1], "job", {"n": 2}),
+            (tasks[0], "task", {"n": 3}),
+        ]
+        assert take(two, 1) == [(tasks[0], "task", {"n": 3})]
+
+
+@pytest.mark.parametrize("by", ["header", "query"])
+def test_what_was_missed_is_replayed_once(live: Served, embedded_db: str, by: str) -> None:
+    numbers = emit(embedded_db, *({"n": n} for n in range(1200)))
+    wait_until_listening(live)
+    options = (
+        {"headers": {"Last-Event-ID": str(numbers[9])}}
+        if by == "header"
+        else {"params": {"last_event_id": str(numbers[9])}}
+    )
+    with following(live, **options) as lines:
+        later = emit(embedded_db, {"n": 1200})
+        assert [number for number, _, _ in take(lines, 1191)] == [*numbers[10:], *later]
+
+
+def test_a_number_of_another_database_resets_the_client(live: Served, embedded_db: str) -> None:
+    number = emit(embedded_db, {"n": 1})[0]
+    wait_until_listening(live)
+    with following(live, headers={"Last-Event-ID": "999999"}) as lines:
+        assert take(lines, 1)[0][:2] == (number, "reset")
+        later = emit(embedded_db, {"n": 2})[0]
+        assert take(lines, 1) == [(later, "job", {"n": 2})]
+    for bad in ("x", "-1", "1e3", "9" * 30):
+        refused = live.http.get("/api/v1/events", headers={"Last-Event-ID": bad})
+        assert refused.status_code == 400 and refused.json()["advice"]
+
+
+def test_a_quiet_stream_is_kept_alive(live: Served) -> None:
+    with following(live) as lines:
+        assert next(line for line in lines if line.startswith(":")) == ": still here"
+
+
+def test_streams_are_bounded_in_number(live: Served) -> None:
+    with following(live), following(live), following(live):
+        refused = live.http.get("/api/v1/events")
+        assert refused.status_code == 503 and "api_streams_max" in refused.json()["detail"]
+    deadline = time.monotonic() + 5
+    while live.http.get("/metrics").text.find("flitwatch_api_event_streams 0.0") < 0:
+        assert time.monotonic() < deadline, "streams whose client left are not let go"
+        time.sleep(0.05)
+
+
+async def test_a_stream_that_is_too_slow_ends_instead_of_growing() -> None:
+    stream = Stream()
+    for number in range(QUEUE + 100):
+        stream.put((number, "job", b"x"))
+    assert stream.closed and stream.events.qsize() == 1
+    assert await asyncio.wait_for(stream.events.get(), 1) is None
+
+
+def test_a_client_that_does_not_read_costs_a_bounded_queue(live: Served, embedded_db: str) -> None:
+    wait_until_listening(live)
+    host, port = live.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as conn:
+        conn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        conn.sendall(f"GET /api/v1/events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        conn.recv(200)
+        deadline = time.monotonic() + 30
+        while "flitwatch_api_event_streams_dropped 1.0" not in live.http.get("/metrics").text:
+            emit(embedded_db, *({"filler": "x" * 20_000} for _ in range(100)))
+            assert time.monotonic() < deadline
+    assert live.http.get("/healthz").status_code == 200
+
+
+def test_text_of_users_cannot_forge_an_event(live: Served, embedded_db: str) -> None:
+    wait_until_listening(live)
+    with following(live) as lines:
+        hostile = {"name": "x\n\nid: 1\nevent: forged\ndata: {}\r\r\u2028"}
+        number = emit(embedded_db, hostile)[0]
+        assert take(lines, 1) == [(number, "job", hostile)]
+
+
+def test_events_come_again_after_the_database_was_away(live: Served, embedded_db: str) -> None:
+    wait_until_listening(live)
+    with following(live) as lines:
+        with connect(embedded_db, autocommit=True) as conn:
+            conn.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        number = emit(embedded_db, {"n": 1})[0]
+        assert take(lines, 1) == [(number, "job", {"n": 1})]
+    assert live.http.get("/api/v1/jobs").status_code == 200
+
+
+def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> None:
+    """Closed buckets are held in memory until the writer says that they changed."""
+    import numpy as np
+
+    from flitwatch_db import counters, fabrics
+    from flitwatch_domain.counters import ROUTER_COLUMNS
+    from flitwatch_domain.generators import dragonfly
+
+    start = 1_790_000_000 // 60 * 60
+
+    def write(conn, fabric_id: int, second: int, flits: float) -> None:
+        values = np.full((1, len(ROUTER_COLUMNS)), np.nan)
+        values[0, 0] = flits
+        row = counters.Rows(
+            np.array([fabric_id], np.int32), np.array([1], np.int32), np.array([start + second]), np.ones(1, np.int32), np.array([48.0]), values
+        )  # fmt: skip
+        counters.write_batch(conn, counters.Batch(routers=row))
+
+    with connect(embedded_db, role="writer") as conn:
+        fabric_id = fabrics.save(
+            conn, dragonfly(2, 2, 2, blue_routers=1, blue_cables=1, black_cables=1, endpoints_per_router=1, name="late")
+        )
+        write(conn, fabric_id, 5, 10)
+        write(conn, fabric_id, 100, 10)
+        events.emit(conn, "counters", {"fabric_id": fabric_id, "through": "2026-09-21T15:00:00Z", "routers": 1})
+    wait_until_listening(live)
+
+    def shown() -> float:
+        return live.get("/fabrics/late/congestion", at=start + 60, window="60s")["routers"]["flits"][0]
+
+    assert shown() == 10
+    with connect(embedded_db, role="writer") as conn:
+        write(conn, fabric_id, 20, 7)
+        late = {
+            "fabric_id": fabric_id,
+            "through": "2026-09-21T15:00:01Z",
+            "routers": 1,
+            "late_from": "2026-09-21T13:00:00Z",
+        }
+        events.emit(conn, "counters", late)
+    deadline = time.monotonic() + 5
+    while shown() != 17:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

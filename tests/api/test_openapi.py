@@ -1,0 +1,64 @@
+"""The description is current, and whatever is sent, answers keep to it and never fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+
+from api.conftest import Served
+from api.world import World
+from flitwatch_api import openapi
+from flitwatch_api.app import create_app
+from flitwatch_api.settings import Settings
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "contracts" / "openapi.json"
+APP = create_app(Settings(web=None))
+CHECKED = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
+
+load_all_checks()
+GENERATION = GenerationConfig(modes=[GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+CONFIG = SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=GENERATION)))
+# The event stream has no end; it has tests of its own.
+SCHEMA = schemathesis.openapi.from_dict(APP.openapi(), config=CONFIG).exclude(path="/api/v1/events")
+
+
+def test_the_description_in_the_contracts_is_current() -> None:
+    assert openapi.text(APP) == DOCUMENT.read_bytes(), (
+        "run: python -m flitwatch_api.openapi > docs/contracts/openapi.json"
+    )
+
+
+def test_the_description_is_served(api: Served) -> None:
+    assert api.http.get("/openapi.json").content == DOCUMENT.read_bytes()
+
+
+@SCHEMA.parametrize()
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+def test_no_input_makes_an_answer_fail_or_differ_from_its_description(
+    case: schemathesis.Case, api: Served, world: World
+) -> None:
+    # Generated names find nothing; half of the cases are about things that are there.
+    there = {"fabric": "small", "run_id": world.run_ids[0], "job_id": "100", "router": 3, "number": 1}
+    if len(str(case.query)) % 2:
+        for name in set(case.path_parameters or ()) & set(there):
+            case.path_parameters[name] = there[name]
+    case.call_and_validate(base_url=api.url, checks=[check for check in CHECKS.get_all() if check.__name__ in CHECKED])
+
+
+@pytest.mark.parametrize("fabric", ["small", "still", "tree"])
+def test_every_kind_of_fabric_answers_as_described(api: Served, fabric: str) -> None:
+    for path in ("", "/routers", "/links", "/endpoints", "/congestion", "/congestion/links", "/matrix", "/overview", "/frames", "/occupancy",
+                 "/routers/1", "/timeseries"):  # fmt: skip
+        operation = SCHEMA[f"/api/v1/fabrics/{{fabric}}{path.replace('/routers/1', '/routers/{router}')}"]["GET"]
+        case = operation.Case(
+            path_parameters={"fabric": fabric, "router": 1}, query={"routers": "all"} if path == "/timeseries" else {}
+        )
+        answer = case.call(base_url=api.url)
+        assert answer.status_code == 200
+        operation.validate_response(answer)

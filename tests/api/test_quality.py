@@ -1,0 +1,100 @@
+"""Ingest health, refused records, search, tasks, health."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from api.conftest import Served
+from api.world import HOSTILE, World
+
+
+def test_ingest_status_counts_and_names(api: Served) -> None:
+    got = api.get("/ingest/status")
+    assert got["dead_letters"]["total"] == 7 and len(got["dead_letters"]["recent"]) == 7
+    assert got["dead_letters"]["recent"][0]["reason"] == "cut short 6"
+    topic = next(t for t in got["topics"] if t["topic"] == "ldms.x")
+    assert topic["records"] == 10 and topic["dead"] == 7 and topic["values_per_s"] > 0 and topic["lag_records"] is None
+    assert {gap["reason"] for gap in got["gaps"]} == {"silence", "reset"}
+    assert got["schemas"][0]["columns"] == 2 and got["position_age_s"] is None
+    assert datetime.fromisoformat(got["now"]).tzinfo is not None
+
+
+def test_refused_records_page_and_their_bytes_are_only_saved(api: Served) -> None:
+    first = api.get("/ingest/dead-letters", limit=5)
+    rest = api.get("/ingest/dead-letters", limit=5, cursor=first["next_cursor"])
+    numbers = [item["id"] for item in first["items"] + rest["items"]]
+    assert numbers == sorted(numbers, reverse=True) and len(set(numbers)) == 7 and rest["next_cursor"] is None
+    raw = api.http.get(f"/api/v1/ingest/dead-letters/{numbers[0]}/raw")
+    assert raw.content == b"<script>" + bytes([6, 0, 255])
+    assert (
+        raw.headers["content-type"] == "application/octet-stream" and raw.headers["x-content-type-options"] == "nosniff"
+    )
+    assert raw.headers["content-disposition"].startswith("attachment")
+    api.refused("/ingest/dead-letters/999999/raw", 404)
+
+
+def test_search_finds_every_kind_exact_first(api: Served, world: World) -> None:
+    assert api.get("/search", q="100")["items"][0] | {"detail": ""} == {
+        "kind": "job", "id": "100", "title": f"100 {HOSTILE}", "detail": "", "href": "/jobs/100",
+    }  # fmt: skip
+    assert {"kind": "user", "id": "eve", "title": "eve", "detail": "2 jobs", "href": "/jobs?user=eve"} in api.get(
+        "/search", q="eve"
+    )["items"]
+    name = str(world.small.routers.name[9])
+    routers = [hit for hit in api.get("/search", q=name)["items"] if hit["kind"] == "router"]
+    assert routers[0]["title"] == name and routers[0]["href"] == f"/fabric/{world.small_id}?router=9"
+    node = next(hit for hit in api.get("/search", q="nid00005")["items"] if hit["kind"] == "node")
+    assert node["href"].endswith("?router=1")
+    assert api.get("/search", q="small")["items"][0]["kind"] == "fabric"
+    assert api.get("/search", q="%_%")["items"] == []
+    hostile = api.get("/search", q="onerror=alert")["items"][0]
+    assert hostile["href"] == "/jobs/100"
+
+
+def test_tasks_are_started_followed_and_cancelled(api: Served) -> None:
+    made = api.http.post("/api/v1/tasks", json={"name": "demo.count", "args": {"to": 3, "delay_s": 0}})
+    assert made.status_code == 202 and made.json()["state"] == "queued"
+    number = made.json()["task_id"]
+    assert made.headers["location"] == f"/api/v1/tasks/{number}"
+    assert api.get(f"/tasks/{number}")["args"] == {"to": 3, "delay_s": 0}
+    assert number in [task["task_id"] for task in api.get("/tasks", name="demo.count")["items"]]
+    stopped = api.http.post(f"/api/v1/tasks/{number}/cancel")
+    assert stopped.status_code == 202 and (stopped.json()["state"] == "cancelled" or stopped.json()["cancel_requested"])
+    api.refused("/tasks/999999", 404)
+    assert api.http.post("/api/v1/tasks/999999/cancel").status_code == 404
+
+
+def test_tasks_that_may_not_be_started_are_refused(api: Served) -> None:
+    for body, status in (
+        ({"name": "db.maintain"}, 400),
+        ({"name": "x"}, 400),
+        ({"name": "demo.count", "args": {"a": "x" * 70_000}}, 413),
+        ({"name": "demo.count", "args": {"a": 10**30}}, 400),
+        ({"name": "demo.count", "more": 1}, 422),
+        ([], 422),
+    ):
+        answer = api.http.post("/api/v1/tasks", json=body)
+        assert answer.status_code == status and answer.json()["advice"], answer.text
+    surrogate = api.http.post(
+        "/api/v1/tasks",
+        content=b'{"name": "demo.count", "args": {"a": "\\ud800"}}',
+        headers={"content-type": "application/json"},
+    )
+    assert surrogate.status_code == 400
+    nul = api.http.post("/api/v1/tasks", json={"name": "demo.count", "args": {"a": "\0"}})
+    assert nul.status_code in (202, 400)
+
+
+def test_health_and_metrics(api: Served) -> None:
+    assert api.http.get("/healthz").json() == {"status": "up"}
+    assert api.http.get("/readyz").json() == {"status": "ready"}
+    api.get("/fabrics")
+    answer = api.http.get("/metrics")
+    assert answer.headers["content-type"].startswith("application/openmetrics-text")
+    families = {family.name: family for family in text_string_to_metric_families(answer.text)}
+    routes = {sample.labels["route"] for sample in families["flitwatch_api_requests"].samples}
+    assert "/api/v1/fabrics" in routes
+    assert families["flitwatch_database_up"].samples[0].value == 1
+    assert families["flitwatch_ingest_dead_letters"].samples[0].value == 7

@@ -1,0 +1,173 @@
+"""What peers had to fix: injection, traversal, script in names, foreign origins and hosts; and that every error says what to do."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api.conftest import Served, serving
+from api.world import HOSTILE, World
+from flitwatch_api.settings import Settings
+
+
+def test_every_answer_carries_the_headers(api: Served) -> None:
+    for path in (
+        "/",
+        "/fabric/1",
+        "/api/v1/fabrics",
+        "/api/v1/nothing",
+        "/healthz",
+        "/metrics",
+        "/openapi.json",
+        "/assets/index-4f2a.js",
+    ):
+        answer = api.http.get(path)
+        assert answer.headers["x-content-type-options"] == "nosniff", path
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        policy = answer.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in policy and "script-src 'self';" in policy and "unsafe-eval" not in policy
+        assert "access-control-allow-origin" not in answer.headers and "server" not in answer.headers
+
+
+def test_no_foreign_page_may_read_or_write(api: Served) -> None:
+    foreign = {"Origin": "https://evil.example"}
+    read = api.http.get("/api/v1/jobs", headers=foreign)
+    assert "access-control-allow-origin" not in read.headers
+    asked = api.http.options("/api/v1/tasks", headers={**foreign, "Access-Control-Request-Method": "POST"})
+    assert "access-control-allow-origin" not in asked.headers and asked.status_code >= 400
+    body = {"name": "demo.count", "args": {"to": 1, "delay_s": 0}}
+    for origin in ("https://evil.example", "null", f"{api.url}.evil.example"):
+        assert api.http.post("/api/v1/tasks", json=body, headers={"Origin": origin}).status_code == 403
+    assert api.http.post("/api/v1/tasks", json=body, headers={"Origin": api.url}).status_code == 202
+    plain = api.http.post("/api/v1/tasks", content=b'{"name": "demo.count"}', headers={"content-type": "text/plain"})
+    assert plain.status_code == 422
+
+
+def test_script_in_names_stays_text(api: Served) -> None:
+    for path in (
+        "/api/v1/jobs",
+        "/api/v1/jobs/100",
+        "/api/v1/search?q=onerror",
+        "/api/v1/fabrics/small/occupancy?at=1790000500",
+    ):
+        answer = api.http.get(path)
+        assert (
+            answer.headers["content-type"] == "application/json"
+            and answer.headers["x-content-type-options"] == "nosniff"
+        )
+    assert next(j for j in api.get("/jobs", q="onerror")["items"])["name"] == HOSTILE
+    problem = api.http.get(f"/api/v1/fabrics/{HOSTILE}")
+    assert problem.status_code == 404 and problem.headers["content-type"] == "application/problem+json"
+
+
+PATHS = [
+    "/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/assets/../../secret.txt", "/assets/%2e%2e%2f%2e%2e%2fsecret.txt", "//etc/passwd",
+    "/assets/..%5c..%5csecret.txt", "/%00", "/assets/%00.js", "/....//secret.txt", "/" + "a" * 5000 + ".js", "/.env", "/assets/", "/index.html/..",
+    "/%ff%fe.js", "/etc/passwd", "/C:/Windows/win.ini",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_only_files_of_the_page_can_be_asked_for(api: Served, path: str) -> None:
+    """A raw request: clients tidy paths up before they send them."""
+    host, port = api.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as conn:
+        conn.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode("latin-1"))
+        answer = b"".join(iter(lambda: conn.recv(65536), b""))
+    status = int(answer.split(b" ")[1])
+    assert b"not for you" not in answer and b"root:" not in answer
+    assert status in (400, 404) or (status == 200 and b"<title>Flitwatch</title>" in answer)
+
+
+def test_names_with_path_or_sql_are_only_names(api: Served) -> None:
+    for name in (
+        "..%2f..%2fetc%2fpasswd",
+        "x'%20OR%20'1'='1",
+        "1;DROP TABLE fabric",
+        "%00",
+        "%F0%9F%92%A9",
+        "1" * 190,
+        "-1",
+        "999999999999",
+    ):
+        answer = api.http.get(f"/api/v1/fabrics/{name}/congestion")
+        assert answer.status_code in (400, 404), (name, answer.text)
+        assert answer.json()["advice"]
+    assert len(api.get("/fabrics")["items"]) == 3
+
+
+def test_the_page_and_its_places(api: Served, site: Path) -> None:
+    index = api.http.get("/")
+    assert index.headers["cache-control"] == "no-cache" and "text/html" in index.headers["content-type"]
+    for place in ("/fabric/1", "/jobs", "/jobs/3_4", "/health", "/lab"):
+        assert api.http.get(place).content == index.content
+    assert api.http.get("/", headers={"If-None-Match": index.headers["etag"]}).status_code == 304
+    script = api.http.get("/assets/index-4f2a.js")
+    assert "immutable" in script.headers["cache-control"] and script.headers["content-encoding"] == "gzip"
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert api.http.get("/assets/index-0000.js").status_code == 404
+    assert api.http.head("/").status_code == 200
+    assert api.http.get("/api/v2/fabrics").json()["type"] == "urn:flitwatch:problem:not-found"
+
+
+def test_a_rebuilt_page_is_served_without_a_restart(world: World, tmp_path: Path) -> None:
+    with serving(Settings(db=world.url, web=tmp_path / "dist")) as served:
+        absent = served.http.get("/")
+        assert absent.status_code == 404 and "not built" in absent.json()["detail"]
+        (tmp_path / "dist").mkdir()
+        (tmp_path / "dist" / "index.html").write_text("one")
+        assert served.http.get("/jobs").text == "one"
+        (tmp_path / "dist" / "index.html").write_text("number two")
+        assert served.http.get("/jobs").text == "number two"
+
+
+def test_host_names_can_be_restricted(world: World) -> None:
+    with serving(Settings(db=world.url, web=None, api_hosts=("127.0.0.1", "flit.example"))) as served:
+        assert served.http.get("/healthz").status_code == 200
+        assert served.http.get("/healthz", headers={"Host": "flit.example:8443"}).status_code == 200
+        for host in ("evil.example", "127.0.0.1.evil.example", "flit.example@evil.example", "[::"):
+            refused = served.http.get("/healthz", headers={"Host": host})
+            assert refused.status_code == 400 and refused.headers["content-type"] == "application/problem+json"
+
+
+def test_bodies_have_an_end(api: Served) -> None:
+    big = api.http.post("/api/v1/tasks", content=b"x" * (2 << 20), headers={"content-type": "application/json"})
+    assert big.status_code == 413 and "MAX_BODY_BYTES" in big.json()["detail"]
+
+    def endless():
+        for _ in range(64):
+            yield b"x" * 65536
+
+    try:
+        answer = api.http.post("/api/v1/tasks", content=endless(), headers={"content-type": "application/json"})
+        assert answer.status_code in (400, 413, 422)
+    except httpx.HTTPError:
+        pass  # The server may close the connection while the client still sends.
+    assert api.http.get("/healthz").status_code == 200
+
+
+def test_wrong_methods_and_addresses_are_problems(api: Served) -> None:
+    wrong = api.http.delete("/api/v1/jobs")
+    assert (
+        wrong.status_code == 405
+        and wrong.json()["type"].endswith("method-not-allowed")
+        and "GET" in wrong.headers["allow"]
+    )
+    problem = api.http.get("/api/v1/nothing").json()
+    assert (
+        set(problem) == {"type", "title", "status", "detail", "instance", "advice"}
+        and problem["instance"] == "/api/v1/nothing"
+    )
+
+
+def test_secrets_stay_out_of_answers_and_settings(world: World) -> None:
+    settings = Settings(db="postgresql://ann:hunter2@127.0.0.1:1/none", web=None, api_connect_timeout_s=0.3)
+    assert "hunter2" not in repr(settings)
+    with serving(settings) as served:
+        down = served.http.get("/api/v1/jobs")
+        assert down.status_code == 503 and "hunter2" not in down.text and down.headers["retry-after"]
+        assert served.http.get("/readyz").status_code == 503 and served.http.get("/healthz").status_code == 200
+        assert "flitwatch_database_up 0.0" in served.http.get("/metrics").text

@@ -1,0 +1,138 @@
+"""Series, overview and frames against numpy."""
+
+from __future__ import annotations
+
+import struct
+from datetime import datetime
+
+import numpy as np
+import pytest
+
+from api.conftest import Served
+from api.test_congestion import summed
+from api.world import T0, THROUGH, World
+
+
+def table(rows: list) -> np.ndarray:
+    return np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float)
+
+
+def by_steps(values: np.ndarray, ts: list[str], step: int) -> np.ndarray:
+    """Sums of seconds [SECONDS, R] in the answer's steps: float64[R, T]."""
+    out = []
+    for text in ts:
+        start = int(datetime.fromisoformat(text).timestamp()) - T0
+        piece = values[max(0, start) : max(0, start + step)]
+        out.append(summed(piece) if len(piece) else np.full(values.shape[1], np.nan))
+    return np.array(out).T
+
+
+@pytest.mark.parametrize(("points", "step"), [(200, 1), (40, 5), (20, 10), (10, 20), (4, 60), (1, 300)])
+@pytest.mark.parametrize("routers", ["0,5,7,31", "all", "group:1"])
+def test_series_are_summed_to_the_points_asked_for(
+    api: Served, world: World, points: int, step: int, routers: str
+) -> None:
+    got = api.get(
+        "/fabrics/small/timeseries",
+        routers=routers,
+        counters="rt_flits,ratio,blue_ratio",
+        points=points,
+        **{"from": T0, "to": T0 + 200},
+    )
+    assert got["step_s"] == step and len(got["ts"]) <= points + 1
+    chosen = {"0,5,7,31": [0, 5, 7, 31], "all": list(range(32)), "group:1": list(range(8, 16))}[routers]
+    assert got["routers"] == chosen
+    flits = by_steps(world.column("rt_flits"), got["ts"], step)[chosen]
+    stalls = by_steps(world.column("rt_stall_cycles"), got["ts"], step)[chosen]
+    np.testing.assert_array_equal(table(got["values"]["rt_flits"]), flits)
+    np.testing.assert_allclose(table(got["values"]["ratio"]), stalls / flits, rtol=1e-6)
+    blue = [by_steps(world.column(f"blue_{what}"), got["ts"], step)[chosen] for what in ("stall_cycles", "flits")]
+    np.testing.assert_allclose(table(got["values"]["blue_ratio"]), blue[0] / blue[1], rtol=1e-6)
+
+
+def test_a_sum_over_routers_is_one_row(api: Served, world: World) -> None:
+    got = api.get("/fabrics/small/timeseries", routers="all", counters="ratio,rt_flits,coverage", points=4, sum=True,
+                  **{"from": T0, "to": T0 + 200})  # fmt: skip
+    flits = np.nansum(by_steps(world.column("rt_flits"), got["ts"], 60), axis=0)
+    stalls = np.nansum(by_steps(world.column("rt_stall_cycles"), got["ts"], 60), axis=0)
+    assert [len(rows) for rows in got["values"].values()] == [1, 1, 1]
+    np.testing.assert_allclose(got["values"]["ratio"][0], stalls / flits, rtol=1e-6)
+    np.testing.assert_array_equal(got["values"]["rt_flits"][0], flits)
+
+
+def test_without_a_span_it_ends_where_rows_are_complete(api: Served) -> None:
+    got = api.get("/fabrics/small/timeseries", routers="1", counters="rt_flits")
+    last = datetime.fromisoformat(got["ts"][-1]).timestamp()
+    assert last < THROUGH <= last + got["step_s"]
+
+
+def test_coverage_over_time_shows_the_gap(api: Served) -> None:
+    got = api.get(
+        "/fabrics/small/timeseries", routers="5,7,31", counters="coverage", points=20, **{"from": T0, "to": T0 + 200}
+    )
+    full, half, never = got["values"]["coverage"]
+    assert full == [1.0] * 6 + [None] * 6 + [1.0] * 8 and half == [0.5] * 20 and never == [None] * 20
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "word"),
+    [
+        ({"routers": "1", "counters": "rt_flits;drop table job"}, 400, "rt_flits"),
+        ({"routers": "1", "counters": "rt_flits) FROM job--"}, 400, "Counters"),
+        ({"routers": "1", "counters": "ts"}, 400, "Counters"),
+        ({"routers": "1", "counters": "router"}, 400, "Counters"),
+        ({"routers": "1", "counters": '"tile_seconds"'}, 400, "Counters"),
+        ({"routers": "1 or 1=1"}, 422, "errors"),
+        ({"routers": "1 2"}, 400, "routers=all"),
+        ({"routers": "group:"}, 400, "routers=all"),
+        ({"routers": "group:77"}, 404, "Groups"),
+        ({"routers": "99999"}, 404, "0 to 31"),
+        ({"routers": "1", "from": T0, "to": T0}, 400, "later"),
+        ({"routers": "1", "from": "2026-01-01T00:00:00"}, 422, "errors"),
+        ({"routers": "1", "points": 100000}, 422, "errors"),
+    ],
+)
+def test_bad_parameters_are_refused_with_advice(api: Served, parameters: dict, status: int, word: str) -> None:
+    assert word in api.refused("/fabrics/small/timeseries", status, **parameters)["advice"]
+
+
+def test_the_overview_sums_the_machine(api: Served, world: World) -> None:
+    got = api.get("/fabrics/small/overview", points=20, **{"from": T0, "to": T0 + 200})
+    assert got["step_s"] == 10 and len(got["ts"]) == 20
+    flits, stalls = (by_steps(world.column(name), got["ts"], 10) for name in ("rt_flits", "rt_stall_cycles"))
+    np.testing.assert_array_equal(got["flits"], np.nansum(flits, axis=0))
+    np.testing.assert_allclose(got["ratio"], np.nansum(stalls, axis=0) / np.nansum(flits, axis=0), rtol=1e-6)
+    want = np.nanpercentile(stalls / flits, (50, 95), axis=0)
+    np.testing.assert_allclose([got["p50"], got["p95"]], want, rtol=1e-5)
+    # 29 full routers and a half one make 29.5 of 30; without router 5 it is 28.5.
+    np.testing.assert_allclose(got["coverage"], [29.5 / 30] * 6 + [28.5 / 30] * 6 + [29.5 / 30] * 8, rtol=1e-6)
+    assert [gap["devices"] for gap in got["gaps"]] == [2]
+    assert [datetime.fromisoformat(got["gaps"][0][end]).timestamp() for end in ("from", "to")] == [T0 + 60, T0 + 130]
+    assert [mark["text"].split()[1] for mark in got["marks"]] == ["100", "104", "101", "103"]
+
+
+def test_frames_travel_as_float32(api: Served, world: World) -> None:
+    parameters = {"from": T0, "to": T0 + 200, "step": 10}
+    answer = api.http.get(
+        "/api/v1/fabrics/small/frames", params=parameters, headers={"Accept": "application/octet-stream"}
+    )
+    assert answer.headers["content-type"] == "application/octet-stream"
+    frames, routers = int(answer.headers["x-frames"]), int(answer.headers["x-routers"])
+    assert (frames, routers, answer.headers["x-step-seconds"]) == (20, 32, "10")
+    assert datetime.fromisoformat(answer.headers["x-from"]).timestamp() == T0
+    numbers = np.frombuffer(answer.content, dtype="<f4").reshape(2, frames, routers)
+    text = [datetime.fromtimestamp(T0 + 10 * n).astimezone().isoformat() for n in range(20)]
+    for got, name in zip(numbers, ("rt_flits", "rt_stall_cycles"), strict=True):
+        np.testing.assert_allclose(got, by_steps(world.column(name), text, 10).T, rtol=1e-6)
+    assert struct.unpack_from("<f", answer.content)[0] == numbers[0, 0, 0]
+    rows = api.get("/fabrics/small/frames", **parameters)
+    np.testing.assert_allclose(table(rows["flits"]), numbers[0], rtol=1e-6)
+    blue = api.get("/fabrics/small/frames", **parameters, **{"class": "blue"})
+    assert blue["flits"][0][2] is None and blue["flits"][0][3] is not None
+
+
+def test_fabrics_without_time_or_data_have_empty_series(api: Served) -> None:
+    assert api.get("/fabrics/still/timeseries", routers="1", counters="ratio")["ts"] == []
+    assert api.get("/fabrics/still/overview")["ts"] == []
+    answer = api.http.get("/api/v1/fabrics/still/frames", headers={"Accept": "application/octet-stream"})
+    assert (answer.headers["x-frames"], answer.content) == ("0", b"")
