@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ from flitwatch_domain.fabric import Fabric, FabricKind, LinkClass
 from flitwatch_domain.importers import read_fabric
 
 #: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
-_DRAGONFLY_BUFFERS = {LinkClass.BLUE: 16384}
+_DRAGONFLY_BUFFERS = {LinkClass.BLUE: 16384.0}
 _DRAGONFLY_BUFFER, _TREE_BUFFER = 8192, 65536
 #: Propagation: short copper within a group, optical between groups and in a tree.
 _DRAGONFLY_LATENCIES_NS = {LinkClass.BLUE: 100.0}
@@ -86,7 +87,7 @@ def fabric_of(spec: str) -> Fabric:
         For a file that is no fabric.
     """
     name, _, rest = spec.strip().partition(":")
-    named = {
+    named: dict[str, Callable[[], Fabric]] = {
         "theta": generators.theta, "edison": generators.edison_like, "cori": generators.cori_like,
         "slingshot": generators.slingshot_like, "quartz1": generators.quartz1,
     }  # fmt: skip
@@ -103,8 +104,8 @@ def fabric_of(spec: str) -> Fabric:
         if name == "dragonfly":
             sizes = [int(x) for x in rest.split(",")]
             if len(sizes) in (3, 4):
-                cables = {"blue_routers": sizes[3]} if len(sizes) == 4 else {}
-                return generators.dragonfly(sizes[0], sizes[1], sizes[2], **cables)
+                blue = sizes[3] if len(sizes) == 4 else 12
+                return generators.dragonfly(*sizes[:3], blue_routers=blue)
     except ValueError:
         pass
     raise BadRequest(

@@ -142,7 +142,7 @@ def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
     if parameters.traffic is None:
         raise BadRequest("no traffic was named", advice="Give --traffic, or --jobs.")
     if parameters.traffic.partition(":")[0] == "uniform":
-        return _uniform(parameters, machine, rng)
+        return _uniform(parameters, parameters.traffic, machine, rng)
     path = Path(parameters.traffic)
     if parameters.traffic in patterns.PATTERNS:
         ranks = parameters.ranks or machine.endpoints
@@ -173,9 +173,9 @@ def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
     return _with_background(parameters, machine, packet.Workload(ops=ops, default_mode=machine.mode), endpoints, 1)
 
 
-def _uniform(parameters: PacketRun, machine: Machine, rng: np.random.Generator) -> packet.Workload:
+def _uniform(parameters: PacketRun, traffic: str, machine: Machine, rng: np.random.Generator) -> packet.Workload:
     """Every packet to a random other rank: Poisson at a load in GiB/s a node, or without one as fast as the NIC takes it."""
-    load = _load_of(parameters.traffic, "--traffic uniform")
+    load = _load_of(traffic, "--traffic uniform")
     ranks = parameters.ranks or machine.endpoints
     endpoints = place(machine.fabric, ranks, parameters.placement, rng)
     interval_ns = parameters.packet_bytes / (load * _GIB) * 1e9 if load else 0.0
@@ -202,7 +202,7 @@ def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Genera
     from flitwatch_simulation.packet.jobs import read_jobs
 
     taken = np.empty(0, np.int64)
-    made = []
+    made: list[tuple[messages_.Messages, np.ndarray]] = []
     for job in read_jobs(Path(parameters.jobs or "")):
         endpoints = place(machine.fabric, job.ranks, job.placement, rng, taken)
         taken = np.append(taken, endpoints)

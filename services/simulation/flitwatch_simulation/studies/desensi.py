@@ -96,7 +96,9 @@ def _summary(runs: list[PingPong], size: int) -> dict[str, Any]:
         "qcd_latency": quartile_dispersion([run.latency_cycles for run in runs]),
         "latency_cycles": float(np.mean([run.latency_cycles for run in runs])),
         "stalls_per_flit": float(np.mean([run.stalls_per_flit for run in runs])),
-        "predicted_us": float(np.mean([message_time_s(size, r.latency_cycles, r.stalls_per_flit) for r in runs]) * 1e6),
+        "predicted_one_way_us": float(
+            np.mean([message_time_s(size, r.latency_cycles, r.stalls_per_flit) for r in runs]) * 1e6
+        ),
         "conserved": all(run.conserved for run in runs),
         "repeats": len(runs),
     }

@@ -211,7 +211,9 @@ def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool) -> None:
     last: int | None = None  # what the next operation has to wait for
     requests: dict[int, int] = {}
     left_at: float | None = None
-    call, fields, waited, started = "", {}, [], 0
+    call, started = "", 0
+    fields: dict[str, int] = {}
+    waited: list[int] = []
 
     def then(op: int) -> int:
         if last is not None:

@@ -6,6 +6,7 @@ message may be sent in one round of its source and received in another of its de
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,7 +62,9 @@ class Messages:
         return key // self.ranks, key % self.ranks, np.bincount(inverse, weights=self.size_bytes).astype(np.int64)
 
 
-def in_rounds(ranks: int, rounds: list[tuple[ArrayLike, ArrayLike, ArrayLike]], compute_ns: int | Ints = 0) -> Messages:
+def in_rounds(
+    ranks: int, rounds: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]], compute_ns: int | Ints = 0
+) -> Messages:
     """Messages of rounds (src, dst, bytes), each sent and received in its round; bytes may be one number."""
     if not rounds:
         raise BadRequest("a pattern has no rounds", advice="Use more ranks or bytes.")
@@ -75,7 +78,7 @@ def in_rounds(ranks: int, rounds: list[tuple[ArrayLike, ArrayLike, ArrayLike]], 
 
 
 def to_ops(
-    jobs: list[tuple[Messages, NDArray[np.integer]]], modes: list[NDArray[np.uint8] | None] | None = None
+    jobs: Sequence[tuple[Messages, NDArray[np.integer]]], modes: Sequence[NDArray[np.uint8] | None] | None = None
 ) -> Ops:
     """Operations of several jobs; each with the endpoint of every rank.
 
@@ -99,7 +102,7 @@ def to_ops(
         # Sends come first in a job's operations.
         mode = np.concatenate([
             np.concatenate([np.asarray(m, np.uint8), np.zeros(p.kind.size - np.size(m), np.uint8)])
-            for m, p in zip(modes, parts, strict=True)
+            for m, p in zip(modes, parts, strict=True) if m is not None
         ])  # fmt: skip
     return Ops(
         kind=np.concatenate([p.kind for p in parts]),
