@@ -1,0 +1,75 @@
+"""`flitwatch sim packet`: its contract and its errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from flitwatch.main import main
+
+KEYS = {
+    "time_s", "delivered_bytes", "packet_hops", "events_per_hop", "hops_per_s_per_core", "wall_s", "peak_rss_mb", "mean_hops", "conserved",
+    "latency_ns", "links_csv",
+}  # fmt: skip
+SMALL = ["sim", "packet", "--topology", "dragonfly:3,2,4,4", "--routing", "adaptive1", "--seed", "3"]
+
+
+def run(capfd, *options: str) -> dict:
+    main([*SMALL, *options, "--json"])
+    return json.loads(capfd.readouterr().out)
+
+
+@pytest.mark.parametrize("traffic", ["uniform", "uniform:2", "bisection", "stencil3d", "alltoall", "amg"])
+def test_patterns_answer_with_all_keys(capfd, tmp_path, traffic):
+    links = tmp_path / "links.csv"
+    answer = run(capfd, "--traffic", traffic, "--bytes", "50000", "--links-csv", str(links))
+    assert set(answer) >= KEYS
+    assert answer["conserved"] is True
+    assert set(answer["latency_ns"]) == {"mean", "p50", "p99", "max"}
+    assert answer["latency_ns"]["p50"] <= answer["latency_ns"]["p99"] <= answer["latency_ns"]["max"]
+    rows = list(csv.DictReader(links.open()))
+    injected = sum(int(row["bytes"]) for row in rows if row["class"] == "terminal" and row["src"].startswith("nid"))
+    assert injected == answer["delivered_bytes"]
+
+
+def test_csv_traffic_and_background(capfd, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("src,dst,bytes\n0,50,100000\n50,0,70000\n")
+    alone = run(capfd, "--traffic", str(path), "--bytes", "1")
+    assert alone["delivered_bytes"] == 170_000
+    crowded = run(capfd, "--traffic", str(path), "--bytes", "1", "--background", "uniform:6")
+    assert crowded["jobs"][0]["bytes"] == 170_000
+    assert crowded["jobs"][1]["bytes"] > 0
+    assert crowded["time_s"] > alone["time_s"]
+
+
+def test_several_jobs(capfd, tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text("pattern,ranks,bytes,placement\nalltoall,16,20000,random-router\nhalo3d,27,20000,contiguous\n")
+    answer = run(capfd, "--jobs", str(path))
+    assert len(answer["jobs"]) == 2
+    assert answer["conserved"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--traffic", "nonsense", "--bytes", "1"], "neither a pattern nor a file"),
+        (["--traffic", "uniform:x", "--bytes", "1"], "is no load"),
+        (["--traffic", "bisection", "--bytes", "0"], "expected at least 1"),
+        (["--traffic", "bisection"], "give --traffic and --bytes"),
+        (["--traffic", "bisection", "--bytes", "9", "--ranks", "4000"], "do not fit"),
+        (["--traffic", "bisection", "--bytes", "9", "--packet-bytes", "9"], "expected 64 to 8192"),
+        (["--traffic", "bisection", "--bytes", "9", "--background", "sine"], "unknown background"),
+        (["--traffic", "bisection", "--bytes", "9", "--background", "uniform"], "no two endpoints"),
+    ],
+)
+def test_bad_options_end_with_one_clear_line(capfd, options, message):
+    with pytest.raises(SystemExit) as leave:
+        main([*SMALL, *options])
+    assert leave.value.code != 0
+    error = capfd.readouterr().err.strip().splitlines()
+    assert len(error) == 1
+    assert message in error[0]

@@ -1,0 +1,213 @@
+"""Patterns, message DAGs, traffic files and placements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flitwatch_core import packet
+from flitwatch_core.packet import OpKind
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.generators import dragonfly, quartz1, xgft
+from flitwatch_simulation.packet.machine import build
+from flitwatch_simulation.workloads import patterns
+from flitwatch_simulation.workloads.dag import read_dag, read_dumpi
+from flitwatch_simulation.workloads.messages import to_ops
+from flitwatch_simulation.workloads.placement import POLICIES, place, unit_of
+from flitwatch_simulation.workloads.traffic import read_matrix, read_traffic_csv
+
+
+@pytest.fixture(scope="module")
+def tree_machine():
+    return build(xgft(2, [8, 8], [1, 4]), "ftree")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(patterns.PATTERNS)), st.integers(2, 50), st.integers(1, 200_000), st.integers(0, 99))
+def test_every_pattern_is_delivered_whole(tree_machine, name, ranks, size, seed):
+    try:
+        made = patterns.make(name, ranks, size, seed)
+    except BadRequest:
+        return
+    assert made.size_bytes.min() > 0
+    assert np.all(made.src != made.dst)
+    assert max(made.src.max(), made.dst.max()) < ranks
+    result = tree_machine.core.run(packet.Workload(ops=to_ops([(made, np.arange(ranks))])))
+    assert result.conserved, result.violations
+    assert result.delivered_bytes == made.total_bytes
+
+
+@pytest.mark.parametrize("name", ["uniform-ish", "", "bisect"])
+def test_unknown_patterns_are_named(name):
+    with pytest.raises(BadRequest, match="unknown pattern"):
+        patterns.make(name, 8, 100)
+
+
+def test_counts_of_the_papers_patterns():
+    # Taffet 2021, table 3.1: pairs of the stencil on 16 x 16 x 12 and of the others on 3,072 nodes.
+    assert patterns.grid_of(3072) == (16, 16, 12)
+    assert patterns.make("stencil3d", 3072, 10**6).src.size == 17_152
+    assert np.unique(patterns.make("bisection", 3072, 10**6).src).size == 3072
+    shuffle = patterns.make("bisection-shuffle", 3072, 10**6, 3).matrix()
+    assert shuffle[0].size == 3072
+    assert np.all((shuffle[0] < 1536) != (shuffle[1] < 1536))
+
+
+def test_rounds_hold_messages_back(tree_machine):
+    # A broadcast over three levels takes three times as long as one message, because a rank forwards only what it has.
+    one = tree_machine.core.run(packet.Workload(ops=to_ops([(patterns.make("broadcast", 2, 500_000), np.arange(2))])))
+    eight = tree_machine.core.run(packet.Workload(ops=to_ops([(patterns.make("broadcast", 8, 500_000), np.arange(8))])))
+    assert eight.time_s == pytest.approx(3 * one.time_s, rel=0.01)
+
+
+DAG = """
+# two ranks
+ranks 2
+rank 0
+  a: compute 1000
+  b: send 4096 to 1 tag 7
+  b requires a
+rank 1
+  a: recv 4096 from 0 tag 7
+  c: compute 500
+  c requires a
+"""
+
+
+def test_dag_runs_in_order(tmp_path, tree_machine):
+    path = tmp_path / "two.dag"
+    path.write_text(DAG)
+    dag = read_dag(path)
+    assert dag.kind == [OpKind.COMPUTE, OpKind.SEND, OpKind.RECEIVE, OpKind.COMPUTE]
+    alone = tree_machine.core.run(packet.Workload(flows=([0], [1], [4096])))
+    result = tree_machine.core.run(packet.Workload(ops=dag.to_ops(np.array([0, 1]))))
+    assert result.time_s == pytest.approx(alone.time_s + 1.5e-6, abs=1e-12)
+
+
+def test_goal_text_reads_as_the_same_dag(tmp_path):
+    path = tmp_path / "two.goal"
+    path.write_text(
+        "num_ranks 2\nrank 0 {\na: calc 1000\nb: send 4096b to 1 tag 7 cpu 0\nb requires a\n}\n"
+        "rank 1 {\na: recv 4096b from 0 tag 7\nc: calc 500\nc requires a\n}\n"
+    )
+    ours = tmp_path / "two.dag"
+    ours.write_text(DAG)
+    one, other = read_dag(path), read_dag(ours)
+    assert (one.kind, one.amount, one.peer, one.tag, one.requires) == (
+        other.kind,
+        other.amount,
+        other.peer,
+        other.tag,
+        other.requires,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("rank 0\na: compute 1\n", "ranks N", 1),
+        ("ranks 2\na: compute 1\n", "before the first", 2),
+        ("ranks 2\nrank 2\n", "outside 0 to 1", 2),
+        ("ranks 2\nrank 0\na: sned 1 to 1\n", "no operation", 3),
+        ("ranks 2\nrank 0\na: send 1 to 5\n", "outside", 3),
+        ("ranks 2\nrank 0\na: compute 1\na: compute 2\n", "two operations", 4),
+        ("ranks 2\nrank 0\na: compute 1\na requires b\n", "no operation 'b'", 4),
+    ],
+)
+def test_bad_dags_name_file_and_line(tmp_path, text, message, line):
+    path = tmp_path / "bad.dag"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=message) as raised:
+        read_dag(path)
+    assert f"{path}:{line}" in str(raised.value)
+
+
+def test_unmatched_sends_and_receives_are_refused(tmp_path):
+    for text, message in (
+        ("ranks 2\nrank 0\na: send 1 to 1\n", "never receives"),
+        ("ranks 2\nrank 0\na: recv 1 from 1\n", "never sends"),
+        ("ranks 2\nrank 0\na: send 9 to 1\nrank 1\na: recv 1 from 0\n", "only 1 received"),
+    ):
+        path = tmp_path / "bad.dag"
+        path.write_text(text)
+        with pytest.raises(BadInput, match=message):
+            read_dag(path).to_ops(np.arange(2), str(path))
+
+
+def test_operations_that_wait_for_each_other_are_refused(tree_machine, tmp_path):
+    path = tmp_path / "circle.dag"
+    path.write_text("ranks 1\nrank 0\na: compute 1\nb: compute 1\na requires b\nb requires a\n")
+    with pytest.raises(ValueError, match="circle"):
+        tree_machine.core.run(packet.Workload(ops=read_dag(path).to_ops(np.arange(1))))
+
+
+def test_dumpi_text_becomes_a_dag(tmp_path, tree_machine):
+    send = "MPI_Send entering at walltime 1.0, cputime 0 seconds in thread 0.\nint count=100\nMPI_Datatype datatype=11 (MPI_DOUBLE)\nint dest=1\nint tag=3\nMPI_Comm comm=2 (MPI_COMM_WORLD)\nMPI_Send returning at walltime 1.1, cputime 0 seconds in thread 0.\n"
+    recv = (
+        send.replace("MPI_Send", "MPI_Irecv")
+        .replace("dest=1", "source=0")
+        .replace("MPI_Comm comm", "MPI_Request request=[5]\nMPI_Comm comm")
+        + "MPI_Wait entering at walltime 1.1, cputime 0 seconds in thread 0.\nMPI_Request request=[5]\nMPI_Wait returning at walltime 1.2, cputime 0 seconds in thread 0.\n"
+    )
+    paths = [tmp_path / "0.txt", tmp_path / "1.txt"]
+    for path, text in zip(paths, (send, recv), strict=True):
+        path.write_text(text)
+    dag = read_dumpi(paths, compute=False)
+    result = tree_machine.core.run(packet.Workload(ops=dag.to_ops(np.arange(2))))
+    assert result.delivered_bytes == 800
+    assert result.conserved
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("a,b,c\n0,1,2\n", "header src,dst,bytes", 1),
+        ("src,dst,bytes\n0,1\n", "3 fields", 2),
+        ("src,dst,bytes\n0,1,5\n0,x,5\n", "whole numbers", 3),
+        ("src,dst,bytes\n0,64,5\n", "outside 0 to 63", 2),
+        ("src,dst,bytes\n0,1,-5\n", "below 0", 2),
+        ("src,dst,bytes\n0,1,1.5\n", "whole numbers", 2),
+    ],
+)
+def test_bad_traffic_names_file_and_line(tmp_path, text, message, line):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=message) as raised:
+        read_traffic_csv(path, 64)
+    assert f"{path}:{line}" in str(raised.value)
+
+
+def test_repeated_pairs_add_up(tmp_path):
+    path = tmp_path / "good.csv"
+    path.write_text("# comment\nsrc,dst,bytes\n0,1,5\n0,1,7\n2,3,0\n")
+    src, dst, size = read_traffic_csv(path, 64)
+    assert (src.tolist(), dst.tolist(), size.tolist()) == ([0], [1], [12])
+
+
+@pytest.mark.shared
+def test_measured_matrix_is_read(shared):
+    ranks, (src, dst, size) = read_matrix(shared / "data" / "comm-matrices" / "lulesh.64.graphStats.txt")
+    assert ranks == 64
+    assert size.min() > 0
+    assert set(zip(src.tolist(), dst.tolist(), strict=True)) == set(zip(dst.tolist(), src.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_placements_use_free_endpoints_once(policy):
+    fabric = dragonfly(3, 6, 8, blue_routers=8)
+    taken = np.arange(0, 100, 3)
+    endpoints = place(fabric, 200, policy, np.random.default_rng(1), taken)
+    assert np.unique(endpoints).size == 200
+    assert not np.isin(endpoints, taken).any()
+
+
+def test_units_of_random_placements_stay_together():
+    fabric = dragonfly(3, 6, 8, blue_routers=8)
+    chassis = unit_of(fabric, "chassis")[place(fabric, 128, "random-chassis", np.random.default_rng(2))]
+    assert np.count_nonzero(np.diff(chassis)) == 128 // 32 - 1
+    with pytest.raises(BadRequest, match="do not fit"):
+        place(fabric, 10_000, "contiguous", np.random.default_rng(1))
+    with pytest.raises(BadRequest, match="no known chassis"):
+        place(quartz1(), 8, "random-chassis", np.random.default_rng(1))
