@@ -1,0 +1,81 @@
+"""The MPI microbenchmark with a few ranks of a real MPI, and its import."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from flitwatch.commands.imports.noise_bench import read
+from flitwatch.main import cli
+from flitwatch_domain.errors import BadInput
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "services/noise_core/noise_bench"
+
+
+@pytest.fixture(scope="module")
+def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("mpicxx") is None or shutil.which("mpirun") is None:
+        pytest.skip("needs MPI (Debian: openmpi-bin libopenmpi-dev)")
+    target = tmp_path_factory.mktemp("noise_bench") / "noise_bench"
+    files = sorted(str(one) for one in SOURCES.glob("*.cpp"))
+    subprocess.run(["mpicxx", "-std=c++20", "-O1", "-DOMPI_SKIP_MPICXX", *files, "-o", str(target)], check=True)
+    return target
+
+
+def measure(binary: Path, ranks: int, *options: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command = ["mpirun", "--oversubscribe", "-np", str(ranks), str(binary), *options]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("collective", ["allreduce", "reduce", "bcast", "barrier"])
+def test_splits_of_a_small_world_are_measured_and_stored(binary: Path, tmp_path: Path, collective: str) -> None:
+    options = ["--ratios", "0,0.5", "--splits", "2", "--repetitions", "2", "--perturbation-bytes", "65536"]
+    done = measure(binary, 4, *options, "--collective", collective, "--network", "test machine")
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["ratio"], one["split"], one["ranks"], one["perturbing"]) for one in lines] == [
+        (0, 0, 4, 0), (0, 1, 4, 0), (0.5, 0, 2, 2), (0.5, 1, 2, 2),
+    ]  # fmt: skip
+    for one in lines:
+        assert len(one["perturbed_s"]) + len(one["quiet_s"]) + one["late"] == 4
+        assert all(0 < time < 60 for time in one["perturbed_s"] + one["quiet_s"])
+    file = tmp_path / "measured.jsonl"
+    file.write_text(done.stdout)
+    if collective == "allreduce":
+        stored = CliRunner().invoke(cli, ["import", "noise-bench", str(file), "--ephemeral", "--json"])
+        assert stored.exit_code == 0, stored.output
+        answer = json.loads(stored.stdout)
+        assert (answer["measurements"], answer["new"]) == (4, 4)
+        assert {row["network"] for row in answer["slowdowns"]} == {"test machine"}
+
+
+@pytest.mark.integration
+def test_bad_options_say_what_to_do(binary: Path) -> None:
+    done = measure(binary, 2, "--collective", "gossip")
+    assert done.returncode == 2
+    assert "allreduce, reduce, bcast or barrier" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no measurement"),
+        ("{", "1:"),
+        ('{"kind":"other"}', "version 1"),
+        ('{"kind":"noise-bench","version":1,"world":-4}', "whole number"),
+    ],
+)
+def test_what_is_no_measurement_is_refused_by_line(tmp_path: Path, text: str, reason: str) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text(text)
+    with pytest.raises(BadInput, match=reason):
+        read(file)
