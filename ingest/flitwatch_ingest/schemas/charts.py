@@ -1,0 +1,87 @@
+"""From a row schema's counters to the columns they add to, as the core's tallies take it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import codec
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS, CounterUse, Scope
+from flitwatch_ingest.schemas.rows import RowKind, RowSchema
+
+PORT_ARRAYS = ("flits", "stall_cycles", "packets")
+#: Classes by the code that the core keeps for a port (0 is none of them).
+LINK_CLASSES = ("green", "black", "blue")
+#: Tiles that a counter summed over the router stands for.
+_ALL_TILES = {"rt_flits": 40, "pt_flits": 8}
+_OWN_ENDPOINT = 4
+
+_expected = [column for name in LINK_CLASSES for column in LINK_CLASS_COLUMNS[name]]
+_at = codec.CLASS_COLUMNS
+if (
+    len(ROUTER_COLUMNS) != codec.ROUTER_COLUMNS
+    or len(ENDPOINT_COLUMNS) != codec.ENDPOINT_COLUMNS
+    or list(ROUTER_COLUMNS[_at : _at + len(_expected)]) != _expected
+):
+    raise ImportError("the noise core was built for other counter columns: rebuild flitwatch-core")
+
+#: port, array, three router columns, class part, endpoint place, endpoint column, scale, tiles
+Cell = tuple[int, int, int, int, int, int, int, int, int, int]
+
+
+class Claims:
+    """Numbers for counter names, shared by all feeds: two instances of a device must not count the same counter."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, name: str) -> int:
+        """The name's number."""
+        return self._numbers.setdefault(name, len(self._numbers))
+
+
+def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]]:
+    """Compile a schema's counters.
+
+    Returns
+    -------
+    cells : int32[n, 10]
+        Distinct sets of destinations.
+    cell_of : int32[c]
+        The cell of each counter, -1: it is checked but feeds no column.
+    claim_of : uint32[c]
+    """
+    cells: dict[Cell, int] = {}
+    cell_of, claim_of = [], []
+    for column in schema.columns:
+        if column.use is None:
+            continue
+        cell = _router_cell(column.use) if schema.kind is RowKind.ROUTER else _endpoint_cell(column.use, _OWN_ENDPOINT)
+        cell_of.append(-1 if cell is None else cells.setdefault(cell, len(cells)))
+        claim_of.append(claims.number(column.name))
+    return (
+        np.array(list(cells), np.int32).reshape(-1, len(Cell.__args__)),  # type: ignore[attr-defined]
+        np.array(cell_of, np.int32),
+        np.array(claim_of, np.uint32),
+    )
+
+
+def _router_cell(use: CounterUse) -> Cell | None:
+    if use.kind.scope is Scope.NIC:
+        return None if use.nic is None else _endpoint_cell(use, use.nic)
+    columns = [ROUTER_COLUMNS.index(name) for name in use.router_columns]
+    if not columns:
+        return None
+    port = -1 if use.port is None else use.port
+    array = PORT_ARRAYS.index(use.kind.port_array) if use.kind.port_array and port >= 0 else -1
+    tiles = _ALL_TILES.get(use.router_columns[0], 0) if port < 0 else 0
+    part = {"rt_flits": 0, "rt_stall_cycles": 1}.get(use.router_columns[0], -1) if port >= 0 else -1
+    a, b, c = [*columns, -1, -1][:3]
+    return port, array, a, b, c, part, -1, -1, 1, tiles
+
+
+def _endpoint_cell(use: CounterUse, place: int) -> Cell | None:
+    if use.kind.endpoint_column is None:
+        return None
+    column = ENDPOINT_COLUMNS.index(use.kind.endpoint_column)
+    return -1, -1, -1, -1, -1, -1, place, column, int(use.kind.endpoint_scale), 0

@@ -1,0 +1,174 @@
+"""A row schema: the columns of one kind of record and the part each plays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from flitwatch_core.codec import Kind, Role
+from flitwatch_domain.counters import CounterUse, Scope, identify
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Technology
+
+#: A row of more columns is no metric set of this world.
+MOST_COLUMNS = 16_384
+
+KIND_WORDS = {Kind.UNSIGNED: "u64", Kind.REAL: "f64", Kind.TEXT: "text"}
+
+TIME = "timestamp"
+COMPONENT = "component_id"
+_PRODUCERS = frozenset({"producer", "M_producer", "ProducerName"})
+_INSTANCES = frozenset({"instance", "M_instance"})
+#: What samplers of adapters call the part of a component.
+_DEVICES = frozenset({"ca_name", "hca", "device", "dev", "interface", "nic", "port", "port_num", "portnum", "lport"})
+#: Where a set says which router it counts.
+_ROUTER_HINTS = ("aries_rtr_id", "rtr")
+
+_TECHNOLOGIES = (
+    ("aries", Technology.CRAY_XC),
+    ("slingshot", Technology.SLINGSHOT),
+    ("opa", Technology.OPA),
+    ("ib", Technology.INFINIBAND),
+)
+
+
+class RowKind(StrEnum):
+    """Where the rows of a schema go: into the counter tables, or into `observation` as they came."""
+
+    ROUTER = "router"
+    ENDPOINT = "endpoint"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One metric of a row; `length` is a list's, 0 for a scalar. `use` is set where its deltas are taken."""
+
+    name: str
+    kind: Kind
+    length: int = 0
+    role: Role = Role.VALUE
+    use: CounterUse | None = None
+
+
+@dataclass(frozen=True)
+class RowSchema:
+    """What records of one topic with one list of metrics look like.
+
+    Attributes
+    ----------
+    name : str
+        The row schema's name: the topic without its prefix.
+    kind : RowKind
+    columns : tuple of Column
+    """
+
+    name: str
+    kind: RowKind
+    columns: tuple[Column, ...]
+
+    @property
+    def digest(self) -> str:
+        """Tells lists of metrics under one name apart."""
+        text = "\n".join(f"{c.name}\t{KIND_WORDS[c.kind]}\t{c.length}" for c in self.columns)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def hint(self) -> int:
+        """Index of the text column that names a router, or -1."""
+        names = {c.name: i for i, c in enumerate(self.columns) if c.kind is Kind.TEXT and not c.length}
+        return next((names[name] for name in _ROUTER_HINTS if name in names), -1)
+
+    def described(self) -> list[dict[str, Any]]:
+        """The columns as table ldms_schema keeps them, in the order of the arrays of table observation.
+
+        Within a kind, counters come before other integers, as the decoder lays them out.
+        """
+        kept = [c for c in self.columns if c.role not in (Role.TIME, Role.COMPONENT)]
+        ordered = [c for c in kept if c.use is not None] + [c for c in kept if c.use is None]
+        return [{"name": c.name, "kind": KIND_WORDS[c.kind], "length": c.length} for c in ordered]
+
+
+def technology_of(name: str) -> Technology | None:
+    """The technology that a schema's name tells."""
+    lowered = name.lower()
+    return next((known for prefix, known in _TECHNOLOGIES if lowered.startswith(prefix)), None)
+
+
+def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
+    """Say what every column is for, from the names alone.
+
+    Raises
+    ------
+    BadInput
+        No timestamp, or more than `MOST_COLUMNS` columns.
+    """
+    if len(columns) > MOST_COLUMNS:
+        raise BadInput(f"the record has {len(columns)} metrics, more than {MOST_COLUMNS}")
+    technology = technology_of(name)
+    present = {c.name for c in columns}
+    if TIME not in present:
+        raise BadInput("no timestamp")
+    prefix = _list_prefix(columns)
+    has_component = any(c.name == COMPONENT and c.kind is Kind.UNSIGNED and not c.length for c in columns)
+    cast = [_with_role(c, prefix, has_component) for c in columns]
+    uses = [_use(c, prefix, technology) for c in cast]
+    kind = _kind(uses)
+    if kind is not RowKind.OTHER:
+        wrong = next(
+            (c for c, use in zip(cast, uses, strict=True) if use and (c.kind is not Kind.UNSIGNED or c.length)), None
+        )
+        if wrong is not None:
+            raise BadInput(
+                f"counter {wrong.name} is a {KIND_WORDS[wrong.kind]}{' list' if wrong.length else ''}, expected an integer"
+            )
+        cast = [replace(c, use=use) for c, use in zip(cast, uses, strict=True)]
+    return RowSchema(name, kind, tuple(cast))
+
+
+def _kind(uses: Sequence[CounterUse | None]) -> RowKind:
+    scopes = {use.kind.scope for use in uses if use}
+    if scopes & {Scope.ROUTER_TILE, Scope.PROCESSOR_TILE}:
+        return RowKind.ROUTER
+    if any(use and use.kind.endpoint_column for use in uses):
+        return RowKind.ENDPOINT
+    return RowKind.OTHER
+
+
+def _list_prefix(columns: Sequence[Column]) -> str:
+    """`nics.` of a row that stands for one entry of a list, `nics_` in Avro; empty elsewhere."""
+    for column in columns:
+        if column.kind is not Kind.TEXT or column.length:
+            continue
+        for ending in (".name", "_name"):
+            prefix = column.name.removesuffix("name")
+            if column.name.endswith(ending) and sum(c.name.startswith(prefix) for c in columns) > 2:
+                return prefix
+    return ""
+
+
+def _with_role(column: Column, prefix: str, has_component: bool) -> Column:
+    scalar = column.length == 0
+    if column.name == TIME and scalar:
+        return replace(column, role=Role.TIME)
+    if column.name == COMPONENT and has_component:
+        return replace(column, role=Role.COMPONENT)
+    names = (
+        _DEVICES
+        | _INSTANCES
+        | (frozenset() if has_component else _PRODUCERS)
+        | ({prefix + "name"} if prefix else set())
+    )
+    if scalar and column.kind is not Kind.REAL and column.name in names:
+        return replace(column, role=Role.IDENTITY)
+    return column
+
+
+def _use(column: Column, prefix: str, technology: Technology | None) -> CounterUse | None:
+    if column.role is not Role.VALUE:
+        return None
+    use = identify(column.name.removeprefix(prefix) if prefix else column.name, technology)
+    return use if use is not None and use.kind.cumulative else None

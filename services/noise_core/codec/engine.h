@@ -1,0 +1,153 @@
+// From samples to additive sums: docs/contracts/deltas.md, for all instances of one topic.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/fault.h"
+#include "codec/history.h"
+#include "codec/ledger.h"
+#include "codec/tally.h"
+
+namespace flitwatch::codec {
+
+struct Limits {
+  std::int64_t least_gap_us = 5'000'000;       // no segment shorter than this is silence
+  int usual_intervals = 3;                     // nor one shorter than this many usual intervals
+  std::int64_t first_gap_us = 180'000'000;     // while the usual interval is unknown
+  std::int64_t stopped_us = 10'000'000;        // an instance is not called silent before
+  std::int64_t parked_us = 60'000'000;         // silent for this long: only its last sample is kept
+};
+
+enum class Outcome : std::uint8_t { kFirst, kAccepted, kRepeat, kConflict, kHeld, kLate };
+enum class GapReason : std::uint8_t { kSilence, kReset, kRestart, kClockBack };
+
+struct Arrival {
+  std::int64_t time_us;
+  std::int64_t offset;
+  std::int32_t partition;
+  const std::uint64_t* values;
+  std::string_view record;
+};
+
+// Where an instance's counts go. Device -1: nowhere.
+struct Target {
+  Wiring* wiring = nullptr;
+  std::int32_t router = -1;
+  std::array<std::int32_t, kEndpointPlaces> endpoints{-1, -1, -1, -1, -1};
+  bool counted() const { return wiring != nullptr && (router >= 0 || endpoints[kOwnEndpoint] >= 0); }
+};
+
+// A gap row to put or to take away; keyed by instance, from and reason.
+struct GapNote {
+  std::uint32_t instance;
+  GapReason reason;
+  bool put;
+  std::int64_t from_us, to_us;
+  std::array<std::int64_t, kRouterColumns> counts;  // of the router, or of the endpoint
+  std::uint32_t known;                              // counts that are known, as bits
+};
+
+// A record that its instance's history refuses.
+struct Letter {
+  std::int32_t partition;
+  std::int64_t offset;
+  Code code;
+  std::int64_t time_us;
+  std::string record;
+};
+
+class Engine {
+ public:
+  Engine(Ledger& ledger, Limits limits) : ledger_(ledger), limits_(limits) {}
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // `width`: values a sample, at least 1. Unordered values (a digest of the row) are compared but never subtracted.
+  std::uint32_t add_instance(std::uint32_t width, bool ordered, const Chart* chart, std::int64_t component, const Target& target);
+  // Gives an instance another target (a fabric was imported): its history stays.
+  void retarget(std::uint32_t instance, const Target& target);
+  Outcome push(std::uint32_t instance, const Arrival& arrival);
+
+  // While replaying, sums and gaps are in the database already; only ports of buckets after `closed_s` are added up.
+  void replay(bool on, std::int64_t closed_s) { replaying_ = on, replay_closed_s_ = closed_s; }
+  // Median time of the newest samples of instances that are not silent; -1: none.
+  std::int64_t clock_us() const;
+  // Marks instances without a sample since long before `now_us` and notes their gaps.
+  void check_silence(std::int64_t now_us);
+  // Hands what is held back over to the dead letters.
+  void give_up_held();
+  // The offset from which reading again rebuilds what is in memory, given the next to read.
+  std::int64_t replay_from(std::int32_t partition, std::int64_t position) const;
+  // Forgets which offsets closed port buckets needed.
+  void ports_closed(std::int64_t through_s) { open_.erase(open_.begin(), open_.upper_bound(through_s)); }
+
+  const Chart& chart_of(std::uint32_t instance) const { return *instances_[instance].chart; }
+  void set_tally(std::uint32_t instance, const std::vector<bool>& mine);
+  std::size_t size() const { return instances_.size(); }
+  std::size_t silent() const;
+
+  std::vector<GapNote> gaps;
+  std::vector<Letter> letters;
+  std::vector<std::pair<std::uint32_t, std::string>> revived;  // held records that came in after all, by instance
+
+ private:
+  struct Held {
+    std::int64_t time_us, offset;
+    std::int32_t partition;
+    Code code;
+    std::vector<std::uint64_t> values;
+    std::string record;
+  };
+  struct Instance {
+    const Chart* chart;
+    std::int64_t component;
+    Target target;
+    bool ordered;
+    bool silent = false, parked = false;
+    bool refused = false;  // the last arrival was refused as late
+    std::int32_t tally = -1;
+    History history;
+    std::vector<Held> held;
+  };
+
+  void join(std::uint32_t index);
+  void leave(std::uint32_t index);
+  void append(Instance& in, std::uint32_t index, const Arrival& a);
+  void insert(Instance& in, std::uint32_t index, int at, const Arrival& a);
+  Outcome hold(Instance& in, std::uint32_t index, const Arrival& a, Code code);
+  bool went_on(const Instance& in, const Arrival& a) const;
+  bool clock_is_back(const Instance& in) const;
+  bool passed_by(const Instance& in, const Arrival& a) const;
+  void restart(Instance& in, std::uint32_t index);
+  void settle(Instance& in, std::uint32_t index);
+  void admit(Instance& in, std::uint32_t index, const Held& held);
+  void speak(Instance& in, std::uint32_t index);
+  std::int64_t limit_us(const Instance& in, int i) const;
+  void judge(Instance& in, std::uint32_t index, int i);
+  void take_back(Instance& in, std::uint32_t index, int i);
+  void book(Instance& in, std::uint32_t index, int i, int sign);
+  void count(const Instance& in, const Sample& sample, std::int64_t dt_us, int sign);
+  void count_endpoints(const Instance& in, const Tally& tally, const Sample& sample, std::int64_t dt_us, int sign);
+  void note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason, bool put, const Tally* tally);
+  void needs(const Instance& in, int i);
+
+  Ledger& ledger_;
+  Limits limits_;
+  bool replaying_ = false;
+  std::int64_t replay_closed_s_ = -1;
+  std::vector<Instance> instances_;
+  std::vector<std::unique_ptr<Tally>> tallies_;
+  std::map<std::pair<const Chart*, std::vector<bool>>, std::int32_t> tally_index_;
+  std::map<std::int64_t, std::map<std::int32_t, std::int64_t>> open_;  // port bucket -> partition -> least offset it needs
+  std::vector<std::uint64_t> deltas_;
+  std::vector<std::int64_t> cell_sums_;
+};
+
+}  // namespace flitwatch::codec

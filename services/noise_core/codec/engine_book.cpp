@@ -1,0 +1,170 @@
+// What a segment comes to, and the sums and gaps it adds to.
+#include <algorithm>
+
+#include "codec/deltas.h"
+#include "codec/engine.h"
+
+namespace flitwatch::codec {
+
+std::int64_t Engine::limit_us(const Instance& in, int i) const {
+  const std::int64_t usual = in.history.usual_interval_us(i);
+  return usual == 0 ? limits_.first_gap_us : std::max(limits_.least_gap_us, limits_.usual_intervals * usual);
+}
+
+void Engine::judge(Instance& in, std::uint32_t index, int i) {
+  if (!in.ordered) return;
+  History& h = in.history;
+  Sample& sample = h[i];
+  sample.tally = in.tally;
+  sample.timed = 1u << kOwnEndpoint;
+  if (in.target.wiring != nullptr && in.tally >= 0) {
+    const unsigned nics = tallies_[static_cast<std::size_t>(in.tally)]->nics();
+    for (unsigned nic = 0; nic < kNics; ++nic) {
+      const std::int32_t endpoint = in.target.endpoints[nic];
+      if ((nics >> nic & 1) && endpoint >= 0 && in.target.wiring->own_sets[static_cast<std::size_t>(endpoint)] == 0) sample.timed |= static_cast<std::uint8_t>(1u << nic);
+    }
+  }
+  const bool plausible = take_deltas(h.values(i - 1), h.values(i), deltas_.data());
+  const std::int64_t dt_us = sample.time_us - h[i - 1].time_us;
+  sample.effect = !plausible ? Effect::kReset : dt_us > limit_us(in, i) ? Effect::kSilence : Effect::kCounted;
+  book(in, index, i, 1);
+  needs(in, i);
+}
+
+void Engine::take_back(Instance& in, std::uint32_t index, int i) {
+  if (!in.ordered || in.history[i].effect == Effect::kNone) return;
+  if (in.history[i].effect != Effect::kReset) take_deltas(in.history.values(i - 1), in.history.values(i), deltas_.data());
+  book(in, index, i, -1);
+  in.history[i].effect = Effect::kNone;
+}
+
+// Books what the segment that ends at `i` came to, or takes it back; `deltas_` holds its deltas.
+void Engine::book(Instance& in, std::uint32_t index, int i, int sign) {
+  const Sample& before = in.history[i - 1];
+  const Sample& sample = in.history[i];
+  const Tally* tally = sample.tally < 0 ? nullptr : tallies_[static_cast<std::size_t>(sample.tally)].get();
+  switch (sample.effect) {
+    case Effect::kNone: break;
+    case Effect::kReset: note(in, index, before, sample.time_us, GapReason::kReset, sign > 0, nullptr); break;
+    case Effect::kSilence: note(in, index, before, sample.time_us, GapReason::kSilence, sign > 0, tally); break;
+    case Effect::kCounted:
+      if (tally != nullptr && !tally->empty() && in.target.counted()) {
+        tally->sum({deltas_.data(), in.history.width()}, cell_sums_.data());
+        count(in, sample, sample.time_us - before.time_us, sign);
+      }
+      break;
+  }
+}
+
+void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us, int sign) {
+  const Tally& tally = *tallies_[static_cast<std::size_t>(sample.tally)];
+  Wiring& wiring = *in.target.wiring;
+  const std::int32_t router = in.target.router;
+  const std::int64_t second = sample.time_us / 1'000'000;
+  const std::int64_t bucket = second - second % kPortBucketS;
+  std::int64_t* values = nullptr;
+  std::uint8_t* known = nullptr;
+  if (router >= 0 && tally.tiles() > 0 && !replaying_) {
+    const std::size_t row = ledger_.routers.row({wiring.fabric, router, second});
+    values = ledger_.routers.values(row);
+    known = ledger_.routers.known(row);
+    ledger_.routers.samples(row) += sign;
+    ledger_.routers.time_us(row) += sign * dt_us * tally.tiles();
+  }
+  std::int64_t* port_values = nullptr;
+  std::uint8_t* port_known = nullptr;
+  if (router >= 0 && tally.counted_ports() > 0 && (!replaying_ || bucket > replay_closed_s_)) {
+    const std::size_t row = wiring.port_sums.row({wiring.fabric, router, bucket});
+    port_values = wiring.port_sums.values(row);
+    port_known = wiring.port_sums.known(row);
+    wiring.port_sums.samples(row) += sign;
+    wiring.port_sums.time_us(row) += sign * dt_us * tally.counted_ports();
+  }
+  for (const std::uint16_t c : tally.active()) {
+    const Cell& cell = tally.cells()[c];
+    const std::int64_t amount = sign * cell_sums_[c];
+    if (values != nullptr) {
+      for (const std::int8_t column : cell.columns) {
+        if (column < 0) break;
+        values[column] += amount;
+        known[column] = 1;
+      }
+      if (cell.class_part >= 0) {
+        if (const int link_class = wiring.class_at(router, cell.port); link_class > 0) {
+          const int column = kClassColumns + 2 * (link_class - 1) + cell.class_part;
+          values[column] += amount;
+          known[column] = 1;
+        }
+      }
+    }
+    if (port_values != nullptr && cell.array >= 0) {
+      const int place = cell.array * wiring.ports + cell.port;
+      port_values[place] += amount;
+      port_known[place] = 1;
+    }
+  }
+  if (!replaying_) count_endpoints(in, tally, sample, dt_us, sign);
+}
+
+void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sample& sample, std::int64_t dt_us, int sign) {
+  std::array<std::ptrdiff_t, kEndpointPlaces> rows;
+  rows.fill(-1);
+  RowSums& sums = ledger_.endpoints;
+  for (const std::uint16_t c : tally.active()) {
+    const Cell& cell = tally.cells()[c];
+    if (cell.place < 0) continue;
+    const auto place = static_cast<std::size_t>(cell.place);
+    const std::int32_t endpoint = in.target.endpoints[place];
+    if (endpoint < 0) continue;
+    if (rows[place] < 0) {
+      rows[place] = static_cast<std::ptrdiff_t>(sums.row({in.target.wiring->fabric, endpoint, sample.time_us / 1'000'000}));
+      if (sample.timed >> place & 1) {
+        sums.samples(static_cast<std::size_t>(rows[place])) += sign;
+        sums.time_us(static_cast<std::size_t>(rows[place])) += sign * dt_us;
+      }
+    }
+    const auto row = static_cast<std::size_t>(rows[place]);
+    sums.values(row)[cell.endpoint_column] += sign * cell_sums_[c] * cell.scale;
+    sums.known(row)[cell.endpoint_column] = 1;
+  }
+}
+
+// `deltas_` holds what was counted meanwhile where `tally` is given.
+void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason, bool put, const Tally* tally) {
+  if (replaying_) return;
+  GapNote gap{index, reason, put, from.time_us, to_us, {}, 0};
+  if (tally != nullptr && put) {
+    tally->sum({deltas_.data(), in.history.width()}, cell_sums_.data());
+    for (const std::uint16_t c : tally->active()) {
+      const Cell& cell = tally->cells()[c];
+      const auto add = [&](int column, std::int64_t amount) {
+        gap.counts[static_cast<std::size_t>(column)] += amount;
+        gap.known |= 1u << column;
+      };
+      if (in.target.router >= 0) {
+        for (const std::int8_t column : cell.columns)
+          if (column >= 0) add(column, cell_sums_[c]);
+      } else if (cell.place == kOwnEndpoint) {
+        add(cell.endpoint_column, cell_sums_[c] * cell.scale);
+      }
+    }
+  }
+  gaps.push_back(gap);
+}
+
+// The port bucket of sample `i` cannot be rebuilt without the samples by which its segment was judged.
+void Engine::needs(const Instance& in, int i) {
+  const Sample& sample = in.history[i];
+  if (sample.effect != Effect::kCounted || sample.tally < 0 || tallies_[static_cast<std::size_t>(sample.tally)]->counted_ports() == 0) return;
+  const std::int64_t second = sample.time_us / 1'000'000;
+  const std::int64_t bucket = second - second % kPortBucketS;
+  if (bucket <= ledger_.ports_closed_s) return;
+  auto& least = open_[bucket];
+  for (int k = std::max(0, i - 1 - History::kOlder); k <= i; ++k) {
+    const Sample& other = in.history[k];
+    const auto [found, added] = least.try_emplace(other.partition, other.offset);
+    if (!added) found->second = std::min(found->second, other.offset);
+  }
+}
+
+}  // namespace flitwatch::codec

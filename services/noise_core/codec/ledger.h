@@ -1,0 +1,68 @@
+// What all feeds of a writer share: the sums of its batch, the wiring of its fabrics, and who may count what.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "codec/sums.h"
+#include "codec/tally.h"
+
+namespace flitwatch::codec {
+
+class Engine;
+
+struct Wiring {
+  std::int32_t fabric = 0;
+  std::int32_t routers = 0, ports = 0, endpoints = 0;
+  std::vector<std::uint8_t> link_class;    // by router and port: 0 none, else 1 + the class
+  std::vector<std::int32_t> own_sets;      // by endpoint: live sets that are its own
+  RowSums port_sums{0};
+
+  int class_at(std::int32_t router, int port) const {
+    return link_class[static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) + static_cast<std::size_t>(port)];
+  }
+};
+
+// Several instances of one device may hold the same counter (four nodes that all sample their whole router): the live one with the
+// smallest component counts it, so that a device's row is the union of its instances and never a sum over repeats.
+class Claims {
+ public:
+  struct Member {
+    Engine* engine;
+    std::uint32_t instance;
+    std::int64_t component;
+  };
+  void join(std::int32_t fabric, bool endpoint, std::int32_t device, const Member& member);
+  void leave(std::int32_t fabric, bool endpoint, std::int32_t device, Engine* engine, std::uint32_t instance);
+
+ private:
+  using Device = std::tuple<std::int32_t, bool, std::int32_t>;
+  void divide(const std::vector<Member>& members);
+
+  std::map<Device, std::vector<Member>> members_;
+  std::vector<std::uint64_t> claimed_;  // by counter name: the division that gave it away last
+  std::uint64_t division_ = 0;
+};
+
+struct Ledger {
+  Ledger() = default;
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  RowSums routers{kRouterColumns};
+  RowSums endpoints{kEndpointColumns};
+  std::map<std::int32_t, std::unique_ptr<Wiring>> fabrics;
+  Claims claims;
+  std::int64_t ports_closed_s = -1;  // port buckets up to here are written
+
+  // Replaces the fabric's wiring; its port sums stay.
+  Wiring& wire(std::int32_t fabric, std::int32_t routers, std::int32_t ports, std::int32_t endpoints, std::vector<std::uint8_t> link_class);
+};
+
+inline constexpr int kClassColumns = 4;      // first of the router columns by class: flits, stalls of each class
+inline constexpr std::int64_t kPortBucketS = 10;
+
+}  // namespace flitwatch::codec

@@ -1,0 +1,62 @@
+// Which counter adds to which column: compiled once, so that a record's deltas are summed in runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace flitwatch::codec {
+
+inline constexpr int kRouterColumns = 19, kEndpointColumns = 12, kLinkClasses = 3, kPortArrays = 3, kNics = 4;
+// A set's own endpoint, beside the NICs of its router.
+inline constexpr int kOwnEndpoint = kNics, kEndpointPlaces = kNics + 1;
+
+// What a group of counters adds to; -1: nothing.
+struct Cell {
+  std::int16_t port = -1;
+  std::int8_t array = -1;                              // of the port: 0 flits, 1 stall cycles, 2 packets
+  std::array<std::int8_t, 3> columns{-1, -1, -1};      // of the router
+  std::int8_t class_part = -1;                         // of the port's link class: 0 flits, 1 stall cycles
+  std::int8_t place = -1;                              // endpoint: a NIC of the router, or kOwnEndpoint
+  std::int8_t endpoint_column = -1;
+  std::int32_t scale = 1;                              // of the endpoint column
+  std::int16_t tiles = 0;                              // tiles that a counter without a port stands for
+};
+
+// A plan's counters by cell, before it is known which of them an instance may count.
+struct Chart {
+  std::vector<Cell> cells;
+  std::vector<std::int32_t> cell_of;    // a counter's cell, -1: it feeds no column
+  std::vector<std::uint32_t> claim_of;  // a counter's name as a number: two instances of a device must not count the same
+};
+
+class Tally {
+ public:
+  // Counts the counters whose `mine` is true (empty: all).
+  Tally(const Chart& chart, const std::vector<bool>& mine);
+
+  bool empty() const { return runs_.empty(); }
+  const std::vector<Cell>& cells() const { return *cells_; }
+  // Cells that get something.
+  const std::vector<std::uint16_t>& active() const { return active_; }
+  int tiles() const { return tiles_; }
+  int counted_ports() const { return counted_ports_; }
+  // NICs of the router that this tally adds to, as bits.
+  unsigned nics() const { return nics_; }
+  // Sums deltas by cell; only the active cells of `sums` are written.
+  void sum(std::span<const std::uint64_t> deltas, std::int64_t* sums) const;
+
+ private:
+  struct Run {
+    std::uint32_t first, count;
+    std::uint32_t cell;
+  };
+  const std::vector<Cell>* cells_;
+  std::vector<Run> runs_;
+  std::vector<std::uint16_t> active_;
+  int tiles_ = 0, counted_ports_ = 0;
+  unsigned nics_ = 0;
+};
+
+}  // namespace flitwatch::codec
