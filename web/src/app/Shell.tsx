@@ -53,8 +53,8 @@ export function Shell() {
           <span>Flitwatch</span>
         </Link>
         <Menu
-          label={`Machine: ${machine?.name ?? "none"}`} heading="Machines" empty="No machine is known yet"
-          trigger={<>{machine?.name ?? "no machine"}{machine?.simulated && <span className="tag">simulated</span>}<Icon name="down" /></>}
+          heading="Machines" empty="No machine is known yet"
+          trigger={<><span className="visually-hidden">Machine </span>{machine?.name ?? "no machine"}{machine?.simulated && <span className="tag">simulated</span>}<Icon name="down" /></>}
           entries={(fabrics ?? []).map((fabric) => ({
             id: String(fabric.id), label: fabric.name,
             detail: `${plural(fabric.routers, "router")}${fabric.simulated ? " · simulated" : ""}${fabric.timeless ? " · one sample" : ""}`,
@@ -68,8 +68,8 @@ export function Shell() {
           <Link to="/health">Health</Link>
         </nav>
         <div className="spacer" />
-        <button className="search-button" onClick={() => setOpen("search")} aria-label="Search jobs, routers, users">
-          <kbd>/</kbd><span>Job, router, user</span>
+        <button className="search-button" onClick={() => setOpen("search")} title="Search jobs, routers, users">
+          <kbd aria-hidden="true">/</kbd><span className="visually-hidden">Search </span><span>Job, router, user</span>
         </button>
         <button className="button plain" onClick={toggleTheme} aria-label={theme === "dark" ? "Use the light theme" : "Use the dark theme"}>
           <Icon name={theme === "dark" ? "sun" : "moon"} />

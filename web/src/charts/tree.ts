@@ -4,6 +4,7 @@
  */
 import type { Machine } from "./arrange";
 import { levelName } from "./arrange";
+import { count } from "../lib/format";
 import { font, type Palette } from "./palette";
 import { heatColour } from "./scale";
 
@@ -246,7 +247,7 @@ function drawNodes(context: CanvasRenderingContext2D, layout: TreeLayout, tree: 
   if (!total) return;
   context.font = font(11);
   context.fillStyle = palette.ink3;
-  context.fillText(`${total} nodes`, 0, layout.nodesTop + 10);
+  context.fillText(`${count(total)} nodes`, 0, layout.nodesTop + 10);
 }
 
 function drawSwitches(context: CanvasRenderingContext2D, layout: TreeLayout, machine: Machine, ratios: Float64Array | null, palette: Palette): void {

@@ -80,7 +80,7 @@ export function DataTable<R>({ label, rows, columns, id, initialSort, current = 
   return (
     // A box that scrolls must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div ref={box} className="data-table" tabIndex={0} role="region" aria-label={label}>
+    <div ref={box} className="data-table" tabIndex={0}>
       <table aria-label={label} aria-rowcount={ordered.length + 1}>
         <thead>
           <tr>

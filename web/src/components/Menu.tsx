@@ -10,16 +10,15 @@ export interface MenuEntry {
 
 interface Props {
   trigger: ReactNode;
-  label?: string;
   heading?: string;
   entries: MenuEntry[];
   empty?: string;
 }
 
-export function Menu({ trigger, heading, entries, empty, label }: Props) {
+export function Menu({ trigger, heading, entries, empty }: Props) {
   return (
     <Dropdown.Root modal={false}>
-      <Dropdown.Trigger className="button" aria-label={label}>{trigger}</Dropdown.Trigger>
+      <Dropdown.Trigger className="button">{trigger}</Dropdown.Trigger>
       <Dropdown.Portal>
         <Dropdown.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
           {heading && <Dropdown.Label className="menu-label">{heading}</Dropdown.Label>}

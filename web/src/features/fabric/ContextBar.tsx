@@ -53,7 +53,7 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
       )}
       {canCompare && (
         <Menu
-          label={`Time axis: ${SPAN_LABELS[search.span ?? "1h"]}`} trigger={<>{SPAN_LABELS[search.span ?? "1h"]}<Icon name="down" /></>}
+          trigger={<><span className="visually-hidden">Time axis </span>{SPAN_LABELS[search.span ?? "1h"]}<Icon name="down" /></>}
           entries={SPANS.map((span: Span) => ({ id: span, label: SPAN_LABELS[span], onSelect: () => change({ span: span === "1h" ? undefined : span }) }))}
         />
       )}

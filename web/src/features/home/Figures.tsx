@@ -1,4 +1,5 @@
 import { line } from "d3-shape";
+import { UNKNOWN } from "../../lib/format";
 
 export interface HomeFigure {
   label: string;
@@ -28,7 +29,7 @@ export function Figures({ figures }: { figures: HomeFigure[] }) {
         <div key={figure.label}>
           <dt>{figure.label}</dt>
           <dd>
-            <span className={`home-value${figure.bad ? " alarm" : ""}`}>{figure.value}</span> <span className="home-unit">{figure.unit}</span>
+            <span className={`home-value${figure.bad ? " alarm" : figure.value === UNKNOWN ? " unknown" : ""}`}>{figure.value}</span> <span className="home-unit">{figure.unit}</span>
             <span className="home-detail"><span className="ellipsis">{figure.detail}</span>{figure.trend && <Trend values={figure.trend} />}</span>
           </dd>
         </div>

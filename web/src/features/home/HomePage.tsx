@@ -41,10 +41,9 @@ export function HomePage() {
 function useHome(fabric: Fabric) {
   const fresh = useFreshness(fabric);
   const edge = fresh.through === null ? null : Math.floor(fresh.through / PACE_MS) * PACE_MS;
-  const known = fabric.timeless || edge !== null;
   const moment = useMemo(() => ({ at: fabric.timeless ? null : edge, windowMs: WINDOW_MS }), [fabric.timeless, edge]);
   const routers = useQuery(routersQuery(fabric.name));
-  const congestion = useQuery({ ...congestionQuery(fabric.id, moment, null), enabled: known });
+  const congestion = useQuery(congestionQuery(fabric.id, moment, null));
   const minute = edge === null ? null : Math.ceil(edge / 60_000) * 60_000;
   const overview = useQuery({ ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60), enabled: minute !== null && !fabric.timeless });
   const occupancy = useQuery(occupancyQuery(fabric.id, edge === null ? null : Math.floor(edge / 30_000) * 30_000));
@@ -110,6 +109,7 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
               <span className="subtitle key-hint"><kbd>j</kbd> <kbd>k</kbd> move · <kbd>↵</kbd> open · <kbd>e</kbd> set aside</span>
             </div>
             {open.length ? <ul>{open.slice(0, 12).map((item) => <Row key={item.id} item={item} current={item === current} now={now} />)}</ul>
+              : !fabric.timeless && fresh.through === null ? <Empty title="No counters yet">The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import counters; this page fills as they come.</Empty>
               : values ? <Empty title="Nothing needs attention">No job meets unusual stalls, no group is hot, nothing is silent.</Empty> : <Waiting what="the last ten minutes" />}
           </section>
           <section className="card" aria-label="Jobs by stalls">
@@ -185,14 +185,15 @@ function homeFigures({ fabric, values, overview, congestion, occupancy, running,
   const hot = ratios.filter((value) => value > HOT).length;
   const flits = values?.figures.reduce((sum, f) => sum + (f.counted ? f.flits : 0), 0) ?? 0;
   const stalls = values?.figures.reduce((sum, f) => sum + (f.counted ? f.stalls : 0), 0) ?? 0;
+  const twentieth = overview?.p95.findLast((v) => v !== null) ?? null;
   const classes = Object.entries(congestion?.classes ?? {}).filter(([name, c]) => name !== "terminal" && c.p95 !== null).sort((a, b) => (b[1].p95 ?? 0) - (a[1].p95 ?? 0));
   const [worst, ...others] = classes;
   const word = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
   return [
     { label: "Jobs running", value: jobs ? count(jobs.length) : "–", unit: "", detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes` },
-    { label: "Stalls of the machine", value: flits > 0 ? ratio(stalls / flits) : "–", unit: "per flit", detail: "all routers summed", trend: overview?.ratio },
-    { label: "Hottest twentieth", value: ratio(overview?.p95.findLast((v) => v !== null)), unit: "per flit", detail: "95th percentile of routers", trend: overview?.p95 },
-    { label: "Hot routers", value: values ? count(hot) : "–", unit: `of ${count(ratios.length)}`, detail: `above ${HOT} stalls per flit`, bad: hot > 0 },
+    { label: "Stalls of the machine", value: flits > 0 ? ratio(stalls / flits) : "–", unit: flits > 0 ? "per flit" : "", detail: "all routers summed", trend: overview?.ratio },
+    { label: "Hottest twentieth", value: ratio(twentieth), unit: twentieth === null ? "" : "per flit", detail: "95th percentile of routers", trend: overview?.p95 },
+    { label: "Hot routers", value: ratios.length ? count(hot) : "–", unit: ratios.length ? `of ${count(ratios.length)}` : "", detail: `above ${HOT} stalls per flit`, bad: hot > 0 },
     { label: "Hottest class", value: worst ? word(worst[0]) : "–", unit: worst ? `95th: ${ratio(worst[1].p95)}` : "", detail: others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") || "no class is counted" },
     { label: "Routers reporting", value: values ? count(ratios.length) : "–", unit: `of ${count(fabric.routers)}`, detail: fresh, trend: overview?.coverage },
   ];

@@ -17,7 +17,7 @@ export function Neighbours({ neighbours, chosen, onChoose }: Props) {
       {!ordered.length ? <p className="muted job-note">No other job shared its routers or groups.</p> : (
         // A box that scrolls must be reachable by keyboard.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <div className="neighbour-box" role="region" aria-label="Neighbours" tabIndex={0}>
+        <div className="neighbour-box" tabIndex={0}>
           <table className="tight">
             <thead><tr><th scope="col">Job</th><th scope="col">User</th><th scope="col" className="numeric">Nodes</th><th scope="col" className="numeric">Routers</th><th scope="col" className="numeric">Groups</th><th scope="col" className="numeric">Together</th><th scope="col"><span className="visually-hidden">Show</span></th></tr></thead>
             <tbody>

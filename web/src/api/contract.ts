@@ -1,0 +1,31 @@
+/**
+ * The compiler's proof that what the API describes (openapi.json) is what the shapes of this page accept. Types only: nothing of this
+ * reaches the browser. A line that does not compile names the answer that changed.
+ */
+import type { GenericSchema, InferInput } from "valibot";
+import type { components } from "./generated/openapi";
+import type * as shapes from "./shapes";
+
+type Answers = components["schemas"];
+type Shapes = typeof shapes;
+/** True where every answer of the API is one that the shape takes. */
+type Accepts<Answer, Shape extends GenericSchema> = Answer extends InferInput<Shape> ? true : { refused: Answer; expected: InferInput<Shape> };
+
+type Proof<Holds extends true> = Holds;
+
+export type Contract = [
+  Proof<Accepts<Answers["FabricList"], Shapes["fabricsShape"]>>,
+  Proof<Accepts<Answers["Routers"], Shapes["routersShape"]>>,
+  Proof<Accepts<Answers["Links"], Shapes["linksShape"]>>,
+  Proof<Accepts<Answers["Congestion"], Shapes["congestionShape"]>>,
+  Proof<Accepts<Answers["LinkFigures"], Shapes["linkFiguresShape"]>>,
+  Proof<Accepts<Answers["Overview"], Shapes["overviewShape"]>>,
+  Proof<Accepts<Answers["Timeseries"], Shapes["timeseriesShape"]>>,
+  Proof<Accepts<Answers["Occupancy"], Shapes["occupancyShape"]>>,
+  Proof<Accepts<Answers["RouterDetail"], Shapes["routerDetailShape"]>>,
+  Proof<Accepts<Answers["JobList"], Shapes["jobsShape"]>>,
+  Proof<Accepts<Answers["JobDetail"], Shapes["jobDetailShape"]>>,
+  Proof<Accepts<Answers["RunSteps"], Shapes["runStepsShape"]>>,
+  Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,
+  Proof<Accepts<Answers["Hits"], Shapes["searchShape"]>>,
+];

@@ -1,0 +1,3785 @@
+// Generated from docs/contracts/openapi.json by `npm run generate`.
+export interface paths {
+    "/api/v1/fabrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Fabrics
+         * @description All fabrics.
+         */
+        get: operations["fabrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Fabric Detail
+         * @description One fabric.
+         */
+        get: operations["fabric_detail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/routers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Routers
+         * @description Routers and their places.
+         */
+        get: operations["routers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Links
+         * @description Links between routers.
+         */
+        get: operations["links"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Endpoints
+         * @description Where nodes attach.
+         */
+        get: operations["endpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/routers/{router}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Router Detail
+         * @description One router: its ports in a window and the jobs on it.
+         */
+        get: operations["router_detail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/congestion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Congestion
+         * @description Stalls per flit of a window, by router, link class and pair of groups.
+         */
+        get: operations["congestion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/congestion/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Congestion Links
+         * @description Stalls per flit of a window by counted link; a link that is absent has no counter.
+         */
+        get: operations["congestion_links"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/timeseries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Timeseries
+         * @description Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step.
+         */
+        get: operations["timeseries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Matrix
+         * @description Traffic between groups over a span: the column sends, the row receives.
+         */
+        get: operations["matrix"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Overview
+         * @description The whole machine over time, with gaps and marks, for a time brush.
+         */
+        get: operations["overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/frames": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Frames
+         * @description Flits and stalls of every router step by step; the page sums windows of them while the reader drags.
+         */
+        get: operations["frames"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Jobs
+         * @description Jobs, newest first unless sorted otherwise.
+         */
+        get: operations["jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Job
+         * @description One job, its place on the fabric and its neighbours.
+         */
+        get: operations["job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/occupancy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Occupancy
+         * @description Jobs that hold routers of a fabric at a moment.
+         */
+        get: operations["occupancy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Runs
+         * @description Runs of instrumented applications, the newest first.
+         */
+        get: operations["runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Steps
+         * @description The steps of a run beside what other runs of the same application take.
+         */
+        get: operations["steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tasks
+         * @description Tasks, the newest first.
+         */
+        get: operations["tasks"];
+        put?: never;
+        /**
+         * Start
+         * @description Put work into the queue; a worker takes it.
+         */
+        post: operations["start"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{task_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Task
+         * @description One task with its progress and result.
+         */
+        get: operations["task"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{task_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel
+         * @description Ask a task to stop; it does so at its next step.
+         */
+        post: operations["cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ingest/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Status
+         * @description What comes in, how far behind the writer is, what was refused.
+         */
+        get: operations["status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ingest/dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Dead Letters
+         * @description Records that could not be used, the newest first.
+         */
+        get: operations["dead_letters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ingest/dead-letters/{number}/raw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Dead Letter Raw
+         * @description The bytes of a record as they came; to be saved, never shown.
+         */
+        get: operations["dead_letter_raw"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search
+         * @description Jobs, users, fabrics, routers and nodes by part of their name.
+         */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events
+         * @description What happens, as server-sent events; a comment keeps the connection alive.
+         */
+        get: operations["events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Healthz
+         * @description The process is up.
+         */
+        get: operations["healthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Readyz
+         * @description The database answers and its tables are of this version.
+         */
+        get: operations["readyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metrics
+         * @description Figures of this process and of ingest, for Prometheus.
+         */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * ClassFigures
+         * @description A link class in the window.
+         */
+        ClassFigures: {
+            /** Flits */
+            flits: number | null;
+            /** Stall Cycles */
+            stall_cycles: number | null;
+            /** Ratio */
+            ratio: number | null;
+            /** P50 */
+            p50: number | null;
+            /** P95 */
+            p95: number | null;
+            /** Max */
+            max: number | null;
+            /**
+             * Per
+             * @description What p50, p95 and max are taken over: the ratios of each `link`, or of each `router`'s tiles of the class.
+             */
+            per: string;
+            /**
+             * Counted
+             * @description How many of those have a ratio.
+             */
+            counted: number;
+        };
+        /**
+         * Congestion
+         * @description A window of time [at - window_s, at).
+         */
+        Congestion: {
+            /**
+             * At
+             * @description End of the window that was used; null without data or time.
+             */
+            at: string | null;
+            /** Window S */
+            window_s: number | null;
+            /**
+             * Complete Through
+             * @description Rows are complete up to here.
+             */
+            complete_through: string | null;
+            routers: components["schemas"]["RouterFigures"];
+            /** Classes */
+            classes: {
+                [key: string]: components["schemas"]["ClassFigures"];
+            };
+            groups: components["schemas"]["PairFigures"];
+            /** Simulated */
+            simulated: boolean;
+            /** Timeless */
+            timeless: boolean;
+        };
+        /**
+         * DeadLetter
+         * @description A record that could not be used.
+         */
+        DeadLetter: {
+            /** Id */
+            id: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Topic */
+            topic: string;
+            /** Partition */
+            partition: number;
+            /** Offset */
+            offset: number;
+            /** Source */
+            source: string;
+            /** Where */
+            where: string;
+            /** Reason */
+            reason: string;
+            /**
+             * Raw Bytes
+             * @description The record's whole size; at most its first 64 kB are kept.
+             */
+            raw_bytes: number;
+        };
+        /**
+         * DeadLetterList
+         * @description A page of dead letters.
+         */
+        DeadLetterList: {
+            /** Items */
+            items: components["schemas"]["DeadLetter"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * DeadLetters
+         * @description All of them, and the newest.
+         */
+        DeadLetters: {
+            /** Total */
+            total: number;
+            /** Recent */
+            recent: components["schemas"]["DeadLetter"][];
+        };
+        /**
+         * Endpoints
+         * @description By endpoint.
+         */
+        Endpoints: {
+            /** Endpoint */
+            endpoint: number[];
+            /** Router */
+            router: number[];
+            /** Port */
+            port: (number | null)[];
+            /** Node */
+            node: string[];
+            /** Nid */
+            nid: (number | null)[];
+            /** Role */
+            role: string[];
+        };
+        /**
+         * Fabric
+         * @description A fabric in a list.
+         */
+        Fabric: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @description dragonfly, fat_tree, torus or graph
+             */
+            kind: string;
+            /**
+             * Technology
+             * @description cray_xc, slingshot, infiniband, opa or generic
+             */
+            technology: string;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Timeless
+             * @description Its counters are one sample without a time.
+             */
+            timeless: boolean;
+            /**
+             * Counted At
+             * @description receiver or sender: at which end of a link its counters stand.
+             */
+            counted_at: string;
+            /** Routers */
+            routers: number;
+            /** Endpoints */
+            endpoints: number;
+            /** Links */
+            links: number;
+            /** Groups */
+            groups: number[];
+            /**
+             * First Ts
+             * @description Start of the oldest data.
+             */
+            first_ts: string | null;
+            /**
+             * Last Ts
+             * @description End of the newest data.
+             */
+            last_ts: string | null;
+            /**
+             * Complete Through
+             * @description Rows are complete up to here.
+             */
+            complete_through: string | null;
+        };
+        /**
+         * FabricDetail
+         * @description A fabric with what its importer noted.
+         */
+        FabricDetail: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @description dragonfly, fat_tree, torus or graph
+             */
+            kind: string;
+            /**
+             * Technology
+             * @description cray_xc, slingshot, infiniband, opa or generic
+             */
+            technology: string;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Timeless
+             * @description Its counters are one sample without a time.
+             */
+            timeless: boolean;
+            /**
+             * Counted At
+             * @description receiver or sender: at which end of a link its counters stand.
+             */
+            counted_at: string;
+            /** Routers */
+            routers: number;
+            /** Endpoints */
+            endpoints: number;
+            /** Links */
+            links: number;
+            /** Groups */
+            groups: number[];
+            /**
+             * First Ts
+             * @description Start of the oldest data.
+             */
+            first_ts: string | null;
+            /**
+             * Last Ts
+             * @description End of the newest data.
+             */
+            last_ts: string | null;
+            /**
+             * Complete Through
+             * @description Rows are complete up to here.
+             */
+            complete_through: string | null;
+            /** Source */
+            source: string;
+            /** Attributes */
+            attributes: {
+                [key: string]: unknown;
+            };
+            /** Warnings */
+            warnings: string[];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * FabricList
+         * @description All fabrics.
+         */
+        FabricList: {
+            /** Items */
+            items: components["schemas"]["Fabric"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * Frames
+         * @description Router counters step by step, for brushing.
+         */
+        Frames: {
+            /** Ts */
+            ts: string[];
+            /** Step S */
+            step_s: number;
+            /** Routers */
+            routers: number[];
+            /**
+             * Flits
+             * @description [step][router]
+             */
+            flits: (number | null)[][];
+            /** Stall Cycles */
+            stall_cycles: (number | null)[][];
+        };
+        /**
+         * Gap
+         * @description Time of a device without samples.
+         */
+        Gap: {
+            /** Id */
+            id: number;
+            /** Fabric Id */
+            fabric_id: number | null;
+            /** Device */
+            device: string;
+            /** Schema */
+            schema: string;
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /**
+             * To
+             * Format: date-time
+             */
+            to: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * Health
+         * @description A check that passed.
+         */
+        Health: {
+            /** Status */
+            status: string;
+        };
+        /**
+         * Hit
+         * @description Something that was found.
+         */
+        Hit: {
+            /**
+             * Kind
+             * @description job, router, node, user or fabric
+             */
+            kind: string;
+            /** Id */
+            id: string;
+            /** Title */
+            title: string;
+            /** Detail */
+            detail: string | null;
+            /**
+             * Href
+             * @description Path of its page.
+             */
+            href: string;
+        };
+        /**
+         * Hits
+         * @description What was found, exact hits first.
+         */
+        Hits: {
+            /** Items */
+            items: components["schemas"]["Hit"][];
+        };
+        /**
+         * Holder
+         * @description A job on the fabric at a moment.
+         */
+        Holder: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Routers */
+            routers: number[];
+        };
+        /**
+         * Job
+         * @description A job in a list.
+         */
+        Job: {
+            /** Job Pk */
+            job_pk: number;
+            /** Cluster */
+            cluster: string;
+            /**
+             * Job Id
+             * @description As the scheduler prints it: 42, 3_4, 10+1.
+             */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Account */
+            account: string | null;
+            /** Name */
+            name: string | null;
+            /** Partition */
+            partition: string | null;
+            /** State */
+            state: string;
+            /** Submit */
+            submit: string | null;
+            /** Start */
+            start: string | null;
+            /** End */
+            end: string | null;
+            /**
+             * Elapsed S
+             * @description Until now for a job that runs.
+             */
+            elapsed_s: number | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Groups */
+            groups: number[];
+            /**
+             * Fabric Id
+             * @description The fabric that holds most of its nodes.
+             */
+            fabric_id: number | null;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Routers
+             * @description How many routers its nodes are on; null where that is unknown.
+             */
+            routers: number | null;
+            /** Runs */
+            runs: number;
+        };
+        /**
+         * JobDetail
+         * @description A job, its place on the fabric, and who ran beside it.
+         */
+        JobDetail: {
+            /** Job Pk */
+            job_pk: number;
+            /** Cluster */
+            cluster: string;
+            /**
+             * Job Id
+             * @description As the scheduler prints it: 42, 3_4, 10+1.
+             */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Account */
+            account: string | null;
+            /** Name */
+            name: string | null;
+            /** Partition */
+            partition: string | null;
+            /** State */
+            state: string;
+            /** Submit */
+            submit: string | null;
+            /** Start */
+            start: string | null;
+            /** End */
+            end: string | null;
+            /**
+             * Elapsed S
+             * @description Until now for a job that runs.
+             */
+            elapsed_s: number | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Groups */
+            groups: number[];
+            /**
+             * Fabric Id
+             * @description The fabric that holds most of its nodes.
+             */
+            fabric_id: number | null;
+            /** Simulated */
+            simulated: boolean;
+            /** Restart */
+            restart: number;
+            /** Exit Code */
+            exit_code: string | null;
+            /** Node List */
+            node_list: string | null;
+            /** Routers */
+            routers: number[];
+            /** Endpoints */
+            endpoints: number[];
+            /** Steps */
+            steps: components["schemas"]["JobStep"][];
+            /** Neighbours */
+            neighbours: components["schemas"]["Neighbour"][];
+            /** Runs */
+            runs: components["schemas"]["Run"][];
+        };
+        /**
+         * JobList
+         * @description A page of jobs.
+         */
+        JobList: {
+            /** Items */
+            items: components["schemas"]["Job"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * JobOnRouter
+         * @description A job that holds nodes of a router.
+         */
+        JobOnRouter: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+        };
+        /**
+         * JobStep
+         * @description A step of a job.
+         */
+        JobStep: {
+            /** Step */
+            step: string;
+            /** Name */
+            name: string | null;
+            /** State */
+            state: string | null;
+            /** Start */
+            start: string | null;
+            /** End */
+            end: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Node List */
+            node_list: string | null;
+        };
+        /**
+         * LdmsSchema
+         * @description A metric set that was seen.
+         */
+        LdmsSchema: {
+            /** Schema Id */
+            schema_id: number;
+            /** Name */
+            name: string;
+            /** Digest */
+            digest: string;
+            /** Kind */
+            kind: string;
+            /** Columns */
+            columns: number;
+            /**
+             * First Seen
+             * Format: date-time
+             */
+            first_seen: string;
+            /**
+             * Last Seen
+             * Format: date-time
+             */
+            last_seen: string;
+            /** Records */
+            records: number;
+        };
+        /**
+         * LinkFigures
+         * @description By counted link.
+         */
+        LinkFigures: {
+            /** At */
+            at: string | null;
+            /** Window S */
+            window_s: number | null;
+            /** Link */
+            link: number[];
+            /**
+             * Src
+             * @description Router that sends.
+             */
+            src: number[];
+            /**
+             * Dst
+             * @description Router that receives.
+             */
+            dst: number[];
+            /** Src Port */
+            src_port: (number | null)[];
+            /** Dst Port */
+            dst_port: (number | null)[];
+            /** Class */
+            class: string[];
+            /** Flits */
+            flits: (number | null)[];
+            /** Stall Cycles */
+            stall_cycles: (number | null)[];
+            /** Ratio */
+            ratio: (number | null)[];
+        };
+        /**
+         * Links
+         * @description By link, directed; an end at a node names the router that the node is on.
+         */
+        Links: {
+            /** Link */
+            link: number[];
+            /** Src */
+            src: number[];
+            /** Dst */
+            dst: number[];
+            /** Src Port */
+            src_port: (number | null)[];
+            /** Dst Port */
+            dst_port: (number | null)[];
+            /** Class */
+            class: string[];
+            /** Bandwidth Bps */
+            bandwidth_bps: (number | null)[];
+            /** Multiplicity */
+            multiplicity: number[];
+            /**
+             * Src Endpoint
+             * @description With terminals=true: the endpoint that sends.
+             */
+            src_endpoint?: (number | null)[] | null;
+            /** Dst Endpoint */
+            dst_endpoint?: (number | null)[] | null;
+        };
+        /**
+         * Mark
+         * @description Something that happened.
+         */
+        Mark: {
+            /**
+             * Ts
+             * Format: date-time
+             */
+            ts: string;
+            /** Kind */
+            kind: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * Matrix
+         * @description Traffic between groups: the column sends, the row receives.
+         */
+        Matrix: {
+            /** Groups */
+            groups: number[];
+            /** Flits */
+            flits: (number | null)[][];
+            /** Stall Cycles */
+            stall_cycles: (number | null)[][];
+            /** Ratio */
+            ratio: (number | null)[][];
+        };
+        /**
+         * Neighbour
+         * @description A job that ran at the same time on the same routers or groups.
+         */
+        Neighbour: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Shared Routers */
+            shared_routers: number;
+            /** Shared Groups */
+            shared_groups: number;
+            /** Overlap S */
+            overlap_s: number;
+        };
+        /**
+         * NewTask
+         * @description What to start.
+         */
+        NewTask: {
+            /** Name */
+            name: string;
+            /** Args */
+            args?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * Occupancy
+         * @description Jobs that hold routers at a moment; of a timeless fabric those that its snapshot names.
+         */
+        Occupancy: {
+            /** At */
+            at: string | null;
+            /** Jobs */
+            jobs: components["schemas"]["Holder"][];
+        };
+        /**
+         * Overview
+         * @description The whole machine over time.
+         */
+        Overview: {
+            /** Ts */
+            ts: string[];
+            /** Step S */
+            step_s: number;
+            /** Flits */
+            flits: (number | null)[];
+            /** Stall Cycles */
+            stall_cycles: (number | null)[];
+            /** Ratio */
+            ratio: (number | null)[];
+            /**
+             * P50
+             * @description Median over routers of their ratio.
+             */
+            p50: (number | null)[];
+            /** P95 */
+            p95: (number | null)[];
+            /** Coverage */
+            coverage: (number | null)[];
+            /** Gaps */
+            gaps: components["schemas"]["Span"][];
+            /** Marks */
+            marks: components["schemas"]["Mark"][];
+        };
+        /**
+         * PairFigures
+         * @description By pair of groups with counted links between them; `src` sends, `dst` receives.
+         */
+        PairFigures: {
+            /** Src */
+            src: number[];
+            /** Dst */
+            dst: number[];
+            /** Flits */
+            flits: (number | null)[];
+            /** Stall Cycles */
+            stall_cycles: (number | null)[];
+            /** Ratio */
+            ratio: (number | null)[];
+            /**
+             * Note
+             * @description Why there are no pairs, where they are left out.
+             */
+            note?: string | null;
+        };
+        /**
+         * ParameterProblem
+         * @description One parameter that is not valid.
+         */
+        ParameterProblem: {
+            /**
+             * Where
+             * @description The parameter, for example query.points.
+             */
+            where: string;
+            /** Detail */
+            detail: string;
+        };
+        /**
+         * Peer
+         * @description The other end of a tile's link.
+         */
+        Peer: {
+            /** Router */
+            router?: number | null;
+            /** Node */
+            node?: string | null;
+            /** Name */
+            name?: string | null;
+        };
+        /**
+         * Problem
+         * @description An error (RFC 9457).
+         */
+        Problem: {
+            /**
+             * Type
+             * @description urn:flitwatch:problem: and the kind.
+             */
+            type: string;
+            /** Title */
+            title: string;
+            /** Status */
+            status: number;
+            /** Detail */
+            detail: string;
+            /**
+             * Instance
+             * @description The path that was asked for.
+             */
+            instance: string;
+            /**
+             * Advice
+             * @description What the caller can do.
+             */
+            advice: string;
+            /** Errors */
+            errors?: components["schemas"]["ParameterProblem"][] | null;
+        };
+        /**
+         * RouterDetail
+         * @description A router, its ports in a window, and the jobs on it at the window's end.
+         */
+        RouterDetail: {
+            /** Router */
+            router: number;
+            /** Name */
+            name: string;
+            /** Group */
+            group: number | null;
+            /** Row */
+            row: number | null;
+            /** Col */
+            col: number | null;
+            /** Level */
+            level: number | null;
+            /** Nodes */
+            nodes: string[];
+            /** At */
+            at: string | null;
+            /** Window S */
+            window_s: number | null;
+            /** Tiles */
+            tiles: components["schemas"]["Tile"][];
+            /** Jobs */
+            jobs: components["schemas"]["JobOnRouter"][];
+        };
+        /**
+         * RouterFigures
+         * @description By router, in the order of `router`.
+         */
+        RouterFigures: {
+            /** Router */
+            router: number[];
+            /** Flits */
+            flits: (number | null)[];
+            /** Stall Cycles */
+            stall_cycles: (number | null)[];
+            /**
+             * Ratio
+             * @description Stall cycles per flit: summed stalls over summed flits.
+             */
+            ratio: (number | null)[];
+            /**
+             * Coverage
+             * @description Counted time over the window, of the tiles that the router usually counts; 1 is all.
+             */
+            coverage: (number | null)[];
+        };
+        /**
+         * Routers
+         * @description By router.
+         */
+        Routers: {
+            /** Router */
+            router: number[];
+            /** Name */
+            name: string[];
+            /** Group */
+            group: (number | null)[];
+            /** Row */
+            row: (number | null)[];
+            /** Col */
+            col: (number | null)[];
+            /** Level */
+            level: (number | null)[];
+            /** Coords */
+            coords: number[][] | null;
+            /**
+             * Nodes
+             * @description Endpoints on it.
+             */
+            nodes: number[];
+            /**
+             * Sampled
+             * @description Whether it has counters in the newest day of data.
+             */
+            sampled: boolean[];
+        };
+        /**
+         * Run
+         * @description One execution of an instrumented application.
+         */
+        Run: {
+            /** Run Id */
+            run_id: number;
+            /** Run Key */
+            run_key: string;
+            /** Job Id */
+            job_id: string | null;
+            /** Exe */
+            exe: string;
+            /** Start */
+            start: string | null;
+            /** Ranks */
+            ranks: number;
+            /** Steps */
+            steps: number;
+            /**
+             * Time S
+             * @description Sum of its steps' times.
+             */
+            time_s: number | null;
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
+         * RunList
+         * @description A page of runs.
+         */
+        RunList: {
+            /** Items */
+            items: components["schemas"]["Run"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * RunSteps
+         * @description By step.
+         */
+        RunSteps: {
+            run: components["schemas"]["Run"];
+            /** Step */
+            step: number[];
+            /**
+             * Time S
+             * @description The slowest rank's time.
+             */
+            time_s: number[];
+            /**
+             * Time P50 S
+             * @description The median rank's time.
+             */
+            time_p50_s: (number | null)[];
+            /**
+             * Others
+             * @description Other runs of the same application on as many ranks, behind the next three.
+             */
+            others: number;
+            /** Mean Time S */
+            mean_time_s: (number | null)[] | null;
+            /** P10 S */
+            p10_s: (number | null)[] | null;
+            /** P90 S */
+            p90_s: (number | null)[] | null;
+            /**
+             * Counters
+             * @description By vendor's name, summed over ranks; null where not recorded.
+             */
+            counters: {
+                [key: string]: (number | null)[];
+            } | null;
+        };
+        /**
+         * Span
+         * @description Time without samples.
+         */
+        Span: {
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /**
+             * To
+             * Format: date-time
+             */
+            to: string;
+            /** Devices */
+            devices: number;
+        };
+        /**
+         * Status
+         * @description What comes in.
+         */
+        Status: {
+            /**
+             * Now
+             * Format: date-time
+             */
+            now: string;
+            /** Topics */
+            topics: components["schemas"]["Topic"][];
+            /** Schemas */
+            schemas: components["schemas"]["LdmsSchema"][];
+            dead_letters: components["schemas"]["DeadLetters"];
+            /** Gaps */
+            gaps: components["schemas"]["Gap"][];
+            /**
+             * Position Age S
+             * @description Since the writer last moved a position.
+             */
+            position_age_s: number | null;
+        };
+        /**
+         * Task
+         * @description Work in the queue.
+         */
+        Task: {
+            /** Task Id */
+            task_id: number;
+            /** Name */
+            name: string;
+            /** Args */
+            args: {
+                [key: string]: unknown;
+            };
+            /**
+             * State
+             * @description queued, running, succeeded, failed or cancelled
+             */
+            state: string;
+            /** Done */
+            done: number;
+            /** Total */
+            total: number;
+            /** Message */
+            message: string;
+            /** Cancel Requested */
+            cancel_requested: boolean;
+            /** Result */
+            result: unknown | null;
+            /** Error */
+            error: unknown | null;
+            /** Created By */
+            created_by: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at: string | null;
+            /** Finished At */
+            finished_at: string | null;
+        };
+        /**
+         * TaskList
+         * @description A page of tasks.
+         */
+        TaskList: {
+            /** Items */
+            items: components["schemas"]["Task"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * Tile
+         * @description A port of a router.
+         */
+        Tile: {
+            /** Port */
+            port: number;
+            /** Name */
+            name: string;
+            /** Class */
+            class: string | null;
+            peer: components["schemas"]["Peer"] | null;
+            /** Link */
+            link: number | null;
+            /** Flits */
+            flits: number | null;
+            /** Stall Cycles */
+            stall_cycles: number | null;
+            /** Ratio */
+            ratio: number | null;
+        };
+        /**
+         * Timeseries
+         * @description Counters over time.
+         */
+        Timeseries: {
+            /**
+             * Ts
+             * @description Start of each step.
+             */
+            ts: string[];
+            /** Step S */
+            step_s: number;
+            /** Routers */
+            routers: number[];
+            /**
+             * Values
+             * @description By counter: [router][step].
+             */
+            values: {
+                [key: string]: (number | null)[][];
+            };
+        };
+        /**
+         * Topic
+         * @description One topic of the log.
+         */
+        Topic: {
+            /** Topic */
+            topic: string;
+            /**
+             * Records
+             * @description Written since the beginning.
+             */
+            records: number;
+            /**
+             * Values Per S
+             * @description Over the last two minutes.
+             */
+            values_per_s: number;
+            /** Bytes Per S */
+            bytes_per_s: number;
+            /**
+             * Lag Records
+             * @description In the log and not written; null where the log cannot be asked.
+             */
+            lag_records: number | null;
+            /** Lag S */
+            lag_s: number | null;
+            /** Last At */
+            last_at: string | null;
+            /** Duplicates */
+            duplicates: number;
+            /** Late */
+            late: number;
+            /** Dead */
+            dead: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    fabrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FabricList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fabric_detail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FabricDetail"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    routers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Routers"];
+                };
+            };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    links: {
+        parameters: {
+            query?: {
+                class?: string | null;
+                /** @description Links with this group at either end. */
+                group?: number | null;
+                /** @description With the links between routers and nodes. */
+                terminals?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Links"];
+                };
+            };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoints"];
+                };
+            };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    router_detail: {
+        parameters: {
+            query?: {
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window. */
+                window?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+                router: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RouterDetail"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    congestion: {
+        parameters: {
+            query?: {
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`. */
+                window?: string;
+                /** @description Links of this class only. */
+                class?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Congestion"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    congestion_links: {
+        parameters: {
+            query?: {
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`. */
+                window?: string;
+                /** @description Links with this router at either end. */
+                router?: number | null;
+                /** @description Links with this group at either end. */
+                group?: number | null;
+                /** @description Links of this class only. */
+                class?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkFigures"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    timeseries: {
+        parameters: {
+            query: {
+                /** @description `1,2`, `all` or `group:3`. */
+                routers: string;
+                /** @description Of rt_flits, rt_packets, rt_stall_cycles, rt_rb_2x_cycles, green_flits, green_stall_cycles, black_flits, black_stall_cycles, blue_flits, blue_stall_cycles, pt_flits, pt_packets, pt_vc0_flits, pt_vc4_flits, pt_rq_stall_cycles, pt_rs_stall_cycles, pt_cb_rq_stall_cycles, pt_cb_rs_stall_cycles, pt_rb_2x_cycles, tile_seconds, ratio, green_ratio, black_ratio, blue_ratio, coverage; several by commas. */
+                counters?: string;
+                from?: string | null;
+                /** @description Without it, until where the data are complete. */
+                to?: string | null;
+                /** @description Most steps in the answer. */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeseries"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    matrix: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                /** @description Without it, until where the data are complete. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Matrix"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    overview: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                /** @description Without it, until where the data are complete. */
+                to?: string | null;
+                /** @description Most steps in the answer. */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    frames: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                /** @description Without it, until where the data are complete. */
+                to?: string | null;
+                /** @description Shortest step in seconds; the answer's may be longer. */
+                step?: number;
+                /** @description Links of this class only. */
+                class?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description With Accept: application/octet-stream float32, little endian: flits[step][router], then stall_cycles[step][router]; NaN is unknown. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Frames"];
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jobs: {
+        parameters: {
+            query?: {
+                /** @description Jobs with nodes on this fabric (number or name). */
+                fabric?: string | null;
+                /** @description Users, comma-separated. */
+                user?: string | null;
+                /** @description States, comma-separated. */
+                state?: string | null;
+                name?: string | null;
+                /** @description Part of id, name, user or account. */
+                q?: string | null;
+                /** @description Jobs that ran at this moment. */
+                at?: string | null;
+                /** @description Jobs that ran at or after this. */
+                from?: string | null;
+                /** @description Jobs that began at or before this. */
+                to?: string | null;
+                /** @description Column, with a minus for falling order. */
+                sort?: string;
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job: {
+        parameters: {
+            query?: {
+                /** @description Where several clusters use the same id; else the newest. */
+                cluster?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobDetail"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    occupancy: {
+        parameters: {
+            query?: {
+                /** @description Without it, until where the data are complete. */
+                at?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Occupancy"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs: {
+        parameters: {
+            query?: {
+                /** @description Runs of this job. */
+                job?: string | null;
+                /** @description Runs of this application. */
+                exe?: string | null;
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    steps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunSteps"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tasks: {
+        parameters: {
+            query?: {
+                name?: string | null;
+                state?: string | null;
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTask"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is over. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dead_letters: {
+        parameters: {
+            query?: {
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dead_letter_raw: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first 64 kB of the record. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description Part of a name or id. */
+                q: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hits"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    events: {
+        parameters: {
+            query?: {
+                /** @description The same, for clients that cannot set the header. */
+                last_event_id?: string | null;
+                /** @description Only these kinds, comma-separated. */
+                kinds?: string | null;
+            };
+            header?: {
+                /** @description Events after this one are replayed first. */
+                "last-event-id"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events: id, event (the kind), data (JSON). */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    healthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    readyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description Not ready */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenMetrics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/openmetrics-text": string;
+                };
+            };
+        };
+    };
+}

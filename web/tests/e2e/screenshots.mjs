@@ -1,0 +1,65 @@
+// Every page in both themes, 1440 x 900, to docs/screenshots. `npm run screenshots` looks at FLITWATCH_URL, or at the fixture server.
+// A picture is only written once the page is at rest; names come from the page and the theme, so that a change shows in review.
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { launch, platform } from "./browser.mjs";
+
+const folder = process.env.SCREENSHOTS ?? fileURLToPath(new URL("../../../docs/screenshots", import.meta.url));
+mkdirSync(folder, { recursive: true });
+const { url, stop } = await platform({ groups: 34 });
+const browser = await launch();
+const api = async (path) => {
+  const response = await fetch(`${url}/api/v1${path}`);
+  return response.ok ? response.json() : null;
+};
+
+const { items: fabrics } = await api("/fabrics");
+const dragonfly = fabrics.find((f) => f.kind === "dragonfly" && f.last_ts !== null) ?? fabrics.find((f) => f.kind === "dragonfly");
+const sample = fabrics.find((f) => f.timeless && f.kind === "dragonfly");
+const tree = fabrics.find((f) => f.kind === "fat_tree");
+const running = (await api("/jobs?state=RUNNING&limit=200")).items.filter((j) => j.fabric_id === dragonfly?.id || j.cluster === dragonfly?.name);
+const withRun = running.find((j) => (j.runs ?? 0) > 0) ?? (await api("/jobs?limit=200")).items.find((j) => (j.runs ?? 0) > 0);
+const job = withRun ?? running[0] ?? (await api("/jobs?limit=1")).items[0];
+
+const pages = [["home", "/"], ["jobs", "/jobs"], ["health", "/health"]];
+const at = (fabric, search = "") => `/fabric/${encodeURIComponent(fabric.name)}${search}`;
+if (dragonfly) {
+  const overlay = running[0] ? `&job=${encodeURIComponent((running.find((j) => j.job_id === job?.job_id) ?? running[0]).job_id)}` : "";
+  for (const view of ["tiles", "ring", "group", "table"]) pages.push([`fabric-${view}`, at(dragonfly, `?view=${view}${overlay}`)]);
+  pages.push(["fabric-difference", at(dragonfly, `?view=tiles&diff=on${overlay}`)]);
+}
+if (sample) {
+  const { jobs = [] } = (await api(`/fabrics/${sample.id}/occupancy`)) ?? {};
+  // Of a snapshot the job whose routers were counted is the one that its counters tell about.
+  const { router, sampled } = await api(`/fabrics/${sample.id}/routers`);
+  const counted = new Set(router.filter((_, i) => sampled[i]));
+  const share = (j) => j.routers.filter((r) => counted.has(r)).length;
+  const named = [...jobs].sort((a, b) => share(b) - share(a))[0];
+  const overlay = named ? `&job=${encodeURIComponent(named.job_id)}` : "";
+  for (const view of ["ring", "tiles", "group"]) pages.push([`sample-${view}`, at(sample, `?view=${view}${overlay}`)]);
+}
+if (tree) pages.push(["tree", at(tree)]);
+if (job) pages.push(["job", `/jobs/${encodeURIComponent(job.job_id)}`]);
+
+for (const theme of ["light", "dark"]) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: theme });
+  const page = await context.newPage();
+  for (const [name, path] of pages) {
+    await page.goto(url + path);
+    await page.waitForSelector("h1");
+    await page.waitForTimeout(2500);
+    await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
+    console.log(`${folder}/${name}-${theme}.png`);
+  }
+  await context.close();
+  const phone = await browser.newContext({ viewport: { width: 390, height: 844 }, colorScheme: theme });
+  const small = await phone.newPage();
+  await small.goto(url);
+  await small.waitForSelector("h1");
+  await small.waitForTimeout(2500);
+  await small.screenshot({ path: `${folder}/home-phone-${theme}.png` });
+  console.log(`${folder}/home-phone-${theme}.png`);
+  await phone.close();
+}
+await browser.close();
+stop();
