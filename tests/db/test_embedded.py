@@ -89,6 +89,8 @@ def test_a_killed_server_comes_back_with_what_was_committed(folder: Path) -> Non
     thread.start()
     time.sleep(0.2)
     os.kill(server.pid() or 0, signal.SIGKILL)
+    while server.pid() is not None:
+        time.sleep(0.01)
     assert server.start() == url
     thread.join(30)
     assert not thread.is_alive()

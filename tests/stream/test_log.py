@@ -137,6 +137,34 @@ def test_a_reader_begins_where_it_says(any_log: Log, topic: str) -> None:
             consumer.seek(topic, 7, 0)
 
 
+def test_a_reader_that_does_not_know_where_to_begin_is_asked_again(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 1)
+    asked = 0
+
+    def begin(places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        nonlocal asked
+        asked += 1
+        if asked < 3:
+            raise NotFound("the positions are not there")
+        return dict.fromkeys(places, 5)
+
+    with any_log.producer() as producer, any_log.consumer("reader", [topic], on_assign=begin) as consumer:
+        for number in range(10):
+            producer.append(topic, b"%d" % number)
+        producer.flush()
+        raised = 0
+        found: list[Record] = []
+        deadline = time.monotonic() + PATIENCE_S
+        while len(found) < 5 and time.monotonic() < deadline:
+            try:
+                found += consumer.poll(100, 0.5)
+            except NotFound:
+                raised += 1
+                assert consumer.assignment() == []
+    assert raised == 2
+    assert [record.offset for record in found] == [5, 6, 7, 8, 9]
+
+
 def test_latest_sees_only_what_comes_after(any_log: Log, topic: str) -> None:
     any_log.create_topic(topic, 1)
     with any_log.producer() as producer, any_log.consumer("reader", [topic], start="latest") as consumer:

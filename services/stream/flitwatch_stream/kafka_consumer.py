@@ -38,7 +38,9 @@ class KafkaConsumer(Consumer):
         self._positions: dict[TopicPartition, int] = {}
         self._left_at: dict[TopicPartition, int] = {}
         self._down_since: float | None = None
+        # What went wrong in a call-back, and the partitions that wait for their beginning because of it.
         self._failure: BaseException | None = None
+        self._waiting: set[TopicPartition] = set()
         self._consumer: Any = RdConsumer(
             {
                 "bootstrap.servers": brokers,
@@ -74,6 +76,8 @@ class KafkaConsumer(Consumer):
             self._down_since = time.monotonic()
 
     def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
+        if self._waiting:
+            self._begin(sorted(self._waiting))
         try:
             # The first call waits for one record, the second takes what else is there: a single call would wait for all of them.
             messages = self._consumer.consume(1, timeout_s)
@@ -129,30 +133,38 @@ class KafkaConsumer(Consumer):
 
     def _assigned(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
         places = sorted(TopicPartition(p.topic, p.partition) for p in partitions)
+        # Tells librdkafka that the call-back has decided; without it, it would begin everywhere by itself.
+        consumer.incremental_assign([])
+        self._waiting.update(places)
         try:
-            begins = dict((self._on_assign(places) if self._on_assign and places else None) or {})
+            self._begin(places)
         except BaseException as problem:
-            # Nothing is read from a partition whose beginning is not known; poll raises this after the call-back.
+            # Nothing is read from a partition whose beginning is not known. This poll raises the problem, the next one tries again.
             self._failure = problem
-            consumer.incremental_assign([])
-            return
+
+    def _begin(self, places: list[TopicPartition]) -> None:
+        """Ask where to begin and begin there."""
+        begins = dict((self._on_assign(places) if self._on_assign and places else None) or {})
         default = OFFSET_BEGINNING if self._start == "earliest" else OFFSET_END
         starts = {at: begins.get(at, self._left_at.pop(at, default)) for at in places}
-        consumer.incremental_assign([RdTopicPartition(at.topic, at.partition, offset) for at, offset in starts.items()])
+        self._consumer.incremental_assign([RdTopicPartition(*at, offset) for at, offset in starts.items()])
         self._positions |= starts
+        self._waiting.difference_update(places)
 
     def _revoked(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
-        gone = sorted(TopicPartition(p.topic, p.partition) for p in partitions)
+        places = sorted(TopicPartition(p.topic, p.partition) for p in partitions)
+        self._waiting.difference_update(places)
+        gone = [at for at in places if at in self._positions]
         try:
             if self._on_revoke and gone:
                 self._on_revoke(gone)
         except BaseException as problem:
             self._failure = problem
         for at in gone:
-            position = self._positions.pop(at, -1)
+            position = self._positions.pop(at)
             if position >= 0:
                 self._left_at[at] = position
-        consumer.incremental_unassign(partitions)
+        consumer.incremental_unassign([RdTopicPartition(*at) for at in gone])
 
     def _lost(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
         self._revoked(consumer, partitions)

@@ -163,7 +163,7 @@ class Log(_Closing):
             Where partitions begin that `on_assign` does not name.
         on_assign : callable, optional
             Called within `poll` with partitions that became this member's; returns where to begin. An offset that is trimmed already
-            means the oldest that is there.
+            means the oldest that is there. What it raises, `poll` raises, and the next `poll` calls it again.
         on_revoke : callable, optional
             Called within `poll` or `close` before partitions go to another member, and after they were lost with a connection.
         """

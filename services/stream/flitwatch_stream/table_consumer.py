@@ -186,7 +186,7 @@ class TableConsumer(Consumer):
                 self._place(conn, at, topic_id, max(begins.get(at, default), row[0]))
         except BaseException:
             # A partition whose beginning is not known must not be read: give all back and let the next poll try again.
-            self._disconnect()
+            self._lose()
             raise
 
     def _place(self, conn: psycopg.Connection[Any], at: TopicPartition, topic_id: int, offset: int) -> None:
