@@ -32,6 +32,15 @@ nb::object numpy(std::vector<T>&& values) {
   return numpy(std::move(values), {n});
 }
 
+// [vc][link] in memory, [link][vc] to the reader.
+nb::object numpy(packet::FlatArray<std::uint64_t>&& values, std::size_t links, std::size_t vcs) {
+  auto* owned = new packet::FlatArray<std::uint64_t>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<packet::FlatArray<std::uint64_t>*>(p); });
+  const std::size_t shape[2] = {links, vcs};
+  const std::int64_t strides[2] = {1, static_cast<std::int64_t>(links)};
+  return nb::cast(nb::ndarray<nb::numpy, std::uint64_t>(owned->data(), 2, shape, owner, strides));
+}
+
 struct Fabric {
   std::unique_ptr<packet::Network> network;
   std::unique_ptr<packet::Routing> routing;
@@ -98,10 +107,10 @@ nb::dict describe(packet::RunResult&& r, std::size_t links) {
   out["jobs"] = jobs;
   out["link_bytes"] = numpy(std::move(r.link_bytes));
   out["link_wait_ps"] = numpy(std::move(r.link_wait_ps));
-  out["vc_bytes"] = numpy(std::move(r.vc_bytes), {links, r.vcs});
-  out["vc_packets"] = numpy(std::move(r.vc_packets), {links, r.vcs});
-  out["vc_flits"] = numpy(std::move(r.vc_flits), {links, r.vcs});
-  out["vc_stall_ps"] = numpy(std::move(r.vc_stall_ps), {links, r.vcs});
+  out["vc_bytes"] = numpy(std::move(r.vc_bytes), links, r.vcs);
+  out["vc_packets"] = numpy(std::move(r.vc_packets), links, r.vcs);
+  out["vc_flits"] = numpy(std::move(r.vc_flits), links, r.vcs);
+  out["vc_stall_ps"] = numpy(std::move(r.vc_stall_ps), links, r.vcs);
   const auto nic = [&](auto field) {
     std::vector<std::uint64_t> values;
     for (const packet::NicCounters& n : r.nics) values.push_back(n.*field);

@@ -63,6 +63,7 @@ class Engine final : public Host {
   const ChannelCounters& counters(PortId port, std::uint32_t vc) const {
     return channels_[port >= network_.router_ports() ? numbers_.injection(port - network_.router_ports()) : numbers_.of(port, vc)].in;
   }
+  void forget_counters(std::uint32_t vc) { channels_.forget(numbers_.of(0, vc), numbers_.of(0, vc + 1)); }  // they were read
   std::uint64_t port_bytes(PortId port) const { return ports_[port].bytes; }
   Time port_wait_ps(PortId port) const { return ports_[port].wait; }
   std::uint64_t ejected_packets(std::uint32_t endpoint) const { return eject_[endpoint].packets; }

@@ -55,6 +55,7 @@ class Oracle final : public Host {
   }
 
   const ChannelCounters& counters(PortId port, std::uint32_t vc) const { return channels_[channel(port, vc)].in; }
+  void forget_counters(std::uint32_t) {}
   std::uint64_t port_bytes(PortId port) const { return ports_[port].bytes; }
   Time port_wait_ps(PortId port) const { return ports_[port].wait; }
   std::uint64_t ejected_packets(std::uint32_t endpoint) const { return eject_[endpoint].packets; }

@@ -6,37 +6,39 @@ namespace flitwatch::sim::packet {
 
 namespace {
 
+// VC by VC, giving the engine's memory back meanwhile: counters of both forms never stand side by side.
 template <class Engine>
-void collect_links(const Network& network, std::uint32_t vcs, const Engine& engine, RunResult& result) {
+void collect_links(const Network& network, std::uint32_t vcs, Engine& engine, RunResult& result) {
   const std::size_t links = network.links();
   result.link_bytes.resize(links);
   result.link_wait_ps.resize(links);
-  result.vc_bytes.resize(links * vcs);
-  result.vc_packets.resize(links * vcs);
-  result.vc_flits.resize(links * vcs);
-  result.vc_stall_ps.resize(links * vcs);
-  std::vector<std::uint32_t> endpoint_of(network.ports(), kNil);
-  for (std::uint32_t e = 0; e < network.endpoints(); ++e)
-    endpoint_of[network.router_of(e) * network.stride() + network.eject_port(e)] = e;
   for (LinkId l = 0; l < links; ++l) {
-    const PortId port = network.port_of_link(l);
-    result.link_bytes[l] = engine.port_bytes(port);
-    result.link_wait_ps[l] = engine.port_wait_ps(port);
-    const std::size_t row = std::size_t{l} * vcs;
-    if (const std::uint32_t e = endpoint_of[port]; e != kNil) {  // a node takes what comes: nothing stalls behind it
-      result.vc_bytes[row] = engine.port_bytes(port);
-      result.vc_packets[row] = engine.ejected_packets(e);
-      result.vc_flits[row] = engine.ejected_flits(e);
-      continue;
+    result.link_bytes[l] = engine.port_bytes(network.port_of_link(l));
+    result.link_wait_ps[l] = engine.port_wait_ps(network.port_of_link(l));
+  }
+  std::vector<ChannelCounters> ejected(links);
+  for (std::uint32_t e = 0; e < network.endpoints(); ++e) {  // a node takes what comes: nothing stalls behind it
+    const PortId port = network.router_of(e) * network.stride() + network.eject_port(e);
+    ejected[network.link_of_port(port)] = {engine.port_bytes(port), engine.ejected_packets(e), engine.ejected_flits(e), 0};
+  }
+  result.vc_bytes.reset(links * vcs);
+  result.vc_packets.reset(links * vcs);
+  result.vc_flits.reset(links * vcs);
+  result.vc_stall_ps.reset(links * vcs);
+  for (std::uint32_t vc = 0; vc < vcs; ++vc) {
+    for (LinkId l = 0; l < links; ++l) {
+      const PortId port = network.port_of_link(l);
+      const bool injects = port >= network.router_ports(), ejects = !injects && network.ejects(port);
+      if (vc && (injects || ejects)) continue;
+      const ChannelCounters c = ejects ? ejected[l] : engine.counters(port, vc);
+      if (!c.packets) continue;
+      const std::size_t at = std::size_t{vc} * links + l;
+      result.vc_bytes[at] = c.bytes;
+      result.vc_packets[at] = c.packets;
+      result.vc_flits[at] = c.flits;
+      result.vc_stall_ps[at] = c.stall_ps;
     }
-    const bool injects = port >= network.router_ports();
-    for (std::uint32_t vc = 0; vc < (injects ? 1 : vcs); ++vc) {
-      const ChannelCounters& c = engine.counters(port, vc);
-      result.vc_bytes[row + vc] = c.bytes;
-      result.vc_packets[row + vc] = c.packets;
-      result.vc_flits[row + vc] = c.flits;
-      result.vc_stall_ps[row + vc] = c.stall_ps;
-    }
+    engine.forget_counters(vc);
   }
 }
 

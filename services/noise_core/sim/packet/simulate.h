@@ -24,8 +24,7 @@ struct RunResult {
   std::uint32_t vcs = 0;
   std::vector<std::uint64_t> link_bytes;
   std::vector<Time> link_wait_ps;            // idle with a packet waiting for credit
-  std::vector<std::uint64_t> vc_bytes, vc_packets, vc_flits;  // [link][vc]; injection and ejection links use VC 0
-  std::vector<Time> vc_stall_ps;
+  FlatArray<std::uint64_t> vc_bytes, vc_packets, vc_flits, vc_stall_ps;  // [vc][link]; injection and ejection links use VC 0
   std::vector<NicCounters> nics;
   std::vector<SampleRecord> samples;         // `link` is the graph's
   std::vector<Time> rank_end_ps, rank_compute_ps, send_ps;

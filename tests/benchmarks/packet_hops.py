@@ -1,0 +1,80 @@
+"""Packet-router-hops a second of one core, memory and events a hop: one JSON object a case, beside what others reach.
+
+    python tests/benchmarks/packet_hops.py [case ...]
+
+Each case runs in a process of its own, so that its peak memory is its own. Figures are CPU time of the simulating thread.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import sys
+from typing import Any
+
+#: Packet-router-hops a second a core and memory in MB, measured on the machine that docs/adr/0200 names; for comparison only.
+OTHERS = {
+    "theta": {"CODES, Theta, uniform": [118_000, 2250]},
+    "quartz1": {"htsim, fat tree of 3072": [206_000, 259], "SST merlin, fat tree of 1024": [267_000, 156]},
+}
+CASES: dict[str, dict[str, Any]] = {
+    "theta-ugal-2": {"fabric": "theta", "routing": "adaptive2", "load": 2.0, "packet_bytes": 2048},
+    "theta-ugal-4": {"fabric": "theta", "routing": "adaptive2", "load": 4.0, "packet_bytes": 2048},
+    "theta-minimal-4": {"fabric": "theta", "routing": "minimal", "load": 4.0, "packet_bytes": 2048},
+    "theta-ugal-512": {"fabric": "theta", "routing": "adaptive2", "load": 2.0, "packet_bytes": 512},
+    "theta-nic-64": {"fabric": "theta", "routing": "adaptive2", "load": 1.0, "packet_bytes": 64, "nic_protocol": True},
+    "quartz1-shuffle-adaptive": {
+        "fabric": "quartz1",
+        "routing": "hw-adaptive",
+        "pattern": "bisection-shuffle",
+        "packet_bytes": 4096,
+    },
+    "quartz1-shift-ftree": {"fabric": "quartz1", "routing": "ftree", "pattern": "bisection", "packet_bytes": 4096},
+    "quartz1-shuffle-512": {
+        "fabric": "quartz1",
+        "routing": "hw-adaptive",
+        "pattern": "bisection-shuffle",
+        "packet_bytes": 512,
+    },
+}
+
+
+def run(name: str) -> dict[str, Any]:
+    """Run one case."""
+    import numpy as np
+
+    from flitwatch_core import packet
+    from flitwatch_simulation.packet.machine import build, fabric_of
+    from flitwatch_simulation.workloads import patterns
+    from flitwatch_simulation.workloads.messages import to_ops
+
+    case = CASES[name]
+    size, protocol = case["packet_bytes"], case.get("nic_protocol", False)
+    machine = build(fabric_of(case["fabric"]), case["routing"], packet_bytes=size, nic_protocol=protocol)
+    everyone = np.arange(machine.endpoints)
+    scale = min(1.0, size / 2048)
+    if "pattern" in case:
+        made = patterns.make(case["pattern"], machine.endpoints, int(4e6 * scale), 7)
+        workload = packet.Workload(ops=to_ops([(made, everyone)]), default_mode=machine.mode)
+    else:
+        bytes_per_s = case["load"] * 2**30
+        total = int(0.5e-3 * bytes_per_s * scale)
+        generators = [packet.Generator(int(e), everyone, size, total, size / bytes_per_s * 1e9) for e in everyone]
+        workload = packet.Workload(generators=generators, default_mode=machine.mode)
+    result = machine.core.run(workload, packet_bytes=size, seed=7, nic_protocol=protocol)
+    return {
+        "case": name, **case, "hops_per_s_per_core": round(result.hops_per_s), "cpu_s": result.cpu_s, "packet_hops": result.packet_hops,
+        "events_per_hop": result.events_per_hop, "peak_rss_mb": result.peak_rss_mb, "delivered_bytes": result.delivered_bytes,
+        "time_s": result.time_s, "conserved": result.conserved, "latency_ns": result.latency_ns, "others": OTHERS[case["fabric"]],
+    }  # fmt: skip
+
+
+def main(names: list[str]) -> None:
+    """Run the named cases, or all."""
+    for name in names or CASES:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            print(json.dumps(pool.apply(run, (name,))), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
