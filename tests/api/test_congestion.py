@@ -41,7 +41,7 @@ def test_routers_of_a_window_have_the_sums_of_their_seconds(api: Served, world: 
     assert routers["router"] == np.flatnonzero(~np.isnan(flits)).tolist()
     np.testing.assert_array_equal(figures(routers["flits"], routers["router"], 32), flits)
     np.testing.assert_array_equal(figures(routers["stall_cycles"], routers["router"], 32), stalls)
-    np.testing.assert_allclose(figures(routers["ratio"], routers["router"], 32), stalls / flits, rtol=1e-6)
+    np.testing.assert_allclose(figures(routers["ratio"], routers["router"], 32), stalls / flits, rtol=1e-4)
 
 
 def test_a_window_is_the_same_again_and_in_parts(api: Served, world: World) -> None:

@@ -100,7 +100,7 @@ def test_a_router_has_its_tiles_with_their_sums(api: Served, world: World) -> No
         else:
             assert tile["link"] == table[port]
             assert (tile["flits"], tile["stall_cycles"]) == (flits[port], stalls[port])
-            assert np.isclose(tile["ratio"], stalls[port] / flits[port], rtol=1e-6)
+            assert np.isclose(tile["ratio"], stalls[port] / flits[port], rtol=1e-4)
             src = world.small.links.src[table[port]]
             assert (
                 (tile["peer"]["router"] == src)

@@ -45,9 +45,9 @@ def test_series_are_summed_to_the_points_asked_for(
     flits = by_steps(world.column("rt_flits"), got["ts"], step)[chosen]
     stalls = by_steps(world.column("rt_stall_cycles"), got["ts"], step)[chosen]
     np.testing.assert_array_equal(table(got["values"]["rt_flits"]), flits)
-    np.testing.assert_allclose(table(got["values"]["ratio"]), stalls / flits, rtol=1e-6)
+    np.testing.assert_allclose(table(got["values"]["ratio"]), stalls / flits, rtol=1e-4)
     blue = [by_steps(world.column(f"blue_{what}"), got["ts"], step)[chosen] for what in ("stall_cycles", "flits")]
-    np.testing.assert_allclose(table(got["values"]["blue_ratio"]), blue[0] / blue[1], rtol=1e-6)
+    np.testing.assert_allclose(table(got["values"]["blue_ratio"]), blue[0] / blue[1], rtol=1e-4)
 
 
 def test_a_sum_over_routers_is_one_row(api: Served, world: World) -> None:
@@ -56,7 +56,7 @@ def test_a_sum_over_routers_is_one_row(api: Served, world: World) -> None:
     flits = np.nansum(by_steps(world.column("rt_flits"), got["ts"], 60), axis=0)
     stalls = np.nansum(by_steps(world.column("rt_stall_cycles"), got["ts"], 60), axis=0)
     assert [len(rows) for rows in got["values"].values()] == [1, 1, 1]
-    np.testing.assert_allclose(got["values"]["ratio"][0], stalls / flits, rtol=1e-6)
+    np.testing.assert_allclose(got["values"]["ratio"][0], stalls / flits, rtol=1e-4)
     np.testing.assert_array_equal(got["values"]["rt_flits"][0], flits)
 
 
@@ -101,9 +101,9 @@ def test_the_overview_sums_the_machine(api: Served, world: World) -> None:
     assert got["step_s"] == 10 and len(got["ts"]) == 20
     flits, stalls = (by_steps(world.column(name), got["ts"], 10) for name in ("rt_flits", "rt_stall_cycles"))
     np.testing.assert_array_equal(got["flits"], np.nansum(flits, axis=0))
-    np.testing.assert_allclose(got["ratio"], np.nansum(stalls, axis=0) / np.nansum(flits, axis=0), rtol=1e-6)
+    np.testing.assert_allclose(got["ratio"], np.nansum(stalls, axis=0) / np.nansum(flits, axis=0), rtol=1e-4)
     want = np.nanpercentile(stalls / flits, (50, 95), axis=0)
-    np.testing.assert_allclose([got["p50"], got["p95"]], want, rtol=1e-5)
+    np.testing.assert_allclose([got["p50"], got["p95"]], want, rtol=1e-4)
     # 29 full routers and a half one make 29.5 of 30; without router 5 it is 28.5.
     np.testing.assert_allclose(got["coverage"], [29.5 / 30] * 6 + [28.5 / 30] * 6 + [29.5 / 30] * 8, rtol=1e-6)
     assert [gap["devices"] for gap in got["gaps"]] == [2]

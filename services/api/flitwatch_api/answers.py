@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,14 +38,37 @@ def answer(content: Any, cache_control: str = "no-cache") -> Response:
     return Response(dump(content), media_type=JSON, headers={"Cache-Control": cache_control})
 
 
-def tagged(request: Request, body: bytes) -> Response:
-    """A JSON answer with an entity tag; 304 without a body where the caller has it already."""
-    tag = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+@dataclass(frozen=True)
+class Kept:
+    """An answer that is kept: its bytes, compressed once, and its entity tag."""
+
+    body: bytes
+    packed: bytes
+    tag: str
+
+    @property
+    def bytes(self) -> int:
+        """Memory it takes."""
+        return len(self.body) + len(self.packed)
+
+
+def keep(content: Any) -> Kept:
+    """JSON to be sent many times."""
+    body = dump(content)
+    return Kept(body, gzip.compress(body, 6, mtime=0), f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"')
+
+
+def tagged(request: Request, kept: Kept) -> Response:
+    """A kept answer with its entity tag; 304 without a body where the caller has it already."""
+    headers = {"ETag": kept.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     held = request.headers.get("if-none-match", "")
-    if held.strip() == "*" or tag.removeprefix("W/") in {part.strip().removeprefix("W/") for part in held.split(",")}:
+    if held.strip() == "*" or kept.tag.removeprefix("W/") in {
+        part.strip().removeprefix("W/") for part in held.split(",")
+    }:
         return Response(status_code=304, headers=headers)
-    return Response(body, media_type=JSON, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(kept.packed, media_type=JSON, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(kept.body, media_type=JSON, headers=headers)
 
 
 def unknown_as_null(values: NDArray[np.integer[Any]]) -> list[int | None]:
@@ -52,11 +77,19 @@ def unknown_as_null(values: NDArray[np.integer[Any]]) -> list[int | None]:
 
 
 def ratio(stall_cycles: Any, flits: Any) -> NDArray[np.float32]:
-    """Stall cycles per flit: NaN where either is unknown or there was no flit; seven digits are enough for a ratio."""
+    """Stall cycles per flit to five digits; NaN where either is unknown or there was no flit."""
     flits = np.asarray(flits, dtype=np.float64)
     out = np.full(flits.shape, np.nan)
     np.divide(stall_cycles, flits, out=out, where=flits > 0)
-    return out.astype(np.float32)
+    return significant(out)
+
+
+def significant(values: NDArray[np.float64], digits: int = 5) -> NDArray[np.float32]:
+    """Values to so many digits, as floats that are written with no more: a whole machine's ratios shrink by a third."""
+    size = np.zeros(values.shape)
+    np.log10(np.abs(values), out=size, where=np.abs(values) > 0)
+    unit = 10.0 ** (digits - 1 - np.floor(np.nan_to_num(size)))
+    return (np.rint(values * unit) / unit).astype(np.float32)
 
 
 def number(value: float) -> float | None:

@@ -80,8 +80,9 @@ class Platform:
         return await asyncio.to_thread(run)
 
 
-def the_platform(request: Request) -> Platform:
+async def the_platform(request: Request) -> Platform:
     """The platform of the application that serves a request."""
+    # Asynchronous so that no thread is needed to call it.
     return request.app.state.platform
 
 

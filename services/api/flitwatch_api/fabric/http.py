@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, dump, tagged
+from flitwatch_api.answers import answer, tagged
 from flitwatch_api.counters.congestion import DEFAULT_WINDOW_S, ask
 from flitwatch_api.fabric import schemas, service
 from flitwatch_api.parameters import FabricId, Time, Window
@@ -37,7 +37,9 @@ async def fabric_detail(platform: ThePlatform, conn: Reader, fabric: FabricId) -
 async def routers(platform: ThePlatform, conn: Reader, request: Request, fabric: FabricId) -> Response:
     """Routers and their places."""
     topology = await platform.topologies.get(conn, fabric)
-    return tagged(request, dump(service.routers(topology, await platform.topologies.sampled(conn, topology))))
+    sampled = await platform.topologies.sampled(conn, topology)
+    what = ("routers", sampled.tobytes())
+    return tagged(request, await platform.topologies.kept(topology, what, lambda: service.routers(topology, sampled)))
 
 
 @http.get("/{fabric}/links", response_model=schemas.Links, responses=UNCHANGED)
@@ -56,13 +58,20 @@ async def links(
         topology.check_class(link_class)
     if group is not None:
         topology.in_group(group)
-    return tagged(request, dump(service.links(topology, link_class, group, terminals)))
+    what = ("links", link_class, group, terminals)
+    return tagged(
+        request,
+        await platform.topologies.kept(topology, what, lambda: service.links(topology, link_class, group, terminals)),
+    )
 
 
 @http.get("/{fabric}/endpoints", response_model=schemas.Endpoints, responses=UNCHANGED)
 async def endpoints(platform: ThePlatform, conn: Reader, request: Request, fabric: FabricId) -> Response:
     """Where nodes attach."""
-    return tagged(request, dump(service.endpoints(await platform.topologies.get(conn, fabric))))
+    topology = await platform.topologies.get(conn, fabric)
+    return tagged(
+        request, await platform.topologies.kept(topology, ("endpoints",), lambda: service.endpoints(topology))
+    )
 
 
 @http.get("/{fabric}/routers/{router}", response_model=schemas.RouterDetail)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_api.answers import Kept, keep
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_db import fabrics
 from flitwatch_db.events import Event
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 #: Topologies held at once; the largest (3,264 routers, 150,960 links) takes some 10 MB.
 MOST = 16
 REACH_S = 2.0
+#: Memory for answers about topologies.
+MOST_KEPT_BYTES = 64 << 20
 COUNTED_S = 60.0
 #: Counted routers and usual tile counts come from this much of the newest data.
 RECENT_S = 86_400
@@ -41,6 +45,7 @@ class Topologies:
         self._held: OrderedDict[tuple[int, str], Topology] = OrderedDict()
         self._loading: dict[tuple[int, str], asyncio.Task[Topology]] = {}
         self._facts: dict[tuple[Any, ...], tuple[float, Any]] = {}
+        self._kept: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()
 
     def on_event(self, event: Event) -> None:
         """A fabric that was written again is asked for afresh."""
@@ -75,6 +80,19 @@ class Topologies:
         while len(self._held) > MOST:
             self._held.popitem(last=False)
         return topology
+
+    async def kept(self, topology: Topology, what: tuple[Any, ...], make: Callable[[], Any]) -> Kept:
+        """An answer about a topology, made once in a thread: links of a large machine take a tenth of a second."""
+        key = (*topology.key, *what)
+        found = self._kept.get(key)
+        if found is None:
+            found = await asyncio.to_thread(lambda: keep(make()))
+            self._kept[key] = found
+            while sum(kept.bytes for kept in self._kept.values()) > MOST_KEPT_BYTES and len(self._kept) > 1:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(key)
+        return found
 
     async def reach(self, conn: Connection, head: reads.FabricHead) -> reads.Reach:
         """How far the counters reach, at most two seconds old."""

@@ -1,0 +1,269 @@
+"""`flitwatch bench api`: times of the API's answers about a whole machine, while a feed is written."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flitwatch.console import database_options, emit, fail, json_option, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from flitwatch_domain.fabric import Fabric
+
+FABRIC = "bench-api"
+BATCH_S = 10
+READY_S = 60
+OCTETS = "application/octet-stream"
+#: What is asked, in turns: the live page's questions, and the figure of the scorecard (`ratio_15m`).
+QUERIES = {
+    "congestion_60s": "/congestion?window=60s",
+    "congestion_10m": "/congestion?window=10m",
+    "ratio_15m": "/timeseries?routers=all&counters=ratio&points=15",
+    "overview_15m": "/overview?points=90",
+    "frames_15m": "/frames?step=30",
+    "links_of_router": "/congestion/links?router=100&window=60s",
+    "router": "/routers/100?window=10m",
+}
+
+
+@click.command("api")
+@click.option(
+    "--routers",
+    type=click.IntRange(96, 20_000),
+    default=3264,
+    show_default=True,
+    help="Size of the machine; whole groups of 96.",
+)
+@click.option("--seconds", type=click.IntRange(5, 86_400), default=60, show_default=True, help="How long to ask.")
+@click.option(
+    "--history",
+    type=click.IntRange(60, 86_400),
+    default=960,
+    show_default=True,
+    help="Seconds of counters to store before.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(0.1, 1000),
+    default=5.0,
+    show_default=True,
+    help="Requests a second, one after another.",
+)
+@click.option(
+    "--feed/--no-feed", default=True, show_default=True, help="Write a second of every router each second meanwhile."
+)
+@json_option
+@database_options
+def api(
+    routers: int,
+    seconds: int,
+    history: int,
+    rate: float,
+    feed: bool,
+    as_json: bool,
+    db_url: str | None,
+    ephemeral: bool,
+) -> None:
+    """Store a machine's counters, then time the API's answers about them."""
+    from flitwatch.platform import database
+    from flitwatch_domain.generators import dragonfly
+
+    fabric = dragonfly(round(routers / 96), name=FABRIC)
+    with database(db_url, ephemeral or db_url is None) as url:
+        start, stored_s = _store(url, fabric, history)
+        with _served(url) as (base, pid), _feed(url, fabric, start + history, feed):
+            times, sizes, failed = _ask(base, seconds, rate)
+            cpu_s = _cpu_s(pid)
+    queries = {name: {**_percentiles(times[name]), "bytes": sizes[name]} for name in QUERIES}
+    everything = [t for name in QUERIES for t in times[name]]
+    emit(
+        {
+            "routers": len(fabric.routers), "feed": "one write_batch a second" if feed else None, "seconds": seconds, "requests": len(everything),
+            "failed": failed, **_percentiles(everything), "queries": queries, "api_cpu_s": cpu_s, "store_s": round(stored_s, 1),
+            "cores": os.cpu_count(), "load_1m": round(os.getloadavg()[0], 2),
+        },
+        as_json,
+    )  # fmt: skip
+    if failed:
+        fail(f"{failed} requests failed")
+
+
+def _percentiles(times: list[float]) -> dict[str, float | None]:
+    ordered = sorted(times)
+    if not ordered:
+        return {"p50_ms": None, "p95_ms": None, "max_ms": None}
+    at = lambda share: round(1e3 * ordered[min(len(ordered) - 1, int(share * len(ordered)))], 1)  # noqa: E731
+    return {"p50_ms": at(0.5), "p95_ms": at(0.95), "max_ms": at(1.0)}
+
+
+def _batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: np.random.Generator) -> Any:
+    """`count` seconds of every router, and the ten seconds of its ports if they are whole."""
+    import numpy as np
+
+    from flitwatch_db import counters
+    from flitwatch_domain.counters import ROUTER_COLUMNS
+
+    size = len(fabric.routers)
+    n = size * count
+    rows = counters.Rows(
+        np.full(n, fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), count), np.repeat(first_s + np.arange(count), size),
+        np.ones(n, np.int32), np.full(n, 48.0), rng.integers(0, 10**9, size=(n, len(ROUTER_COLUMNS))).astype(np.float64),
+    )  # fmt: skip
+    ports = None
+    if (first_s + count) % BATCH_S == 0:
+        flits, stalls = (rng.integers(0, 10**9, size=(size, 48)).astype(np.float64) for _ in range(2))
+        ports = counters.PortRows(
+            np.full(size, fabric_id, np.int32), np.arange(size, dtype=np.int32), np.full(size, first_s + count - BATCH_S),
+            np.full(size, 480.0), flits, stalls,
+        )  # fmt: skip
+    return counters.Batch(routers=rows, ports=ports)
+
+
+def _store(url: str, fabric: Fabric, history: int) -> tuple[int, float]:
+    """Store `history` seconds that end now; return their start and the time it took."""
+    import numpy as np
+
+    from flitwatch_db import connect, counters, fabrics
+
+    begin, rng = time.perf_counter(), np.random.default_rng(1)
+    history -= history % BATCH_S
+    start = int(time.time()) // BATCH_S * BATCH_S - history
+    with connect(url, role="writer", durable=False) as conn, progress("storing counters") as shown:
+        fabric_id = fabrics.save(conn, fabric, replace=True)
+        for first in shown.track(range(start, start + history, BATCH_S)):
+            counters.write_batch(conn, _batch(fabric_id, fabric, first, BATCH_S, rng))
+            conn.commit()
+        _tell(conn, fabric_id, start + history, len(fabric.routers))
+        conn.commit()
+    with connect(url, autocommit=True) as conn:
+        conn.execute("ANALYZE")
+    return start, time.perf_counter() - begin
+
+
+def _tell(conn: Any, fabric_id: int, through_s: int, routers: int) -> None:
+    from datetime import UTC, datetime
+
+    from flitwatch_db import events
+
+    through = datetime.fromtimestamp(through_s, UTC).isoformat()
+    events.emit(conn, "counters", {"fabric_id": fabric_id, "through": through, "routers": routers})
+
+
+def _write_feed(url: str, fabric: Fabric, first_s: int) -> None:
+    """Write a second of every router each second, as the writer does, until killed."""
+    import numpy as np
+
+    from flitwatch_db import connect, counters, fabrics
+
+    rng, second = np.random.default_rng(2), first_s
+    with connect(url, role="writer", durable=False) as conn:
+        fabric_id = fabrics.get(conn, fabric.name).fabric_id
+        conn.commit()
+        due = time.monotonic()
+        while True:
+            counters.write_batch(conn, _batch(fabric_id, fabric, second, 1, rng))
+            second += 1
+            _tell(conn, fabric_id, second, len(fabric.routers))
+            conn.commit()
+            due += 1
+            time.sleep(max(0.0, due - time.monotonic()))
+
+
+@contextmanager
+def _feed(url: str, fabric: Fabric, first_s: int, wanted: bool) -> Iterator[None]:
+    if not wanted:
+        yield
+        return
+    process = multiprocessing.get_context("spawn").Process(target=_write_feed, args=(url, fabric, first_s), daemon=True)
+    process.start()
+    try:
+        yield
+        if not process.is_alive():
+            fail("the feed ended before the benchmark did")
+    finally:
+        process.terminate()
+        process.join()
+
+
+@contextmanager
+def _served(url: str) -> Iterator[tuple[str, int]]:
+    """The API in a process of its own; its address and process id."""
+    import socket
+
+    import httpx
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "flitwatch.main", "api", "--port", str(port)]
+    process = subprocess.Popen(
+        command, env={**os.environ, "FLITWATCH_DB": url}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    base = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + READY_S
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                if httpx.get(f"{base}/readyz", timeout=1).status_code == 200:
+                    break
+            except httpx.HTTPError:
+                time.sleep(0.1)
+        else:
+            fail("the API did not start")
+        yield base, process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _ask(base: str, seconds: int, rate: float) -> tuple[dict[str, list[float]], dict[str, int], int]:
+    """Ask every question in turns; seconds and bytes of the answers (as sent, compressed), and how many failed."""
+    import httpx
+
+    times: dict[str, list[float]] = {name: [] for name in QUERIES}
+    sizes = dict.fromkeys(QUERIES, 0)
+    failed = 0
+    with httpx.Client(base_url=f"{base}/api/v1/fabrics/{FABRIC}", timeout=30) as client, progress("asking") as shown:
+        for path in QUERIES.values():
+            client.get(path)
+        task = shown.add_task("asking", total=seconds)
+        begin = due = time.monotonic()
+        while time.monotonic() - begin < seconds:
+            for name, path in QUERIES.items():
+                started = time.perf_counter()
+                failed += _answered(client.get, path, sizes, name)
+                times[name].append(time.perf_counter() - started)
+                due = max(due + 1 / rate, time.monotonic() - 1)
+                time.sleep(max(0.0, due - time.monotonic()))
+            shown.update(task, completed=time.monotonic() - begin)
+    return times, sizes, failed
+
+
+def _answered(get: Callable[..., Any], path: str, sizes: dict[str, int], name: str) -> int:
+    import httpx
+
+    try:
+        answer = get(path, headers={"Accept": OCTETS} if "/frames" in path else {})
+    except httpx.HTTPError:
+        return 1
+    sizes[name] = answer.num_bytes_downloaded
+    return int(answer.status_code != 200)
+
+
+def _cpu_s(pid: int) -> float:
+    """User and system time of a process so far."""
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
