@@ -236,7 +236,14 @@ class Embedded:
             self._held = None
         if self.folder.exists():
             with self._exclusive():
-                self.kill()
+                pid = self.pid()
+                if pid is not None:
+                    # Its immediate stop, which still removes what it holds outside the folder: shared memory.
+                    os.kill(pid, signal.SIGQUIT)
+                    deadline = time.monotonic() + 10
+                    while self.pid() is not None and time.monotonic() < deadline:
+                        time.sleep(0.02)
+                self._end_orphans()
         shutil.rmtree(self.folder, ignore_errors=True)
         sockets = self._socket_folder()
         if sockets.parent == Path("/tmp"):
