@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "sim/flow/routes.h"
 
@@ -39,32 +40,42 @@ class PeakOver {
   Cell high_ = 0, low_ = 0;
 };
 
-// Rings are handled whole, a vector of sixteen cells at a time: choosing the cells of a run by comparison costs less
-// than branching on where it begins and ends. Reads, and writes of what was there, reach up to kOverrun cells past
+// Rings are handled whole, one vector register of cells at a time: choosing the cells of a run by comparison costs
+// less than branching on where it begins and ends. Reads, and writes of what was there, reach up to kOverrun cells past
 // the last ring.
-inline constexpr std::uint32_t kBlock = 16, kOverrun = kBlock;
+#if defined(__AVX512BW__)
+inline constexpr std::uint32_t kVectorBytes = 64;
+#else
+inline constexpr std::uint32_t kVectorBytes = 32;
+#endif
+inline constexpr std::uint32_t kOverrun = kVectorBytes / sizeof(std::uint32_t);
 
 template <class Cell>
 struct Vector {
-  using Type [[gnu::vector_size(kBlock * sizeof(Cell)), gnu::aligned(alignof(Cell)), gnu::may_alias]] = Cell;
-  static constexpr Type kPositions{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  static constexpr std::uint32_t kLanes = kVectorBytes / sizeof(Cell);
+  using Signed = std::make_signed_t<Cell>;
+  using Type [[gnu::vector_size(kVectorBytes), gnu::aligned(alignof(Cell)), gnu::may_alias]] = Cell;
+  using Mask [[gnu::vector_size(kVectorBytes)]] = Signed;
 
   static Type& at(Cell* cells) { return *reinterpret_cast<Type*>(cells); }
   static const Type& at(const Cell* cells) { return *reinterpret_cast<const Type*>(cells); }
-  static Type larger(Type a, Type b) { return a > b ? a : b; }
-  // All ones in the lanes of the ring's positions block..block + 15 that belong to the run.
-  static auto in_run(const RingRun& run, std::uint32_t block) {
-    const Type at = kPositions + Cell{block}, ahead = at - Cell{run.begin}, behind = ahead + Cell{run.size};
-    return ((ahead < behind ? ahead : behind) < Cell{run.length}) & (at < Cell{run.size});
+  // All ones in the lanes of the ring's positions from `block` on that belong to the run.
+  static Type in_run(const RingRun& run, std::uint32_t block) {
+    Mask position{};
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) position[lane] = static_cast<Signed>(lane);
+    position += static_cast<Signed>(block);
+    Mask ahead = position - static_cast<Signed>(run.begin);
+    ahead += (ahead < 0) & static_cast<Signed>(run.size);
+    return reinterpret_cast<Type>((ahead < static_cast<Signed>(run.length)) & (position < static_cast<Signed>(run.size)));
   }
 };
 
 template <class Cell>
 inline void add_run(Cell* cells, const RingRun& run, Cell amount) {
   using V = Vector<Cell>;
-  for (std::uint32_t block = 0; block < run.size; block += kBlock) {
+  for (std::uint32_t block = 0; block < run.size; block += V::kLanes) {
     auto& here = V::at(cells + run.ring + block);
-    here += reinterpret_cast<typename V::Type>(V::in_run(run, block)) & amount;
+    here += V::in_run(run, block) & amount;
   }
 }
 
@@ -72,15 +83,16 @@ template <class Cell>
 class PeakOverRuns {
  public:
   void take(const Cell* cells, const RingRun& run) {
-    for (std::uint32_t block = 0; block < run.size; block += kBlock) {
-      const auto here = V::at(cells + run.ring + block) & reinterpret_cast<typename V::Type>(V::in_run(run, block));
-      high_ = V::larger(high_, here);
-      low_ = V::larger(low_, here & Lanes<Cell>::kMost);
+    for (std::uint32_t block = 0; block < run.size; block += V::kLanes) {
+      const auto here = V::at(cells + run.ring + block) & V::in_run(run, block);
+      const auto low = here & Lanes<Cell>::kMost;
+      high_ = high_ > here ? high_ : here;
+      low_ = low_ > low ? low_ : low;
     }
   }
   Peak peak() const {
     Cell high = 0, low = 0;
-    for (std::uint32_t lane = 0; lane < kBlock; ++lane) {
+    for (std::uint32_t lane = 0; lane < V::kLanes; ++lane) {
       high = std::max(high, Cell{high_[lane]});
       low = std::max(low, Cell{low_[lane]});
     }
