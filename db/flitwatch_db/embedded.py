@@ -248,3 +248,22 @@ class Embedded:
         sockets = self._socket_folder()
         if sockets.parent == Path("/tmp"):
             shutil.rmtree(sockets, ignore_errors=True)
+
+
+def sweep(place: Path | str, prefix: str) -> list[Path]:
+    """Destroy throw-away servers whose users were all killed: folders `prefix*` in `place` that nobody holds; return them.
+
+    A server whose last user could not say good-bye runs on; its folder's lock tells that nobody is there.
+    """
+    gone = []
+    for held in Path(place).glob(f"{prefix}*/users.lock"):
+        try:
+            with (held.parent / "start.lock").open("ab") as starting, held.open("ab") as users:
+                fcntl.flock(starting, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            # In use, being started, or somebody else's.
+            continue
+        Embedded(held.parent).destroy()
+        gone.append(held.parent)
+    return gone

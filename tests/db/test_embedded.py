@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from flitwatch_db import connect
-from flitwatch_db.embedded import Embedded
+from flitwatch_db.embedded import Embedded, sweep
 from flitwatch_domain.errors import Unavailable
 
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -70,6 +70,19 @@ def test_a_killed_user_does_not_keep_the_server_up(folder: Path) -> None:
     other.wait()
     server.stop()
     assert server.pid() is None
+
+
+def test_servers_of_killed_users_are_swept(folder: Path) -> None:
+    abandoned, used = folder / "throw-away-1", folder / "throw-away-2"
+    user = child(abandoned)
+    pid = int(user.stdout.readline())
+    user.kill()
+    user.wait()
+    with Embedded(used, durable=False) as server:
+        assert Embedded(abandoned).pid() == pid
+        assert sweep(folder, "throw-away-") == [abandoned]
+        assert not abandoned.exists()
+        assert server.pid() is not None
 
 
 def test_a_killed_server_comes_back_with_what_was_committed(folder: Path) -> None:

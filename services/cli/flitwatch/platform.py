@@ -12,6 +12,7 @@ from flitwatch.home import home
 
 #: Throw-away databases live in memory where the machine has a place for that.
 EPHEMERAL_PLACES = ("/dev/shm", tempfile.gettempdir())
+EPHEMERAL_PREFIX = "flitwatch-ephemeral-"
 EPHEMERAL_FREE_BYTES = 1 << 30
 
 
@@ -37,12 +38,14 @@ def database(db_url: str | None = None, ephemeral: bool = False) -> Iterator[str
     Unavailable, Forbidden, Conflict
         The database does not answer, or cannot be migrated; see `flitwatch_db.migrations.migrate`.
     """
-    from flitwatch_db.embedded import Embedded
+    from flitwatch_db.embedded import Embedded, sweep
     from flitwatch_db.migrations import migrate
 
     with contextlib.ExitStack() as stack:
         if ephemeral:
-            folder = Path(tempfile.mkdtemp(prefix="flitwatch-", dir=_ephemeral_place()))
+            place = _ephemeral_place()
+            sweep(place, EPHEMERAL_PREFIX)
+            folder = Path(tempfile.mkdtemp(prefix=EPHEMERAL_PREFIX, dir=place))
             server = Embedded(folder, durable=False)
             stack.callback(server.destroy)
             url = server.start()
