@@ -148,8 +148,10 @@ class Kafka:
         Unavailable
             The broker did not start; the message quotes its log.
         """
-        if self.pid() is not None and self._answers():
-            return self.url
+        with contextlib.suppress(OSError, ValueError):
+            # A supervisor asks every few seconds: a connection is cheap, a client of its own is not.
+            if self.pid() is not None and listens(self._ports()[0]):
+                return self.url
         program, libs = java(), jars()
         with exclusive(self.folder / "start.lock"):
             if self.pid() is None:
