@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric, LinkClass
 from flitwatch_simulation.twin.applications import Application, felt, slowdown
@@ -47,12 +46,3 @@ class Feeling:
             if len(links):
                 raw += factor * float(felt(state.link_wait[links], weight))
         return float(slowdown(raw, self._most))
-
-    def parts(self, state: FabricState) -> NDArray[np.float64]:
-        """Waiting felt at each of router, processor and global links, before sensitivities: float64[3]."""
-        return np.array(
-            [
-                float(felt(state.link_wait[k], w)) if len(k) else 0.0
-                for k, w in zip(self._links, self._weights, strict=True)
-            ]
-        )

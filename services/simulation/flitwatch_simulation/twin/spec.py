@@ -99,7 +99,6 @@ class TwinSpec(_Strict):
     start_hour: float = Field(10.0, ge=0, lt=168)
     warm_start_s: float = Field(7200.0, ge=0, le=1_000_000)
     node_rate_bytes_per_s: float = Field(5.0e9, gt=0)
-    accounting_every_s: int = Field(30, ge=1)
     truth_every_s: int = Field(10, ge=0)
 
 

@@ -24,12 +24,12 @@ class Bursts:
     def draw(cls, rng: np.random.Generator, duty: float, on_s: float, life_s: float) -> Bursts:
         """Exponential on times of mean `on_s` and off times that make the on share `duty`, over `life_s` seconds."""
         begins_on = bool(rng.random() < duty)
-        off_s = max(on_s * (1 - duty) / max(duty, 0.05), 1.0)
+        off_s = on_s * (1 - duty) / duty
         pairs = int(1.5 * life_s / (on_s + off_s)) + 16
         lengths = rng.exponential(1.0, 2 * pairs)
         lengths[0::2] *= on_s if begins_on else off_s
         lengths[1::2] *= off_s if begins_on else on_s
-        edges = np.cumsum(np.maximum(lengths, 1.0))
+        edges = np.cumsum(lengths)
         return cls(edges[: int(np.searchsorted(edges, life_s)) + 1], begins_on)
 
     def at(self, since_start_s: ArrayLike) -> NDArray[np.float64]:

@@ -64,9 +64,13 @@ def _made(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth
     seen, true = folder / "observed" / name, folder / "truth" / name
     campaign, truth = cache.load(seen, Campaign), cache.load(true, CampaignTruth)
     if campaign is None or truth is None:
-        from flitwatch_simulation.twin.campaign.generate import build
+        from threadpoolctl import threadpool_limits
 
-        campaign, truth = build(scenario, seed, users)
+        from flitwatch_simulation.twin.campaign.simulate import build
+
+        # The products are small: a second thread doubles the CPU time and gains nothing.
+        with threadpool_limits(1):
+            campaign, truth = build(scenario, seed, users)
         cache.save(seen, campaign)
         cache.save(true, truth)
     return campaign, truth

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,7 +44,7 @@ def load(path: Path, kind: type[T]) -> T | None:
     try:
         with np.load(path, allow_pickle=False) as stored:
             return kind(**{field.name: _plain(stored[field.name]) for field in fields(kind)})  # type: ignore[arg-type]
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 

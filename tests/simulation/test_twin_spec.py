@@ -1,0 +1,88 @@
+"""Specs and the command: what is wrong is said in one line that names file and key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flitwatch.main import main
+from flitwatch_domain.errors import BadInput
+from flitwatch_simulation.twin.cluster import Cluster
+from flitwatch_simulation.twin.spec import SCENARIOS, load_spec
+
+
+@pytest.mark.parametrize("name", sorted(SCENARIOS))
+def test_named_scenarios_are_valid(name: str) -> None:
+    spec = load_spec(name)
+    assert spec.interference and spec.instrumented
+
+
+def test_the_demo_is_busy_from_the_first_second() -> None:
+    cluster = Cluster(load_spec("demo"), 1)
+    assert cluster.fabric.simulated and cluster.machine.routers == 4 * 96
+    busy = sum(len(job.allocation.nodes) for job in cluster.running.values())
+    assert busy > 0.4 * cluster.machine.nodes
+    first = cluster.advance()
+    assert any(job.run is not None for job in first.started)
+    assert first.state.link_bytes.sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("fabric: {groups: 0}", r"fabric\.groups: .*greater than or equal to 1"),
+        ("nodes: 4", r"nodes: Extra inputs"),
+        ("instrumented: [{application: hpl}]", r"instrumented\.0.*no application 'hpl'"),
+        ("interference: [{mechanism: noise, nodes: 4}]", r"interference\.0\.mechanism"),
+        ("users: {load: 2, count: 0}", r"users\.count|users\.load.*and 1 more"),
+        ("[1, 2]", "mapping"),
+        ("a: b: c", "not readable as YAML"),
+        ("name: 'Bad Name'", "name"),
+    ],
+)
+def test_bad_specs(tmp_path: Path, text: str, match: str) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=match) as caught:
+        load_spec(str(path))
+    assert str(path) in str(caught.value)
+
+
+def test_an_unknown_scenario_lists_the_known() -> None:
+    with pytest.raises(BadInput, match="Scenarios: demo, small"):
+        load_spec("nowhere")
+
+
+def test_command_writes_files_and_one_json_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "one.yaml"
+    spec.write_text("name: one\nfabric: {groups: 1}\nusers: {count: 4, typical_nodes: 8}\nwarm_start_s: 600\n")
+    arguments = ["twin", "run", str(spec), "--seconds", "3", "--speed", "0", "--start", "2027-01-15T08:00:00Z"]
+    main([*arguments, "--out", str(tmp_path / "out"), "--sets", "full", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["simulated"] is True and told["seconds"] == 3 and told["start"] == 1800000000
+    assert told["records"] == 3 * 96 + 384 * sum((1800000000 + k) % 10 == 0 for k in (1, 2, 3))
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"ldms", "sacct.txt", "sacct.json", "truth.json"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (["demo"], "nowhere to write to"),
+        (["demo", "--out", "x", "--start", "yesterday"], "--start 'yesterday' is no time"),
+        (["nowhere", "--out", "x"], "no scenario and no file"),
+        (["demo", "--seconds", "-1", "--out", "x"], "--seconds"),
+        (["demo", "--log", "kafka://127.0.0.1:1", "--format", "avro"], "schema registry"),
+    ],
+)
+def test_bad_use_is_one_line(
+    arguments: list[str], match: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
+) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as caught:
+        main(["twin", "run", *arguments])
+    assert caught.value.code not in (0, None)
+    error = capsys.readouterr().err
+    assert match in error and error.count("\n") == 1
+    assert not (tmp_path / "x").exists()
