@@ -71,6 +71,7 @@ test: ## set everything up and run every test
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory test-cxx
 	@$(MAKE) --no-print-directory test-sanitize
+	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory test-web
 	@$(MAKE) --no-print-directory test-python
 
@@ -96,6 +97,9 @@ test-web: ## the page's unit tests
 
 test-python: ## unit, property, integration and end-to-end tests
 	.venv/bin/pytest -q
+
+fuzz: ## every fuzz target, FUZZ_S seconds in all (120)
+	services/noise_core/fuzz/run $(or $(FUZZ_S),120)
 
 test-compose: python-all ## build the images and start docker-compose.yml for real (root; its own Docker engine)
 	tests/compose/run
