@@ -1,0 +1,174 @@
+"""Shapes of the packet-level studies, each with its tolerance and seed; the diagnosis; application-aware routing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from flitwatch_core.packet import DragonflyMode, RoutingChoice
+from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_domain.generators import xgft
+from flitwatch_simulation.application_aware.estimator import (
+    NicObservation,
+    NoiseWarning,
+    compare,
+    message_time_s,
+    noise,
+    quartile_dispersion,
+)
+from flitwatch_simulation.diagnosis import CongestionMap, diagnose
+from flitwatch_simulation.studies import desensi, taffet, wang
+
+
+def quiet(done: int, total: int, message: str) -> None:
+    assert 0 <= done <= total
+    assert message
+
+
+def never() -> bool:
+    return False
+
+
+@pytest.mark.parametrize("seed", [1, 9])
+def test_table21_follows_the_variance_formulas(seed):
+    answer = taffet.run_table21({"seed": seed, "mpackets": 0.5, "leaves": 8, "nodes": 16}, quiet, never)
+    for point in answer["points"]:
+        assert point["standard_traffic_percent"] == pytest.approx(point["formula_standard_percent"], rel=0.2)
+        assert point["one_bit_traffic_percent"] == pytest.approx(point["formula_one_bit_percent"], rel=0.2)
+    one, ten = answer["points"][:2]
+    assert ten["standard_congested_percent"] > 2 * one["standard_congested_percent"]  # no floor: see the answer's note
+
+
+def test_table51_ratios_follow_the_load_ratio_of_the_instance():
+    answer = taffet.run_table51({"seed": 5, "mbytes": 4}, quiet, never)
+    for pattern in ("bisection", "bisection-shuffle"):
+        assert answer[f"ratio_{pattern}"] == pytest.approx(answer[f"load_ratio_{pattern}"], rel=0.15)
+
+
+def test_table51_moves_with_seed_and_topology():
+    found = set()
+    for seed, tree in ((5, "xgft:3;16,8,4;1,8,8"), (6, "xgft:3;16,8,4;1,8,8"), (5, "xgft:3;16,8,4;1,4,8")):
+        answer = taffet.run_table51({"seed": seed, "mbytes": 0.5, "topology": tree}, quiet, never)
+        assert all(point["conserved"] for point in answer["points"])
+        found.add(round(answer["ratio_bisection-shuffle"], 9))
+    assert len(found) == 3
+
+
+def test_pf3d_background_is_found_and_remapping_wins():
+    alone, crowded, remapped = taffet.run_pf3d({"mbytes": 1, "seed": 2}, quiet, never)["points"]
+    assert crowded["time_ms"] > 1.5 * alone["time_ms"]
+    assert "background-traffic" in crowded["causes"]
+    assert crowded["first_root"] in {"leaf1", "leaf2", "leaf3"}
+    assert remapped["time_ms"] < 1.04 * alone["time_ms"]
+    assert alone["causes"] == []
+
+
+def test_ping_pong_prefers_adaptive_within_and_high_bias_between_groups():
+    answer = desensi.run_fig7(
+        {"seed": 1, "repeats": 3, "size_bytes": 65536, "topology": "dragonfly:4,3,8,12"}, quiet, never
+    )
+    time = {(p["place"], p["mode"]): p["time_us"]["median"] for p in answer["points"]}
+    assert time["inter-chassis", "adaptive"] < time["inter-chassis", "high-bias"]
+    assert time["inter-groups", "high-bias"] < time["inter-groups", "adaptive"]
+    assert all(p["conserved"] for p in answer["points"])
+
+
+def test_crystal_router_prefers_random_nodes_under_minimal_routing():
+    answer = wang.run_fig3({"seed": 3, "applications": ["crystal-router"]}, quiet, never)
+    time = {(p["placement"], p["routing"]): p["time_ms"]["median"] for p in answer["points"]}
+    assert time["random-node", "minimal"] < time["contiguous", "minimal"]
+    assert time["random-node", "minimal"] < time["random-node", "adaptive"]
+    hops = {(p["placement"], p["routing"]): p["mean_hops"] for p in answer["points"]}
+    assert hops["contiguous", "minimal"] < hops["random-router", "minimal"] < hops["random-node", "minimal"]
+
+
+def test_studies_stop_when_cancelled():
+    with pytest.raises(Cancelled):
+        taffet.run_table21({"mpackets": 0.05}, quiet, lambda: True)
+    with pytest.raises(BadRequest, match="mpackets"):
+        taffet.run_table21({"mpackets": "many"}, quiet, never)
+
+
+def test_model_is_equation_two():
+    # 4 KiB: 64 packets of 5 flits.
+    assert message_time_s(4096, 1000, 0.5) == pytest.approx(((64 + 512) / 1024 * 1000 + 320 * 1.5) / 800e6)
+    assert RoutingChoice.time_cycles(4096, 1000, 0.5) == pytest.approx((64 + 512) / 1024 * 1000 + 320 * 1.5)
+
+
+def test_small_messages_go_with_high_bias_until_they_add_up():
+    choice = RoutingChoice()
+    modes = [choice.select(1024) for _ in range(4)]
+    assert modes == [DragonflyMode.ADAPTIVE_3] * 3 + [DragonflyMode.ADAPTIVE_0]
+    assert choice.decided
+
+
+def test_choice_compares_times_also_where_high_bias_stalls_less():
+    # Equation 4 divides by s_bs - s_ad and turns round here; equation 3 does not.
+    choice = RoutingChoice(latency_factor=0.9, stall_factor=0.5)
+    choice.select(1 << 20)
+    choice.observe(2000.0, 4.0)
+    assert choice.select(1 << 20) == DragonflyMode.ADAPTIVE_3
+    choice.observe(9000.0, 9.0)  # it was worse after all: the remembered adaptive values win
+    assert choice.select(1 << 20) == DragonflyMode.ADAPTIVE_0
+    assert choice.select(1 << 20, all_to_all=True) == DragonflyMode.ADAPTIVE_1
+
+
+def test_old_observations_are_dropped():
+    choice = RoutingChoice(latency_factor=0.5, stall_factor=1.0, oldest=2)
+    choice.select(8192)
+    choice.observe(1000.0, 1.0)
+    assert choice.select(8192) == DragonflyMode.ADAPTIVE_3
+    for _ in range(4):  # adaptive's good values age away; then it is estimated at twice the latency
+        choice.observe(1500.0, 1.0)
+    assert choice.select(8192) == DragonflyMode.ADAPTIVE_3
+
+
+IDLE = NicObservation(("nid1", "nid2"), 1.0, 110_000_000, 22_000_000, 94_000_000, 5e7)
+
+
+def test_guidelines_refuse_or_warn():
+    # Table 1: an idle job twice as long sees about twice the flits.
+    longer = replace(IDLE, interval_s=2.0, request_flits=255_000_000)
+    with pytest.raises(BadRequest, match="cannot be compared"):
+        compare(IDLE, longer, "request_flits")
+    assert compare(IDLE, longer, "flits_per_s") == pytest.approx(255 / 220)
+    with pytest.raises(BadRequest, match="different allocations"):
+        compare(IDLE, replace(IDLE, allocation=("nid1", "nid3")), "latency_cycles")
+    with pytest.warns(NoiseWarning):
+        compare(IDLE, IDLE, "request_flits")
+    assert IDLE.latency_cycles == pytest.approx(5e7 * 1e-6 * 800e6 / 22e6)
+
+
+def test_noise_is_the_networks_share():
+    # Times vary by the host, counters do not.
+    report = noise([1.0, 2.0, 3.0, 4.0], [IDLE] * 4, 16384)
+    assert report["measured_qcd"] == pytest.approx(quartile_dispersion([1, 2, 3, 4]))
+    assert report["network_qcd"] == 0
+
+
+def tree_map():
+    fabric = xgft(2, [4, 4], [1, 4])
+    size = len(fabric.links)
+    return fabric, np.zeros(size), np.full(size, 0.3)
+
+
+def test_endpoint_root_is_a_pattern_of_communication():
+    fabric, fraction, use = tree_map()
+    fraction[(fabric.links.dst == len(fabric.routers) + 5)] = 0.9
+    roots = diagnose(CongestionMap(fabric, fraction, use))
+    assert [(one.vertex, one.cause) for one in roots] == [("n5", "communication-pattern")]
+
+
+def test_interior_roots_tell_mapping_from_static_routes_and_background():
+    fabric, fraction, use = tree_map()
+    up = (fabric.links.src == 0) & (fabric.links.dst < len(fabric.routers))
+    fraction[up], use[up] = 0.9, 0.95
+    causes = {one.cause for one in diagnose(CongestionMap(fabric, fraction, use))}
+    assert causes == {"mapping-or-bandwidth"}
+    fraction[np.flatnonzero(up)[1:]] = 0.05
+    assert {one.cause for one in diagnose(CongestionMap(fabric, fraction, use))} == {"static-routes"}
+    use[up] = 0.05
+    assert {one.cause for one in diagnose(CongestionMap(fabric, fraction, use))} == {"background-traffic"}
+    assert diagnose(CongestionMap(fabric, np.full(len(fabric.links), np.nan), use)) == []
