@@ -25,6 +25,7 @@ export type Contract = [
   Proof<Accepts<Answers["RouterDetail"], Shapes["routerDetailShape"]>>,
   Proof<Accepts<Answers["JobList"], Shapes["jobsShape"]>>,
   Proof<Accepts<Answers["JobDetail"], Shapes["jobDetailShape"]>>,
+  Proof<Accepts<Answers["RunList"], Shapes["runsShape"]>>,
   Proof<Accepts<Answers["RunSteps"], Shapes["runStepsShape"]>>,
   Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,
   Proof<Accepts<Answers["Hits"], Shapes["searchShape"]>>,

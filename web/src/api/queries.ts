@@ -138,6 +138,9 @@ export const jobQuery = (job: string) =>
     queryFn: ({ signal }) => getJson(shapes.jobDetailShape, `/jobs/${encodeURIComponent(job)}`, {}, signal),
   });
 
+export const runsQuery = (exe: string) =>
+  queryOptions({ queryKey: ["runs", "list", exe], queryFn: ({ signal }) => getJson(shapes.runsShape, "/runs", { exe, limit: 50 }, signal) });
+
 export const runStepsQuery = (run: number) =>
   queryOptions({ queryKey: ["runs", run, "steps"], queryFn: ({ signal }) => getJson(shapes.runStepsShape, `/runs/${run}/steps`, {}, signal) });
 

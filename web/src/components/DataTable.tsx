@@ -67,7 +67,13 @@ export function DataTable<R>({ label, rows, columns, id, initialSort, current = 
     if (last && last.index >= ordered.length - 20) onReachEnd?.();
   }, [last, ordered.length, onReachEnd]);
   const currentAt = current === null ? -1 : ordered.findIndex((row) => id(row) === current);
+  const opened = useRef(false);
   useEffect(() => {
+    // A table opens at its top; later moves of the current row are followed.
+    if (!opened.current) {
+      opened.current = currentAt >= 0;
+      return;
+    }
     if (currentAt >= 0) virtual.scrollToIndex(currentAt, { align: "auto" });
     // Only a move of the current row scrolls; new rows do not.
     // eslint-disable-next-line react-hooks/exhaustive-deps

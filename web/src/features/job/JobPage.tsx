@@ -2,17 +2,20 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { congestionQuery, fabricsQuery, jobQuery, jobsQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
 import { runVerdict, type StepSeries } from "../../charts/steps";
 import { Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
+import { rememberMachine } from "../../lib/machine";
 import { change, duration, plural, ratio } from "../../lib/format";
 import { moment as momentText, parseTime, ZONE } from "../../lib/time";
 import "./job.css";
 import { Neighbours } from "./Neighbours";
+import { CompareMenu } from "./CompareMenu";
 import { Placement } from "./Placement";
+import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
 import { StallHistory } from "./StallHistory";
 import { usualTime } from "./usual";
@@ -48,6 +51,10 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const navigate = useNavigate({ from: "/jobs/$job" });
   const [neighbour, setNeighbour] = useState<string | null>(null);
   const [now] = useState(() => Date.now());
+  const machine = fabric?.name;
+  useEffect(() => {
+    if (machine) rememberMachine(machine);
+  }, [machine]);
   const runs = job.runs ?? [];
   const run = runs.find((r) => r.run_id === search.run) ?? runs[0];
   const steps = useSteps(run, search.compare);
@@ -107,6 +114,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             onChange={(value) => void navigate({ search: (old) => ({ ...old, run: Number(value) }), replace: true })}
           />
         )}
+        {run && <CompareMenu run={run} compare={search.compare} onChange={(compare) => void navigate({ search: (old) => ({ ...old, compare }), replace: true })} />}
         {fabric && <Link className="button" to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: job.job_id }}>On the fabric</Link>}
         <Link className="button" to="/jobs" search={job.user ? { user: job.user } : {}}>Jobs of this user</Link>
       </div>
@@ -125,6 +133,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
       <div className="job-main">
         <div className="job-left">
           <RunCard run={run ?? null} series={steps} figures={runFigures} compare={search.compare} />
+          {run && <RunCounters run={run.run_id} />}
           {placed && fabric && start !== null && <StallHistory fabric={fabric.id} routers={routers} from={start} to={until} slowAt={slowAt} />}
           {!placed && <section className="card job-note"><p className="muted">{placementNote(job, fabric)}</p></section>}
         </div>
