@@ -20,8 +20,18 @@ from flitwatch_core._sampling import (
 )
 
 __all__ = [
-    "DEFAULT_G", "OTHER_G", "POLYNOMIAL", "Experiment", "OneBitReceiver", "cycles_per_test", "false_positive_threshold",
-    "gf_multiply", "hash", "mask_of", "standard_variance", "one_bit_variance",
+    "DEFAULT_G",
+    "OTHER_G",
+    "POLYNOMIAL",
+    "Experiment",
+    "OneBitReceiver",
+    "cycles_per_test",
+    "false_positive_threshold",
+    "gf_multiply",
+    "hash",
+    "mask_of",
+    "one_bit_variance",
+    "standard_variance",
 ]  # fmt: skip
 
 
