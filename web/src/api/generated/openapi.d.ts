@@ -2335,6 +2335,8 @@ export interface operations {
                 to?: string | null;
                 /** @description Most steps in the answer. */
                 points?: number;
+                /** @description One row: the sum over the routers. */
+                sum?: boolean;
             };
             header?: never;
             path: {

@@ -7,6 +7,8 @@ import { plural, si } from "../../lib/format";
 
 const HEIGHT = 30;
 const MOST = 6;
+/** Name and mean beside the line, with the gaps between. */
+const GUTTERS = 464;
 
 type Column = (number | null)[];
 
@@ -23,10 +25,13 @@ export function liveliest(counters: Record<string, Column>): [string, Column][] 
 
 export function RunCounters({ run }: { run: number }) {
   const steps = useQuery(runStepsQuery(run));
-  const [box, size] = useSize();
   const all = steps.data?.counters ? liveliest(steps.data.counters) : [];
-  if (!all.length) return null;
-  const width = Math.max(40, (size?.width ?? 0) - 356);
+  return all.length ? <Rows all={all} /> : null;
+}
+
+function Rows({ all }: { all: [string, Column][] }) {
+  const [box, size] = useSize();
+  const width = Math.max(40, (size?.width ?? 0) - GUTTERS);
   return (
     <section className="card job-counters" aria-label="Counters" ref={box}>
       <div className="card-head"><h2>Counters of each step</h2><span className="subtitle">summed over ranks · {all.length > MOST ? `the ${MOST} of ${plural(all.length, "counter")} that vary most` : plural(all.length, "counter")} · mean at the right</span></div>
