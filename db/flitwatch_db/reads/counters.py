@@ -119,7 +119,7 @@ async def port_rows(
     flits, stalls = unpack_arrays(row[2], row[3]), unpack_arrays(row[4], row[5])
     width = max(flits.shape[1], stalls.shape[1])
     return (
-        packing.unpack(row[0], ">i4"),
+        np.asarray(packing.unpack(row[0], ">i4"), np.int32),
         packing.unpack(row[1], ">i8"),
         _widened(flits, width),
         _widened(stalls, width),

@@ -6,24 +6,26 @@ from datetime import datetime
 from typing import Any
 
 from psycopg.rows import dict_row
-from psycopg.sql import SQL, Composable
+from psycopg.sql import SQL, Composed
 
 from flitwatch_db.reads.columns import Connection
 
 Row = dict[str, Any]
 
 RATE_WINDOW_S = 120
-LISTED = 50
 
 
-async def _rows(conn: Connection, query: Composable, parameters: Any = None) -> list[Row]:
+async def _rows(conn: Connection, query: SQL | Composed, parameters: Any = None) -> list[Row]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
 
 
 async def topics(conn: Connection, now: datetime) -> list[Row]:
-    """Per topic: totals, rates over the last two whole minutes and the running one, and how far the writer has come."""
+    """Per topic: totals, rates over the last two whole minutes and the running one, and how far the writer has come.
+
+    `position` and `moved_at` are the writer's, `end` the log's where the log is a table of this database.
+    """
     return await _rows(
         conn,
         SQL("""
@@ -41,9 +43,7 @@ async def topics(conn: Connection, now: datetime) -> list[Row]:
                 SELECT t.name AS topic, sum(p.next_offset)::bigint AS "end" FROM log.topic t JOIN log.partition p USING (topic_id) GROUP BY 1
             )
             SELECT topic, coalesce(s.records, 0) AS records, coalesce(s.values_ / s.window_s, 0)::float8 AS values_per_s,
-                   coalesce(s.bytes / s.window_s, 0)::float8 AS bytes_per_s, CASE WHEN e."end" IS NOT NULL THEN greatest(e."end" - coalesce(p.position, 0), 0) END AS lag_records,
-                   CASE WHEN e."end" IS NULL THEN NULL WHEN e."end" <= p.position THEN 0
-                        ELSE greatest(extract(epoch FROM %(now)s - p.updated_at), 0) END::float8 AS lag_s,
+                   coalesce(s.bytes / s.window_s, 0)::float8 AS bytes_per_s, p.position, p.updated_at AS moved_at, e."end",
                    coalesce(p.updated_at, s.last_at) AS last_at, coalesce(s.duplicates, 0) AS duplicates, coalesce(s.late, 0) AS late,
                    coalesce(s.dead, 0) AS dead
             FROM seen s FULL JOIN positions p USING (topic) LEFT JOIN ends e USING (topic) ORDER BY topic LIMIT 1000

@@ -112,7 +112,7 @@ async def page(
     return await _rows(conn, query, parameters)
 
 
-async def _rows(conn: Connection, query: sql.Composable | SQL, parameters: Any) -> list[Row]:
+async def _rows(conn: Connection, query: sql.Composed | SQL, parameters: Any) -> list[Row]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()

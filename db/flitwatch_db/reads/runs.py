@@ -23,7 +23,7 @@ _RUN = SQL("""
 """)
 
 
-async def _rows(conn: Connection, query: sql.Composable, parameters: Any) -> list[Row]:
+async def _rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any) -> list[Row]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()

@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topologies import Topologies
+from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.settings import Settings
 from flitwatch_db import async_pool, connect
 from flitwatch_db.reads.columns import Connection
@@ -48,6 +49,7 @@ class Platform:
         self.pool = async_pool(
             bounded, role="reader", min_size=1, max_size=settings.api_pool_max, application="flitwatch api"
         )
+        self.log_ends = LogEnds(settings.log.get_secret_value())
         self.hub = Hub(url, settings.api_streams_max)
         self.topologies = Topologies(self)
         self.store = CounterStore(self.reading, settings.api_cache_mb << 20)

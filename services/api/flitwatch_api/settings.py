@@ -17,6 +17,9 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="FLITWATCH_", extra="ignore")
 
     db: SecretStr = SecretStr("")
+    log: SecretStr = Field(
+        default=SecretStr(""), description="URL of a Kafka log, to tell how far the writer is behind it."
+    )
     web: Path | None = Field(default=ROOT / "web" / "dist", description="Folder of the built page; None: no page.")
     api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Host names that requests may name, comma-separated; empty: any."
@@ -24,7 +27,7 @@ class Settings(BaseSettings):
     api_pool_max: int = Field(default=6, ge=1, le=64, description="Connections for reading.")
     api_statement_timeout_ms: int = Field(default=15_000, ge=100, le=600_000)
     api_connect_timeout_s: float = Field(
-        default=3.0, gt=0, le=60, description="How long a request waits for a connection."
+        default=5.0, gt=0, le=60, description="How long a request waits for a connection."
     )
     api_cache_mb: int = Field(
         default=192, ge=8, le=65_536, description="Memory for counters that do not change any more."

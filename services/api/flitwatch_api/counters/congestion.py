@@ -66,10 +66,12 @@ async def congestion(platform: Platform, conn: Connection, asked: Asked, link_cl
         routers, classes = _from_ports(topology, ports, link_class)
         groups = _pairs_from_ports(topology, ports)
     elif asked.window is None:
-        routers, classes, groups = _no_routers(), {}, _pairs(topology, None, None)
+        nothing = np.empty(0)
+        routers, groups = _routers(nothing, nothing, nothing), _pairs(topology, None, None)
+        classes = {name: class_figures(nothing, nothing, "router") for name in topology.classes}
     else:
         routers, classes = await _timed(platform, conn, asked, link_class)
-        groups = await window_pairs(platform, asked)
+        groups = await window_pairs(platform, conn, asked)
     return {
         **asked.head(),
         "complete_through": moment(asked.complete_s),
@@ -87,7 +89,7 @@ async def _timed(
     topology, window = asked.topology, asked.window
     assert window is not None
     names = ["rt_flits", "rt_stall_cycles", "tile_seconds", *(_CLASS_COLUMNS if topology.by_columns else [])]
-    sums = await window_sums(platform.store, topology, names, window, asked.closed_s)
+    sums = await window_sums(platform.store, conn, topology, names, window, asked.closed_s)
     classes: dict[str, Any] = {}
     flits, stalls = sums["rt_flits"], sums["rt_stall_cycles"]
     if topology.by_columns:
@@ -128,11 +130,6 @@ def _routers(
         "ratio": ratio(stalls[known], flits[known]),
         "coverage": np.full(len(known), np.nan) if coverage is None else coverage[known].astype(np.float32),
     }
-
-
-def _no_routers() -> dict[str, Any]:
-    nothing = np.empty(0)
-    return _routers(nothing, nothing, nothing)
 
 
 def class_figures(flits: NDArray[np.float64], stalls: NDArray[np.float64], per: str) -> dict[str, Any]:
@@ -216,18 +213,18 @@ async def window_ports(conn: Connection, topology: Topology, window: Window, rou
     return out
 
 
-async def window_pairs(platform: Platform, asked: Asked) -> dict[str, Any]:
+async def window_pairs(platform: Platform, conn: Connection, asked: Asked) -> dict[str, Any]:
     """Pairs of groups in a window; a note where they would cost too much."""
     topology, window = asked.topology, asked.window
     assert window is not None
-    sums = await pair_sums(platform, asked, refuse=False)
+    sums = await pair_sums(platform, conn, asked, refuse=False)
     if sums is None:
         longest = MAX_PORT_ROWS * reads.PORT_BUCKET_S // max(1, topology.size) // 60
         return _pairs(topology, None, f"Pairs of groups are left out of windows longer than about {longest} minutes.")
     return _pairs(topology, sums, None)
 
 
-async def pair_sums(platform: Platform, asked: Asked, refuse: bool) -> NDArray[np.float64] | None:
+async def pair_sums(platform: Platform, conn: Connection, asked: Asked, refuse: bool) -> NDArray[np.float64] | None:
     """Flits and stall cycles between groups: float64[2, G, G], [sender][receiver]; None (or TooCostly) over the limit."""
     topology, window = asked.topology, asked.window
     assert window is not None
@@ -240,7 +237,7 @@ async def pair_sums(platform: Platform, asked: Asked, refuse: bool) -> NDArray[n
         return None
     groups = len(topology.fabric.groups)
     total = np.full((2, groups * groups), np.nan)
-    for columns in (await platform.store.pairs(topology, from_s, to_s, asked.closed_s)).values():
+    for columns in (await platform.store.pairs(conn, topology, from_s, to_s, asked.closed_s)).values():
         add_known(total, columns[PAIRS])
     return total.reshape(2, groups, groups)
 

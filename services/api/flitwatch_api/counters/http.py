@@ -104,7 +104,7 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
         from_s, to_s = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
         window = Spanned(from_s * PORT_BUCKET_S, to_s * PORT_BUCKET_S, PORT_BUCKET_S)
         asked = service.Asked(topology, window, await platform.topologies.complete_s(conn, topology.head))
-        sums = await service.pair_sums(platform, asked, refuse=True)
+        sums = await service.pair_sums(platform, conn, asked, refuse=True)
     assert sums is not None
     flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)
     return answer(

@@ -147,7 +147,7 @@ async def timeseries(platform: Platform, conn: Connection, topology: Topology, a
         sums = await _few(conn, topology, routers, columns, ts, step)
     else:
         closed = await platform.topologies.complete_s(conn, topology.head)
-        sums = await step_sums(platform.store, topology, columns, ts, step, closed or 0)
+        sums = await step_sums(platform.store, conn, topology, columns, ts, step, closed or 0)
         if len(routers) < topology.size:
             sums = {name: values[:, routers] for name, values in sums.items()}
     usual = await platform.topologies.usual_tiles(conn, topology) if "coverage" in names else np.empty(topology.size)
@@ -234,7 +234,7 @@ async def frames(
         ("rt_flits", "rt_stall_cycles") if link_class is None else (f"{link_class}_flits", f"{link_class}_stall_cycles")
     )
     closed = await platform.topologies.complete_s(conn, topology.head)
-    sums = await step_sums(platform.store, topology, [flits, stalls], ts, step, closed or 0)
+    sums = await step_sums(platform.store, conn, topology, [flits, stalls], ts, step, closed or 0)
     return ts, step, sums[flits], sums[stalls]
 
 
@@ -255,7 +255,7 @@ async def overview(
     need(len(ts) * topology.size, 2 * MAX_VALUES, "MAX_VALUES", "values to look through")
     closed = await platform.topologies.complete_s(conn, topology.head)
     names = ["rt_flits", "rt_stall_cycles", "tile_seconds"]
-    sums = await step_sums(platform.store, topology, names, ts, step, closed or 0)
+    sums = await step_sums(platform.store, conn, topology, names, ts, step, closed or 0)
     sampled = await platform.topologies.sampled(conn, topology)
     usual = np.where(sampled, await platform.topologies.usual_tiles(conn, topology), np.nan)
     flits, stalls = (_across(sums[name]) for name in names[:2])

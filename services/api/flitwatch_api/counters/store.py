@@ -34,7 +34,7 @@ PAIRS = "pairs"
 
 Reading = Callable[[], AbstractAsyncContextManager[Connection]]
 Values = NDArray[np.float64]
-Read = Callable[[Connection, int, int], Awaitable[dict[str, Values]]]
+Read = Callable[[int, int], Awaitable[dict[str, Values]]]
 
 
 @dataclass
@@ -66,7 +66,7 @@ class CounterStore:
     Parameters
     ----------
     reading : callable
-        Gives a connection in a context.
+        Gives a connection in a context, for what is read ahead.
     most_bytes : int
         Memory for buckets; those not used for longest go first.
     """
@@ -109,10 +109,12 @@ class CounterStore:
             asked.warmed_s = end
             # What the database refuses now the next request will be told.
             with contextlib.suppress(psycopg.Error):
-                if asked.names:
-                    await self._read_routers(asked.topology, sorted(asked.names), end - width_s, end, width_s, closed_s)
-                if asked.pairs:
-                    await self._read_pairs(asked.topology, end - width_s, end, closed_s)
+                async with self._reading() as conn:
+                    if asked.names:
+                        names = sorted(asked.names)
+                        await self._read_routers(conn, asked.topology, names, end - width_s, end, width_s, closed_s)
+                    if asked.pairs:
+                        await self._read_pairs(conn, asked.topology, end - width_s, end, closed_s)
 
     def _note(self, topology: Topology, width_s: int) -> Asked:
         asked = self._asked.setdefault((topology.head.fabric_id, width_s), Asked(topology))
@@ -120,7 +122,14 @@ class CounterStore:
         return asked
 
     async def routers(
-        self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int, closed_s: int
+        self,
+        conn: Connection,
+        topology: Topology,
+        names: Sequence[str],
+        from_s: int,
+        to_s: int,
+        width_s: int,
+        closed_s: int,
     ) -> dict[int, dict[str, Values | None]]:
         """Columns of all routers by bucket start, for buckets of `width_s` in [from, to).
 
@@ -135,12 +144,19 @@ class CounterStore:
         """
         if width_s != 1:
             self._note(topology, width_s).names |= set(names)
-        return await self._read_routers(topology, names, from_s, to_s, width_s, closed_s)
+        return await self._read_routers(conn, topology, names, from_s, to_s, width_s, closed_s)
 
     async def _read_routers(
-        self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int, closed_s: int
+        self,
+        conn: Connection,
+        topology: Topology,
+        names: Sequence[str],
+        from_s: int,
+        to_s: int,
+        width_s: int,
+        closed_s: int,
     ) -> dict[int, dict[str, Values | None]]:
-        async def read(conn: Connection, start: int, end: int) -> dict[str, Values]:
+        async def read(start: int, end: int) -> dict[str, Values]:
             rows = await reads.router_rows(conn, topology.head.fabric_id, names, start, end, width_s)
             count = (end - start) // width_s
             inside = rows["router"] < topology.size
@@ -152,17 +168,17 @@ class CounterStore:
                 out[name] = values.reshape(count, topology.size)
             return out
 
-        return await self._get(topology, names, from_s, to_s, width_s, closed_s, read)
+        return await self._get(conn, topology, names, from_s, to_s, width_s, closed_s, read)
 
     async def pairs(
-        self, topology: Topology, from_s: int, to_s: int, closed_s: int
+        self, conn: Connection, topology: Topology, from_s: int, to_s: int, closed_s: int
     ) -> dict[int, dict[str, Values | None]]:
         """Under PAIRS, flits and stall cycles between groups, float64[2, G x G], by start of each ten seconds in [from, to)."""
         self._note(topology, reads.PORT_BUCKET_S).pairs = True
-        return await self._read_pairs(topology, from_s, to_s, closed_s)
+        return await self._read_pairs(conn, topology, from_s, to_s, closed_s)
 
     async def _read_pairs(
-        self, topology: Topology, from_s: int, to_s: int, closed_s: int
+        self, conn: Connection, topology: Topology, from_s: int, to_s: int, closed_s: int
     ) -> dict[int, dict[str, Values | None]]:
         router, port, pair = topology.pair_places
         cells = len(topology.fabric.groups) ** 2
@@ -171,7 +187,7 @@ class CounterStore:
         first, end_port = (int(port.min()), int(port.max()) + 1) if len(port) else (0, 0)
         width = reads.PORT_BUCKET_S
 
-        async def read(conn: Connection, start: int, end: int) -> dict[str, Values]:
+        async def read(start: int, end: int) -> dict[str, Values]:
             count = (end - start) // width
             out = np.full((count, 2, cells), np.nan)
             if not len(port):
@@ -189,7 +205,7 @@ class CounterStore:
                 out[:, kind] = np.where(seen, sums, np.nan).reshape(count, cells)
             return {PAIRS: out}
 
-        return await self._get(topology, (PAIRS,), from_s, to_s, width, closed_s, read)
+        return await self._get(conn, topology, (PAIRS,), from_s, to_s, width, closed_s, read)
 
     def missing(self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int) -> int:
         """How many buckets in [from, to) would have to be read."""
@@ -206,10 +222,18 @@ class CounterStore:
         return absent
 
     async def _get(
-        self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int, closed_s: int, read: Read
+        self,
+        conn: Connection,
+        topology: Topology,
+        names: Sequence[str],
+        from_s: int,
+        to_s: int,
+        width_s: int,
+        closed_s: int,
+        read: Read,
     ) -> dict[int, dict[str, Values | None]]:
         found: dict[int, dict[str, Values | None]] = {}
-        # One reader a fabric: whoever waits finds what the other read.
+        # One reader a fabric: whoever waits finds what the other read. A caller brings its connection, so that none waits for a second one.
         async with self._locks[topology.head.fabric_id]:
             now = time.monotonic()
             absent = self._missing(topology, names, from_s, to_s, width_s, now)
@@ -218,8 +242,7 @@ class CounterStore:
                 self._blocks.move_to_end(key)
                 found[ts] = self._blocks[key].columns
             for start, end in _runs(absent, width_s):
-                async with self._reading() as conn:
-                    values = await read(conn, start, end)
+                values = await read(start, end)
                 for row, ts in enumerate(range(start, end, width_s)):
                     columns = {name: _own(values[name][row]) for name in names}
                     found[ts] = columns

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flitwatch_api.counters.limits import MAX_ROWS, need
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.fabric.topology import Topology
+from flitwatch_db.reads.columns import Connection
 from flitwatch_db.reads.fabrics import Reach
 
 #: Steps of a series, in seconds.
@@ -133,14 +134,14 @@ def steps_of(from_s: float, to_s: float, step_s: int) -> NDArray[np.int64]:
 
 
 async def window_sums(
-    store: CounterStore, topology: Topology, names: Sequence[str], window: Window, closed_s: int
+    store: CounterStore, conn: Connection, topology: Topology, names: Sequence[str], window: Window, closed_s: int
 ) -> Sums:
     """Sums of a window by router: float64[R] a name, NaN where unknown."""
     chunks = parts(window)
     need(sum(rows_of(width, end - start, topology.size) for width, start, end in chunks), MAX_ROWS, "MAX_ROWS", "rows")
     sums = {name: np.full(topology.size, np.nan) for name in names}
     for width, start, end in chunks:
-        blocks = await store.routers(topology, names, start, end, width, closed_s)
+        blocks = await store.routers(conn, topology, names, start, end, width, closed_s)
         for columns in blocks.values():
             for name in names:
                 add_known(sums[name], columns[name])
@@ -148,13 +149,19 @@ async def window_sums(
 
 
 async def step_sums(
-    store: CounterStore, topology: Topology, names: Sequence[str], ts: NDArray[np.int64], step_s: int, closed_s: int
+    store: CounterStore,
+    conn: Connection,
+    topology: Topology,
+    names: Sequence[str],
+    ts: NDArray[np.int64],
+    step_s: int,
+    closed_s: int,
 ) -> Sums:
     """Sums of steps by router: float64[T, R] a name, NaN where unknown."""
     width = table_width(step_s)
     start, end = int(ts[0]), int(ts[-1]) + step_s
     need(rows_of(width, end - start, topology.size), 2 * MAX_ROWS, "MAX_ROWS", "rows")
-    blocks = await store.routers(topology, names, start, end, width, closed_s)
+    blocks = await store.routers(conn, topology, names, start, end, width, closed_s)
     sums = {name: np.full((len(ts), topology.size), np.nan) for name in names}
     for at, columns in blocks.items():
         row = (at - start) // step_s

@@ -20,7 +20,7 @@ async def describe(
 ) -> dict[str, Any]:
     """A fabric as lists name it, or with what its importer noted."""
     reach = await platform.topologies.reach(conn, head)
-    routers, endpoints, links, groups = await reads.sizes(conn, head.fabric_id)
+    routers, endpoints, links, groups = await platform.topologies.sizes(conn, head)
     item = {
         "id": head.fabric_id,
         "name": head.name,

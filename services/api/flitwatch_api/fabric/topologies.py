@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: Topologies held at once; the largest (3,264 routers, 150,960 links) takes some 10 MB.
 MOST = 16
 REACH_S = 2.0
+SIZES_S = 600.0
 #: Memory for answers about topologies.
 MOST_KEPT_BYTES = 64 << 20
 COUNTED_S = 60.0
@@ -99,6 +100,11 @@ class Topologies:
         if head.timeless:
             return reads.Reach(None, None, {})
         return await self._fact(("reach", head.fabric_id), REACH_S, lambda: reads.reach(conn, head.fabric_id))
+
+    async def sizes(self, conn: Connection, head: reads.FabricHead) -> tuple[int, int, int, list[int]]:
+        """Numbers of routers, endpoints and links, and the groups."""
+        key = ("sizes", head.fabric_id, head.version)
+        return await self._fact(key, SIZES_S, lambda: reads.sizes(conn, head.fabric_id))
 
     async def complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
         """Until when rows are complete: what the writer said last, or the end of the newest row."""

@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from flitwatch_api.ingest.lag import topics
 from flitwatch_api.platform import Platform
 from flitwatch_db.reads import ingest
 
@@ -74,7 +75,7 @@ class Metrics:
     async def _ingest(self, platform: Platform) -> None:
         now = datetime.now(UTC)
         async with platform.reading() as conn:
-            for row in await ingest.topics(conn, now):
+            for row in await topics(conn, platform.log_ends, now):
                 self.records.labels(row["topic"]).set(row["records"])
                 if row["lag_records"] is not None:
                     self.lag.labels(row["topic"]).set(row["lag_records"])

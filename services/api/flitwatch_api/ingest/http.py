@@ -9,26 +9,28 @@ from fastapi.responses import Response
 
 from flitwatch_api.answers import answer
 from flitwatch_api.ingest import schemas
+from flitwatch_api.ingest.lag import topics
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
-from flitwatch_api.platform import Reader
+from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.reads import ingest as reads
 from flitwatch_domain.errors import NotFound
 
 http = APIRouter(prefix="/ingest", tags=["ingest"], responses=RESPONSES)
 
+#: Gaps and dead letters in the status.
 LISTED = 50
 OCTETS = "application/octet-stream"
 
 
 @http.get("/status", response_model=schemas.Status)
-async def status(conn: Reader) -> Response:
+async def status(platform: ThePlatform, conn: Reader) -> Response:
     """What comes in, how far behind the writer is, what was refused."""
     now = datetime.now(UTC)
     return answer(
         {
             "now": now,
-            "topics": await reads.topics(conn, now),
+            "topics": await topics(conn, platform.log_ends, now),
             "schemas": await reads.schemas(conn),
             "dead_letters": {
                 "total": await reads.dead_letter_total(conn),

@@ -1,0 +1,140 @@
+"""The command: start, stop with open streams, bad use; many requests at once; the published snapshot."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from api.conftest import Served, serving
+from api.world import T0, World
+from flitwatch_api.ingest.lag import LogEnds
+from flitwatch_api.serve import listen
+from flitwatch_api.settings import Settings
+
+COMMAND = [sys.executable, "-m", "flitwatch.main", "api"]
+
+
+@contextmanager
+def running(url: str, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    with listen("127.0.0.1", 0) as free:
+        port = free.getsockname()[1]
+    base = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen([*COMMAND, "--db", url, "--port", str(port), *options], stderr=subprocess.PIPE)
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                if httpx.get(f"{base}/readyz", timeout=1).status_code == 200:
+                    break
+            except httpx.HTTPError:
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.05)
+        yield process, base
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_although_streams_are_open(world: World, how: signal.Signals) -> None:
+    with running(world.url) as (process, base), httpx.stream("GET", f"{base}/api/v1/events", timeout=60) as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        process.send_signal(how)
+        assert process.wait(30) in (0, -how, 130)
+        list(lines)
+
+
+def test_on_this_machine_only_it_answers_to_this_machines_names_only(world: World) -> None:
+    with running(world.url) as (_, base):
+        assert httpx.get(f"{base}/healthz", headers={"Host": "localhost"}).status_code == 200
+        assert httpx.get(f"{base}/healthz", headers={"Host": "rebound.example"}).status_code == 400
+
+
+def test_a_taken_port_is_said_in_one_line(world: World) -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run([*COMMAND, "--db", world.url, "--port", port], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and f"port {port}" in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
+
+
+def test_many_requests_at_once_share_few_connections(world: World) -> None:
+    paths = [
+        "/congestion",
+        "/overview",
+        "/matrix",
+        "/frames",
+        "/routers/3",
+        "/timeseries?routers=all",
+        "/congestion?window=3m",
+    ]
+    with serving(Settings(db=world.url, web=None, api_pool_max=2, api_connect_timeout_s=60)) as served:
+
+        def get(number: int) -> int:
+            path = paths[number % len(paths)]
+            return httpx.get(f"{served.url}/api/v1/fabrics/small{path}", timeout=90).status_code
+
+        with concurrent.futures.ThreadPoolExecutor(24) as workers:
+            assert set(workers.map(get, range(120))) == {200}
+
+
+def test_a_small_memory_gives_the_same_answers(api: Served, world: World) -> None:
+    with serving(Settings(db=world.url, web=None, api_cache_mb=8)) as served:
+        for window in (60, 130, 180):
+            assert served.get("/fabrics/small/congestion", at=T0 + 190, window=window) == api.get(
+                "/fabrics/small/congestion", at=T0 + 190, window=window
+            )
+
+
+async def test_a_broker_that_is_away_leaves_the_lag_unknown() -> None:
+    began = time.monotonic()
+    assert await LogEnds("kafka://127.0.0.1:9").get(["ldms.x"]) == {}
+    assert time.monotonic() - began < 5
+    assert await LogEnds("postgresql:///x").get(["ldms.x"]) == {}
+
+
+@pytest.mark.shared
+def test_the_published_edison_snapshot(shared: Path, embedded_db: str) -> None:
+    """Edison as measured at NERSC: the figures that its users published, through the API."""
+    data = shared / "data"
+    command = [sys.executable, "-m", "flitwatch.main", "import", "dragonview", "--db", embedded_db, "--links", data / "cray-wiring/links-edison.txt",
+               "--counters", data / "edison-dragonview/dnd_net_counters.21.csv", "--jobs", data / "edison-dragonview/dnd_jobs.21.csv"]  # fmt: skip
+    subprocess.run([os.fspath(part) for part in command], check=True, timeout=120)
+    with serving(Settings(db=embedded_db, web=None)) as served:
+        fabric = served.get("/fabrics")["items"][0]
+        assert (
+            fabric["routers"] == 1440
+            and fabric["timeless"]
+            and 12 not in fabric["groups"]
+            and len(fabric["groups"]) == 15
+        )
+        at = f"/fabrics/{fabric['id']}"
+        got = served.get(f"{at}/congestion")
+        assert {name: round(figures["ratio"], 2) for name, figures in got["classes"].items()} == {
+            "green": 2.35,
+            "black": 7.84,
+            "blue": 6.45,
+        }
+        assert {name: round(figures["p50"], 1) for name, figures in got["classes"].items()} == {
+            "green": 1.9,
+            "black": 4.9,
+            "blue": 3.3,
+        }
+        routers = got["routers"]
+        assert len(routers["router"]) == 140
+        assert round(np.nansum(routers["stall_cycles"]) / np.nansum(routers["flits"]), 2) == 5.15
+        assert sum(served.get(f"{at}/routers")["sampled"]) == 140
+        jobs = {job["job_id"]: job["routers"] for job in served.get(f"{at}/occupancy")["jobs"]}
+        assert sorted(jobs["3609441"]) == routers["router"]
+        assert served.get("/jobs/3609441")["groups"] == [5, 6, 7]
