@@ -12,7 +12,7 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flitwatch_domain.counters import TABLE_II, identify
@@ -119,6 +119,7 @@ def test_avro_schema_is_typed_as_the_registrys(shared: Path, small: TwinRun) -> 
     assert ours["type"] == seen["type"] and ours["name"].startswith("aries_nic_mmr_")
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=50))
 def test_varints_are_avros(numbers: list[int]) -> None:
     encoded, ends = varints(np.array([numbers], np.int64))

@@ -146,6 +146,7 @@ def test_march_varies_with_time_like_small_steps() -> None:
             assert ends[row, step] == pytest.approx(now, abs=1e-5)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 50), min_size=1, max_size=40))
 def test_felt_lies_between_mean_and_worst(stalls: list[float]) -> None:
     values = np.array(stalls)

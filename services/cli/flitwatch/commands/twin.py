@@ -141,10 +141,14 @@ def _first_job(epoch_s: int) -> int:
 
 
 def _register(fabric: Any, db_url: str) -> int:
+    """Register the fabric; a measured one of the same name is never touched."""
     import flitwatch_db
     from flitwatch_db import fabrics
+    from flitwatch_domain.errors import Conflict
 
     with flitwatch_db.connect(db_url) as connection:
+        if any(known.name == fabric.name and not known.simulated for known in fabrics.list_all(connection)):
+            raise Conflict(f"a measured fabric is named {fabric.name!r}", advice="Give the twin's spec another name.")
         return fabrics.save(connection, fabric, replace=True)
 
 
