@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -63,6 +63,15 @@ class Gap:
     reason: Literal["silence", "reset", "restart", "clock_back"]
     fabric_id: int | None = None
     counts: dict[str, Any] | None = None
+
+
+class GapKey(NamedTuple):
+    """What names a gap."""
+
+    device: str
+    schema: str
+    from_ts: datetime
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -193,6 +202,17 @@ def add_gaps(conn: psycopg.Connection[Any], gaps: Iterable[Gap]) -> None:
                 for g in gaps
             ],
         )
+
+
+def remove_gaps(conn: psycopg.Connection[Any], gaps: Sequence[GapKey]) -> int:
+    """Take gaps back that late samples filled or that are to be stored anew; return how many were there."""
+    if not gaps:
+        return 0
+    return conn.execute(
+        "DELETE FROM gap USING unnest(%s::text[], %s::text[], %s::timestamptz[], %s::text[]) AS k (device, schema, from_ts, reason)"
+        " WHERE gap.device = k.device AND gap.schema = k.schema AND gap.from_ts = k.from_ts AND gap.reason = k.reason",
+        [list(column) for column in zip(*gaps, strict=True)],
+    ).rowcount
 
 
 def add_minutes(conn: psycopg.Connection[Any], minutes: Iterable[Minute]) -> None:

@@ -22,10 +22,10 @@ template <class T>
 using Table = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
 
 template <class T>
-Table<T> give_table(std::vector<T> values, std::size_t columns) {
+Table<T> give_table(std::vector<T> values, std::size_t rows, std::size_t columns) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Table<T>(owned->data(), {columns == 0 ? 0 : owned->size() / columns, columns}, owner);
+  return Table<T>(owned->data(), {rows, columns}, owner);
 }
 
 std::string_view view_of(nb::handle bytes) {
@@ -121,8 +121,9 @@ nb::tuple give_rows(RowSums& sums, std::int64_t through_s) {
     seconds.push_back(static_cast<double>(sums.time_us(r)) / 1e6);
     for (std::size_t c = 0; c < columns; ++c) values.push_back(known[c] ? static_cast<double>(row[c]) : std::numeric_limits<double>::quiet_NaN());
   }
+  const std::size_t rows = fabric.size();
   return nb::make_tuple(give(std::move(fabric)), give(std::move(device)), give(std::move(bucket)), give(std::move(samples)), give(std::move(seconds)),
-                        give_table(std::move(values), columns));
+                        give_table(std::move(values), rows, columns));
 }
 
 nb::tuple consume(Feed& feed, nb::list records, In<std::int32_t> partitions, In<std::int64_t> offsets, In<std::uint32_t> chosen, bool replaying) {
@@ -169,9 +170,10 @@ nb::tuple take_gaps(Feed& feed) {
     for (std::size_t c = 0; c < kRouterColumns; ++c)
       counts.push_back(gap.known >> c & 1 ? static_cast<double>(gap.counts[c]) : std::numeric_limits<double>::quiet_NaN());
   }
+  const std::size_t rows = feed.engine().gaps.size();
   feed.engine().gaps.clear();
   return nb::make_tuple(give(std::move(instance)), give(std::move(reason)), give(std::move(put)), give(std::move(from)), give(std::move(to)),
-                        give_table(std::move(counts), kRouterColumns));
+                        give_table(std::move(counts), rows, kRouterColumns));
 }
 
 nb::tuple take_observations(Feed& feed, std::uint32_t plan) {
@@ -179,12 +181,13 @@ nb::tuple take_observations(Feed& feed, std::uint32_t plan) {
   Observations kept = std::move(feed.observations(plan));
   feed.observations(plan) = {};
   const Plan& layout = feed.plan(plan);
+  const std::size_t rows = kept.time_us.size();
   nb::list identity, texts;
   for (const std::string& text : kept.identity) identity.append(nb::bytes(text.data(), text.size()));
   for (const std::string& text : kept.texts) texts.append(nb::str(text.data(), text.size()));
   return nb::make_tuple(give(std::move(kept.component)), give(std::move(kept.has_component)), identity, give(std::move(kept.time_us)),
-                        give_table(std::move(kept.integers), layout.integers()), give_table(std::move(kept.unknown), layout.integers()),
-                        give_table(std::move(kept.reals), layout.reals()), texts);
+                        give_table(std::move(kept.integers), rows, layout.integers()), give_table(std::move(kept.unknown), rows, layout.integers()),
+                        give_table(std::move(kept.reals), rows, layout.reals()), texts);
 }
 
 std::tuple<int, int, std::uint32_t, std::vector<std::uint32_t>> lists_of(const std::vector<AvroTuple>& wires, nb::bytes record) {
@@ -262,7 +265,8 @@ NB_MODULE(_codec, m) {
       .def("take_letters", &take_letters)
       .def("take_gaps", &take_gaps, nb::sig("def take_gaps(self) -> tuple"))
       .def("take_observations", &take_observations, "plan"_a, nb::sig("def take_observations(self, plan: int) -> tuple"))
-      .def("clock_us", [](const Feed& f) { return f.engine().clock_us(); })
+      .def("clock_us", [](const Feed& f, double fraction) { return f.engine().clock_us(fraction); }, "fraction"_a = 0.5)
+      .def_rw("latest_us", &Feed::latest_us)
       .def("check_silence", [](Feed& f, std::int64_t now_us) { f.engine().check_silence(now_us); }, "now_us"_a)
       .def("give_up_held", [](Feed& f) { f.engine().give_up_held(); })
       .def("replay_from", [](const Feed& f, std::int32_t partition, std::int64_t position) { return f.engine().replay_from(partition, position); },

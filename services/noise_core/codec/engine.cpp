@@ -218,15 +218,15 @@ void Engine::speak(Instance& in, std::uint32_t index) {
   join(index);
 }
 
-std::int64_t Engine::clock_us() const {
+std::int64_t Engine::clock_us(double fraction) const {
   std::vector<std::int64_t> times;
   times.reserve(instances_.size());
   for (const Instance& in : instances_)
     if (!in.silent && in.history.size() > 0) times.push_back(in.history.newest().time_us);
   if (times.empty()) return -1;
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+  const auto place = times.begin() + static_cast<std::ptrdiff_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(times.size() - 1));
+  std::nth_element(times.begin(), place, times.end());
+  return *place;
 }
 
 void Engine::check_silence(std::int64_t now_us) {

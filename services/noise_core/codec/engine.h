@@ -77,8 +77,8 @@ class Engine {
 
   // While replaying, sums and gaps are in the database already; only ports of buckets after `closed_s` are added up.
   void replay(bool on, std::int64_t closed_s) { replaying_ = on, replay_closed_s_ = closed_s; }
-  // Median time of the newest samples of instances that are not silent; -1: none.
-  std::int64_t clock_us() const;
+  // The time that all but a `fraction` of the instances that are not silent have reached; -1: none.
+  std::int64_t clock_us(double fraction) const;
   // Marks instances without a sample since long before `now_us` and notes their gaps.
   void check_silence(std::int64_t now_us);
   // Hands what is held back over to the dead letters.

@@ -28,6 +28,7 @@ enum class Code : std::uint8_t {
   // The record is good but does not fit its instance's history.
   kConflict,      // repeats a timestamp with other values
   kLate,          // older than all samples kept
+  kFuture,        // far ahead of the clock
 };
 
 // Whether another plan may fit.

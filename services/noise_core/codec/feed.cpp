@@ -143,6 +143,10 @@ std::int32_t Feed::decode_json(std::string_view record, std::uint32_t index, Con
 }
 
 void Feed::book(std::uint32_t plan, std::uint32_t index, const Batch& batch, bool replaying, Consumed& out, std::map<std::string, std::uint32_t>& strangers) {
+  if (row_.time_us > latest_us) {
+    out.refused.push_back({index, static_cast<std::int32_t>(plan), {Code::kFuture, -1, 0}, row_.time_us});
+    return;
+  }
   key_of(plan, row_);
   const auto found = by_key_.find(key_);
   if (found == by_key_.end()) {

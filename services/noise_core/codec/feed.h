@@ -78,6 +78,9 @@ class Feed {
   void retarget(std::uint32_t instance, const Target& target, bool observed);
   Consumed consume(const Batch& batch, bool replaying);
 
+  // Records of a later time are refused: a clock that is years ahead must not open partitions there.
+  std::int64_t latest_us = kTimeEndUs;
+
   Engine& engine() { return engine_; }
   const Engine& engine() const { return engine_; }
   const Chart& chart(std::uint32_t plan) const { return entries_[plan]->chart; }

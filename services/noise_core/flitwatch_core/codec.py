@@ -8,6 +8,7 @@ instance) it names, and takes the record again once it was told.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Literal
 
 from flitwatch_core._codec import CLASS_COLUMNS, ENDPOINT_COLUMNS, ROUTER_COLUMNS, Feed, Ledger, measure_lists
 
@@ -89,10 +90,16 @@ class Code(IntEnum):
     OTHER_NUMBER = 16
     CONFLICT = 17
     LATE = 18
+    FUTURE = 19
 
 
 #: Of table gap, by the number that `Feed.take_gaps` gives.
-GAP_REASONS = ("silence", "reset", "restart", "clock_back")
+GAP_REASONS: tuple[Literal["silence", "reset", "restart", "clock_back"], ...] = (
+    "silence",
+    "reset",
+    "restart",
+    "clock_back",
+)
 
 _WORDS = {
     Code.TRUNCATED: "the record ends too early",
@@ -113,6 +120,7 @@ _WORDS = {
     Code.OTHER_NUMBER: "a real number where an integer is needed",
     Code.CONFLICT: "repeats a timestamp with other values",
     Code.LATE: "late beyond 16 samples",
+    Code.FUTURE: "a timestamp far in the future",
 }
 
 
@@ -129,7 +137,7 @@ def reason(code: int, metric: str | None = None, byte: int = 0) -> str:
         Where in the record, counted from 0.
     """
     words = _WORDS[Code(code)]
-    if code in (Code.CONFLICT, Code.LATE, Code.NO_TIME):
+    if code in (Code.CONFLICT, Code.LATE, Code.FUTURE, Code.NO_TIME):
         return words
     at = f"{metric}, byte {byte}" if metric else f"byte {byte}"
     return f"{words} ({at})"

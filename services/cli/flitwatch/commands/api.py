@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -37,6 +38,8 @@ def api(
     """Serve the API and the page until stopped."""
     import logging
 
+    from pydantic import SecretStr
+
     from flitwatch.platform import database
     from flitwatch_api.serve import serve
     from flitwatch_api.settings import Settings
@@ -47,7 +50,7 @@ def api(
         names = list(LOOPBACK)
     if "*" in names:
         names = []
-    chosen = {} if web is None else {"web": web}
+    chosen: dict[str, Any] = {} if web is None else {"web": web}
     with database(db_url, ephemeral) as url:
-        settings = Settings(db=url, api_hosts=tuple(names), **chosen)
+        settings = Settings(db=SecretStr(url), api_hosts=tuple(names), **chosen)
         serve(settings, host, port, access_log=access_log, grace_s=GRACE_S)

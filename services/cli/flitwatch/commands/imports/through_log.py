@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from flitwatch.console import stderr
+from flitwatch.console import progress, stderr
 
 if TYPE_CHECKING:
     import psycopg
@@ -34,7 +34,13 @@ class Door:
         from flitwatch_ingest.writer import drain
 
         self.publisher.flush()
-        drain(self.url, platform.log_url(self.url))
+        with progress("writing") as display:
+            task = display.add_task("writing", total=None)
+            drain(
+                self.url,
+                platform.log_url(self.url),
+                progress=lambda done, total: display.update(task, completed=done, total=total),
+            )
 
     def rejected(self) -> dict[str, Any]:
         """The report's keys about what was refused, by the decoder or by the writer."""

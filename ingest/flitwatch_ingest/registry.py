@@ -1,0 +1,164 @@
+"""Avro schemas by their id: a schema registry over HTTP (Confluent's API), or a file of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+
+from flitwatch_domain.errors import BadInput, BadRequest, NotFound, Unavailable
+from flitwatch_ingest.schemas.avro import AvroFields, avro_schema
+
+#: An id that the registry did not know is asked for again after this time.
+ASK_AGAIN_S = 30.0
+_TIMEOUT_S = 5.0
+_MOST_BYTES = 8 << 20
+#: Before an Avro record stand a zero and the schema's id in four bytes.
+_MAGIC = b"\0"
+_PREFIX = 5
+
+
+class Registry(Protocol):
+    """Gives a schema's text by id."""
+
+    def text(self, schema_id: int) -> str:
+        """The schema.
+
+        Raises
+        ------
+        NotFound
+            The registry does not know the id.
+        Unavailable
+            The registry does not answer.
+        """
+        ...
+
+
+class NoRegistry:
+    """Knows nothing: Avro records wait in the dead letters."""
+
+    def text(self, schema_id: int) -> str:
+        raise NotFound(
+            f"Avro schema {schema_id} is unknown: no schema registry is configured",
+            advice="Start the writer with --registry.",
+        )
+
+
+class HttpRegistry:
+    """A schema registry that speaks Confluent's REST API (`GET /schemas/ids/{id}`)."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._client = httpx.Client(timeout=_TIMEOUT_S, follow_redirects=False)
+
+    def text(self, schema_id: int) -> str:
+        try:
+            answer = self._client.get(f"{self._url}/schemas/ids/{schema_id}")
+        except httpx.HTTPError as problem:
+            raise Unavailable(f"the schema registry does not answer: {type(problem).__name__}") from None
+        if answer.status_code == 404:
+            raise NotFound(f"Avro schema {schema_id} is not in the registry")
+        if answer.status_code != 200 or len(answer.content) > _MOST_BYTES:
+            raise Unavailable(f"the schema registry answered {answer.status_code}")
+        try:
+            body = orjson.loads(answer.content)
+            text, kind = body["schema"], body.get("schemaType", "AVRO")
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+            raise Unavailable("the schema registry's answer is not one of a schema registry") from None
+        if kind != "AVRO" or not isinstance(text, str):
+            raise NotFound(f"schema {schema_id} of the registry is {kind}, not Avro")
+        return text
+
+
+class FileRegistry:
+    """A JSON file {"schemas": {"1": "<schema text>", ...}}; read again when it changes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp: tuple[int, int] = (-1, -1)
+        self._schemas: dict[str, str] = {}
+
+    def text(self, schema_id: int) -> str:
+        try:
+            stat = self._path.stat()
+            if (stat.st_mtime_ns, stat.st_size) != self._stamp:
+                found = orjson.loads(self._path.read_bytes())["schemas"]
+                self._schemas = {
+                    str(key): value if isinstance(value, str) else orjson.dumps(value).decode()
+                    for key, value in found.items()
+                }
+                self._stamp = (stat.st_mtime_ns, stat.st_size)
+        except (OSError, orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as problem:
+            raise Unavailable(f"the schema file {self._path} cannot be read: {problem}") from None
+        if str(schema_id) not in self._schemas:
+            raise NotFound(f"Avro schema {schema_id} is not in {self._path.name}")
+        return self._schemas[str(schema_id)]
+
+
+class Schemas:
+    """Compiled schemas, kept; an unknown id is asked for again after a while."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._known: dict[int, AvroFields] = {}
+        self._refused: dict[int, tuple[float, str]] = {}
+        self._prepared: set[bytes] = set()
+
+    def prepare(self, records: Iterable[bytes]) -> None:
+        """Ask for the schemas that Avro records among `records` name, before any is decoded.
+
+        Raises
+        ------
+        Unavailable
+            The registry does not answer.
+        """
+        prefixes = {record[:_PREFIX] for record in records if record[:1] == _MAGIC}
+        for prefix in prefixes - self._prepared:
+            if len(prefix) < _PREFIX:
+                continue
+            try:
+                self.fields(int.from_bytes(prefix[1:], "big"))
+            except BadInput:
+                continue
+            self._prepared.add(prefix)
+
+    def fields(self, schema_id: int) -> AvroFields:
+        """The compiled schema of an id.
+
+        Raises
+        ------
+        BadInput
+            Nobody knows the id, or its schema is not one of LDMS; the message is the reason for the dead letter.
+        Unavailable
+            The registry does not answer.
+        """
+        known = self._known.get(schema_id)
+        if known is not None:
+            return known
+        asked_at, reason = self._refused.get(schema_id, (0.0, ""))
+        if reason and time.monotonic() - asked_at < ASK_AGAIN_S:
+            raise BadInput(reason)
+        try:
+            compiled = avro_schema(self._registry.text(schema_id))
+        except (NotFound, BadInput) as problem:
+            self._refused[schema_id] = (time.monotonic(), problem.message)
+            raise BadInput(problem.message) from None
+        self._known[schema_id] = compiled
+        return compiled
+
+
+def open_registry(where: str | None) -> Registry:
+    """A registry by URL or path; None knows nothing."""
+    if not where:
+        return NoRegistry()
+    parts = urlsplit(where)
+    if parts.scheme in ("http", "https"):
+        return HttpRegistry(where)
+    if parts.scheme in ("", "file"):
+        return FileRegistry(Path(parts.path if parts.scheme else where))
+    raise BadRequest(f"{where!r} is no schema registry", advice="Give an http(s) URL or the path of a JSON file.")

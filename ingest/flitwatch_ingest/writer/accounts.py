@@ -1,0 +1,136 @@
+"""Records of the topics that are ours: jobs, runs, rejected input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import psycopg
+
+from flitwatch_db import jobs as job_table
+from flitwatch_db import runs as run_table
+from flitwatch_domain import hostlist
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.jobs import Job, JobStep, split_job_id
+from flitwatch_domain.runs import Run, RunStep
+from flitwatch_ingest.writer.gathered import Gathered, header
+from flitwatch_stream import shapes, topics
+from flitwatch_stream.log import Record
+
+#: Takes a record that the database refuses, and why.
+Refuse = Callable[[Record, str], None]
+
+
+def take(record: Record, gathered: Gathered) -> None:
+    """Decode one record of our own topics into what the transaction writes."""
+    try:
+        if record.topic == topics.JOBS:
+            gathered.jobs.append((record, job_of(shapes.parse_job(record.value))))
+        elif record.topic == topics.RUNS:
+            value = shapes.parse_run(record.value)
+            gathered.runs.append(
+                (record, run_of(value) if isinstance(value, shapes.RunValue) else (value.run_key, step_of(value)))
+            )
+        else:
+            gathered.letter(
+                record, header(record, topics.REASON) or "rejected by its collector", header(record, topics.WHERE)
+            )
+    except BadInput as bad:
+        gathered.letter(record, bad.reason)
+
+
+def job_of(value: shapes.JobValue) -> Job:
+    """A job as the domain knows it.
+
+    Raises
+    ------
+    BadInput
+        A job id or a node list that Slurm does not write.
+    """
+    split_job_id(value.job_id)
+    if value.node_list:
+        hostlist.expand(value.node_list)
+    steps = tuple(JobStep(s.step, s.name, s.state, s.start, s.end, s.nodes, s.node_list) for s in value.steps)
+    return Job(
+        value.cluster, value.job_id, value.state, value.restart, value.user, value.account, value.name, value.partition, value.exit_code,
+        value.submit, value.start, value.end, value.nodes, value.node_list, steps, value.simulated,
+    )  # fmt: skip
+
+
+def run_of(value: shapes.RunValue) -> Run:
+    """A run's head as the domain knows it."""
+    return Run(
+        value.run_key,
+        value.exe,
+        value.job_id,
+        value.start,
+        tuple(place.rank for place in value.ranks),
+        tuple(place.node for place in value.ranks),
+        tuple(value.counters),
+        value.simulated,
+    )
+
+
+def step_of(value: shapes.StepValue) -> RunStep:
+    """A run's step as the domain knows it.
+
+    Raises
+    ------
+    BadInput
+        A number beyond 64 bits.
+    """
+    try:
+        times = np.array(value.time_ns, np.int64)
+        values = None if value.values is None else np.array(value.values, np.int64).reshape(len(value.time_ns), -1)
+    except OverflowError:
+        raise BadInput(f"step {value.step}: a number does not fit 64 bits") from None
+    return RunStep(value.step, times, values)
+
+
+def write_jobs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[dict[str, Any]]:
+    """Store jobs; return their events. A job that the database refuses is handed to `refuse`."""
+    if not gathered.jobs:
+        return []
+    stored: list[tuple[int, Job]] = []
+    try:
+        with conn.transaction():
+            jobs = [job for _, job in gathered.jobs]
+            stored = list(zip(job_table.upsert(conn, jobs), jobs, strict=True))
+    except (psycopg.DataError, psycopg.IntegrityError, BadInput):
+        for record, job in gathered.jobs:
+            try:
+                with conn.transaction():
+                    stored.append((job_table.upsert(conn, [job])[0], job))
+            except (psycopg.DataError, psycopg.IntegrityError, BadInput) as problem:
+                refuse(record, f"the database refuses this job: {problem}")
+    return [{"job_pk": key, "job_id": job.job_id, "state": job.state} for key, job in dict(stored).items()]
+
+
+def write_runs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[dict[str, Any]]:
+    """Store runs and steps in the order they came; return their events. What cannot be stored is handed to `refuse`."""
+    ids: dict[str, int | None] = {}
+    new: dict[int, int] = {}
+    for record, item in gathered.runs:
+        try:
+            with conn.transaction():
+                run_id, steps = _write_run(conn, item, ids)
+                new[run_id] = new.get(run_id, 0) + steps
+        except (psycopg.DataError, psycopg.IntegrityError, BadInput) as problem:
+            refuse(record, problem.reason if isinstance(problem, BadInput) else f"the database refuses this: {problem}")
+    return [{"run_id": run_id, "steps": steps} for run_id, steps in new.items()]
+
+
+def _write_run(
+    conn: psycopg.Connection[Any], item: Run | tuple[str, RunStep], ids: dict[str, int | None]
+) -> tuple[int, int]:
+    if isinstance(item, Run):
+        ids[item.run_key] = run_id = run_table.upsert_run(conn, item)
+        return run_id, 0
+    key, step = item
+    if key not in ids:
+        ids[key] = run_table.run_id_of(conn, key)
+    found = ids[key]
+    if found is None:
+        raise BadInput(f"a step of run {key[:80]!r}, whose head has not come")
+    return found, run_table.upsert_steps(conn, found, [step])

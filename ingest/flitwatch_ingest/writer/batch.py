@@ -1,0 +1,181 @@
+"""One transaction: everything that came since the last one, and the positions that cover it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import psycopg
+
+from flitwatch_core.codec import Ledger
+from flitwatch_db import counters, events, ingest, observations
+from flitwatch_db.ingest import DeadLetter, Gap, GapKey, Minute, Position
+from flitwatch_domain.errors import Conflict
+from flitwatch_ingest.writer.accounts import write_jobs, write_runs
+from flitwatch_ingest.writer.gathered import Gathered, letter_of
+from flitwatch_stream.log import Record, TopicPartition
+
+#: Events of one kind in a transaction; what is beyond stands in the tables.
+MOST_EVENTS = 20
+
+
+@dataclass
+class Batch:
+    """What a transaction writes; writing it again after a failure writes the same."""
+
+    counters: counters.Batch
+    gathered: Gathered
+    gaps: list[Gap]
+    gone: list[GapKey]
+    new: dict[TopicPartition, Position]
+    before: dict[TopicPartition, Position | None]
+    group: str
+    happened: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not self.new
+
+    def write(self, conn: psycopg.Connection[Any]) -> None:
+        """Write everything within the caller's transaction.
+
+        Raises
+        ------
+        Conflict
+            Another writer has moved on.
+        """
+        found = self.gathered
+        new = {(topic, partition): position for (topic, partition), position in self.new.items()}
+        expected = {(topic, partition): _position(old) for (topic, partition), old in self.before.items()}
+        ingest.advance(conn, self.group, new, expected)
+        counters.write_batch(conn, self.counters)
+        letters = list(found.letters)
+
+        def refuse(record: Record, reason: str) -> None:
+            letters.append(letter_of(record, reason))
+
+        happened = [("job", payload) for payload in write_jobs(conn, found, refuse)]
+        happened += [("run", payload) for payload in write_runs(conn, found, refuse)]
+        self._write_observations(conn, letters)
+        ingest.remove_gaps(conn, self.gone)
+        if self.gaps:
+            ingest.add_gaps(conn, self.gaps)
+        if letters:
+            ingest.add_dead_letters(conn, letters)
+        if found.sequences:
+            ingest.save_source_positions(conn, found.sequences)
+        if found.schema_records:
+            ingest.count_records(conn, found.schema_records)
+        now = datetime.now(UTC)
+        ingest.add_minutes(conn, [Minute(now, topic, **vars(rates)) for topic, rates in found.rates.items()])
+        for kind, payload in [*self.happened, *happened[-MOST_EVENTS:], *self._gap_events(), *_letter_events(letters)]:
+            events.emit(conn, kind, payload)
+
+    def _write_observations(self, conn: psycopg.Connection[Any], letters: list[DeadLetter]) -> None:
+        rows = self.gathered.observations
+        if not rows:
+            return
+        try:
+            with conn.transaction():
+                observations.write_observations(conn, rows)
+        except psycopg.DataError:
+            for row in rows:
+                try:
+                    with conn.transaction():
+                        observations.write_observations(conn, [row])
+                except psycopg.DataError as problem:
+                    letters.append(
+                        DeadLetter("", 0, 0, f"the database refuses this row: {problem}", repr(row).encode())
+                    )
+
+    def _gap_events(self) -> list[tuple[str, dict[str, Any]]]:
+        return [
+            ("gap", {"device": g.device, "from": g.from_ts.isoformat(), "to": g.to_ts.isoformat(), "reason": g.reason})
+            for g in self.gaps[-MOST_EVENTS:]
+        ]
+
+    def already_written(self, stored: Mapping[tuple[str, int], Position]) -> bool:
+        """Whether the database stands where this batch ends: its commit arrived and the answer was lost.
+
+        Raises
+        ------
+        Conflict
+            It stands neither there nor where this batch begins.
+        """
+        standing = {place: stored.get((place.topic, place.partition)) for place in self.new}
+        if standing == self.new and self.new != self.before:
+            return True
+        if any(_position(standing[place]) != _position(self.before[place]) for place in self.new):
+            raise Conflict(f"another {self.group} has moved on", advice="Read the positions again.")
+        return False
+
+
+def _position(stored: Position | None) -> int | None:
+    return None if stored is None else stored.position
+
+
+def _letter_events(letters: Sequence[DeadLetter]) -> list[tuple[str, dict[str, Any]]]:
+    reasons = Counter(letter.reason.partition(" (")[0][:200] for letter in letters)
+    return [("dead_letter", {"count": count, "reason": reason}) for reason, count in reasons.most_common(MOST_EVENTS)]
+
+
+def counter_rows(ledger: Ledger, fabric_ids: Sequence[int], closed_s: int) -> counters.Batch:
+    """Take the sums of all routers and endpoints, and those of ports up to bucket `closed_s`."""
+    ports = [part for fabric in fabric_ids if (part := _ports(ledger, fabric, closed_s)) is not None]
+    return counters.Batch(
+        routers=_rows(ledger.take_routers()),
+        ports=_joined(ports),
+        endpoints=_rows(ledger.take_endpoints()),
+    )
+
+
+def _rows(taken: tuple[Any, ...]) -> counters.Rows | None:
+    fabric, device, ts_s, samples, seconds, values = taken
+    return counters.Rows(fabric, device, ts_s, samples, seconds, values) if len(device) else None
+
+
+def _ports(ledger: Ledger, fabric_id: int, closed_s: int) -> counters.PortRows | None:
+    fabric, router, ts_s, _, seconds, values = ledger.take_ports(fabric_id, closed_s)
+    if not len(router):
+        return None
+    ports = values.shape[1] // 3
+    packets = values[:, 2 * ports :]
+    return counters.PortRows(
+        fabric,
+        router,
+        ts_s,
+        seconds,
+        values[:, :ports],
+        values[:, ports : 2 * ports],
+        packets if not np.isnan(packets).all() else None,
+    )
+
+
+def _joined(parts: Sequence[counters.PortRows]) -> counters.PortRows | None:
+    """One set of rows; fabrics differ in their number of ports."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    width = max(p.flits.shape[1] for p in parts)
+
+    def wide(values: Any, n: int) -> Any:
+        out = np.full((n, width), np.nan)
+        if values is not None:
+            out[:, : values.shape[1]] = values
+        return out
+
+    def all_of(name: str) -> Any:
+        return np.concatenate([getattr(p, name) for p in parts])
+
+    packets = None
+    if any(p.packets is not None for p in parts):
+        packets = np.concatenate([wide(p.packets, len(p.router)) for p in parts])
+    return counters.PortRows(
+        all_of("fabric_id"), all_of("router"), all_of("ts_s"), all_of("seconds"),
+        np.concatenate([wide(p.flits, len(p.router)) for p in parts]),
+        np.concatenate([wide(p.stall_cycles, len(p.router)) for p in parts]), packets,
+    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""The writer's connection, and transactions that are tried until they are in."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+import psycopg
+
+from flitwatch_db import connect, ingest
+from flitwatch_db.ingest import Position
+from flitwatch_domain.errors import Cancelled, Unavailable
+from flitwatch_ingest.writer.batch import Batch
+from flitwatch_ingest.writer.measures import Measures
+
+log = logging.getLogger(__name__)
+
+LONGEST_PAUSE_S = 5.0
+#: What a connection raises when the server is away or refuses for now.
+AWAY = (psycopg.OperationalError, psycopg.InterfaceError, Unavailable)
+
+
+class Database:
+    """One connection as role writer, opened again when it breaks.
+
+    Parameters
+    ----------
+    url, group : str
+    stop : threading.Event
+        Ends waiting.
+    measures : Measures
+    """
+
+    def __init__(self, url: str, group: str, stop: threading.Event, measures: Measures) -> None:
+        self._url = url
+        self._group = group
+        self._stop = stop
+        self._measures = measures
+        self._conn: psycopg.Connection[Any] | None = None
+
+    @property
+    def conn(self) -> psycopg.Connection[Any]:
+        """The connection, in autocommit.
+
+        Raises
+        ------
+        Unavailable
+            The server does not answer.
+        """
+        if self._conn is None or self._conn.closed:
+            # What a crash takes back it takes back whole, positions and rows together; it is read again from the log.
+            self._conn = connect(
+                self._url, role="writer", durable=False, application="flitwatch writer", autocommit=True
+            )
+        return self._conn
+
+    def positions(self) -> dict[tuple[str, int], Position]:
+        """Where the group stands."""
+        return ingest.positions(self.conn, self._group)
+
+    def close(self) -> None:
+        """Close the connection; the next use opens another."""
+        conn, self._conn = self._conn, None
+        if conn is not None:
+            conn.close()
+
+    def write(self, batch: Batch) -> None:
+        """Write a batch in one transaction, as often as it takes to be sure that it is in exactly once.
+
+        Raises
+        ------
+        Conflict
+            Another writer has moved on in its partitions; nothing is written.
+        Cancelled
+            Waiting was ended; nothing is known of the last try.
+        """
+        pause_s, tries = 0.1, 0
+        while True:
+            try:
+                if tries and batch.already_written(self.positions()):
+                    return
+                with self.conn.transaction():
+                    batch.write(self.conn)
+                return
+            except AWAY as problem:
+                tries += 1
+                self._measures.retries += 1
+                log.warning("the transaction is tried again: %s", first_line(problem))
+                self.close()
+                if self._stop.wait(pause_s):
+                    raise Cancelled("stopped while the database did not answer") from None
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def first_line(problem: Exception) -> str:
+    """The first line of what went wrong."""
+    return next((line.strip() for line in str(problem).splitlines() if line.strip()), type(problem).__name__)

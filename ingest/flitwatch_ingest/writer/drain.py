@@ -1,0 +1,75 @@
+"""The writer for one-shot imports: everything that stands in the log now, then done."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from flitwatch_db import connect, ingest
+from flitwatch_domain.errors import Conflict, Unavailable
+from flitwatch_ingest.writer.loop import Writer
+from flitwatch_ingest.writer.measures import Measures
+from flitwatch_ingest.writer.settings import WriterSettings
+from flitwatch_stream.log import open_log
+
+_LOOK_S = 0.1
+
+
+def drain(
+    url: str,
+    log_url: str,
+    until: Mapping[tuple[str, int], int] | None = None,
+    settings: WriterSettings | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+    limit_s: float | None = None,
+) -> Measures:
+    """Write records until the database stands at `until`, then stop.
+
+    Beside a running writer it takes only topics that nobody holds, and waits for the others to be written.
+
+    Parameters
+    ----------
+    url, log_url : str
+        The database and the log.
+    until : mapping, optional
+        Next offset by (topic, partition); without it, the ends of all topics as they are now.
+    progress : callable
+        Told (records written, records in all).
+    limit_s : float, optional
+        Raise Unavailable after so long.
+
+    Returns
+    -------
+    Measures
+        What this writer itself carried.
+    """
+    stop = threading.Event()
+    deadline = time.monotonic() + limit_s if limit_s is not None else None
+    with open_log(log_url) as log, connect(url, role="writer", autocommit=True) as conn:
+        writer = Writer(url, log, settings, stop, guest=True)
+        try:
+            targets = dict(writer.holdings.ends() if until is None else until)
+            total = sum(targets.values())
+            while True:
+                came = writer.step()
+                if came:
+                    continue
+                writer.give_up_held()
+                writer.commit(everything=True)
+                stored = ingest.positions(conn, writer.settings.group)
+                done = {
+                    place: min(end, stored[place].position if place in stored else 0) for place, end in targets.items()
+                }
+                progress(sum(done.values()), total)
+                if done == targets and not writer.replaying:
+                    return writer.measures
+                if deadline is not None and time.monotonic() > deadline:
+                    raise Unavailable("the log was not written in time")
+                time.sleep(_LOOK_S)
+        except Conflict:
+            raise Unavailable(
+                "another writer took the topics over while they were imported", advice="Import again."
+            ) from None
+        finally:
+            writer.close()

@@ -1,0 +1,72 @@
+"""What one transaction will write beside the counters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from flitwatch_db.ingest import RAW_BYTES, DeadLetter
+from flitwatch_db.observations import Observation
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.runs import Run, RunStep
+from flitwatch_stream import topics
+from flitwatch_stream.log import Record
+
+
+@dataclass
+class Rates:
+    """What came of one topic since the last transaction."""
+
+    records: int = 0
+    values: int = 0
+    bytes: int = 0
+    duplicates: int = 0
+    late: int = 0
+    dead: int = 0
+
+
+@dataclass
+class Gathered:
+    """Collects until the transaction; then a new one begins."""
+
+    letters: list[DeadLetter] = field(default_factory=list)
+    #: Of dead letters and of records kept as they came.
+    kept_bytes: int = 0
+    observations: list[Observation] = field(default_factory=list)
+    rates: dict[str, Rates] = field(default_factory=lambda: defaultdict(Rates))
+    schema_records: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    jobs: list[tuple[Record, Job]] = field(default_factory=list)
+    runs: list[tuple[Record, Run | tuple[str, RunStep]]] = field(default_factory=list)
+    sequences: dict[str, int] = field(default_factory=dict)
+    unplaced: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    #: When the oldest record was appended to the log, in milliseconds since 1970; 0: none.
+    oldest_ms: int = 0
+    newest_ms: int = 0
+
+    def letter(self, record: Record, reason: str, where: str = "") -> None:
+        """Keep a record that cannot be used."""
+        letter = letter_of(record, reason, where)
+        self.letters.append(letter)
+        self.kept_bytes += len(letter.raw)
+        self.rates[record.topic].dead += 1
+
+
+def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
+    """A record that cannot be used, with the first of its bytes."""
+    return DeadLetter(
+        record.topic, record.partition, record.offset, reason, record.value[:RAW_BYTES],
+        source=header(record, topics.SOURCE), where=where or _where(record), raw_bytes=len(record.value),
+    )  # fmt: skip
+
+
+def header(record: Record, name: str) -> str:
+    """A header's text, or nothing."""
+    for key, value in record.headers:
+        if key == name:
+            return value.decode("utf-8", "replace")
+    return ""
+
+
+def _where(record: Record) -> str:
+    sequence = header(record, topics.SEQUENCE)
+    return f"{record.topic}[{record.partition}] offset {record.offset}" + (f", sequence {sequence}" if sequence else "")

@@ -1,0 +1,134 @@
+"""The topics that are this writer's, and the consumer that reads them.
+
+LDMS spreads a node's samples over all partitions of a topic, so a topic is one writer's as a whole: who has which is divided by locks
+in the database (`flitwatch_db.shares`), and the consumer reads the topics by name in a group of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable
+
+from flitwatch_db.shares import Shares
+from flitwatch_stream import topics
+from flitwatch_stream.log import Consumer, Log, OnAssign, Record
+
+#: How often it is looked for new topics and for writers that came or went.
+LOOK_S = 1.0
+#: A topic that waits for the schema registry is tried again after this time.
+BLOCKED_S = 5.0
+OURS = (topics.JOBS, topics.RUNS, topics.REJECTED)
+
+
+class Holdings:
+    """Which topics to read, and reading them.
+
+    Parameters
+    ----------
+    log : Log
+    shares : Shares
+    group : str
+    pattern : str
+        Which topics are LDMS rows.
+    on_assign : callable
+        Where to begin; see `flitwatch_stream.log.Log.consumer`.
+    let_go : callable
+        Writes what is held of these topics and forgets them; they are another writer's then.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        shares: Shares,
+        group: str,
+        pattern: str,
+        on_assign: OnAssign,
+        let_go: Callable[[set[str]], None],
+    ) -> None:
+        self._log = log
+        self._shares = shares
+        self._group = group
+        self._pattern = re.compile(pattern)
+        self._on_assign = on_assign
+        self._let_go = let_go
+        self._consumer: Consumer | None = None
+        self._reading: frozenset[str] = frozenset()
+        self._blocked: dict[str, float] = {}
+        self._looked_at = -LOOK_S
+        self.mine: set[str] = set()
+
+    def poll(self, most: int, timeout_s: float) -> list[Record]:
+        """Records of the topics that are this writer's."""
+        self._look()
+        if self._consumer is None:
+            time.sleep(timeout_s)
+            return []
+        return self._consumer.poll(most, timeout_s)
+
+    def block(self, topic: str) -> None:
+        """Leave a topic alone for a while; it is read again from where `on_assign` says."""
+        self._blocked[topic] = time.monotonic() + BLOCKED_S
+        self._read()
+
+    def reopen(self) -> None:
+        """Read everything again from where `on_assign` says."""
+        self._close_consumer()
+        self._looked_at = -LOOK_S
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        """The next offset to be written, for every partition that matches."""
+        names = [name for name in self._log.topics() if self._wanted(name)]
+        return {(name, p): end for name in names for p, end in enumerate(self._log.end_offsets(name))}
+
+    def caught_up(self) -> bool:
+        """Whether everything that stands in the log was read."""
+        if self._consumer is None:
+            return True
+        return all(self._consumer.position(*place) >= end for place, end in self._consumer.end_offsets().items())
+
+    def close(self) -> None:
+        """Stop reading; the locks go."""
+        self._close_consumer()
+        self._shares.close()
+
+    def _wanted(self, name: str) -> bool:
+        return name in OURS or self._pattern.search(name) is not None
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_S and not any(until <= now for until in self._blocked.values()):
+            return
+        self._looked_at = now
+        names = {name for name in self._log.topics() if self._wanted(name)}
+        share = self._shares.divide(names)
+        beyond = self.mine - share
+        if beyond:
+            self._close_consumer()
+            self._let_go(beyond)
+            self._shares.release(beyond)
+        held = self._shares.take(share)
+        if not self.mine - beyond <= held:
+            # The locks went with their connection, and may be another's by now.
+            self._close_consumer()
+            self._let_go(self.mine - beyond - held)
+        self.mine = held
+        self._read()
+
+    def _read(self) -> None:
+        now = time.monotonic()
+        self._blocked = {topic: until for topic, until in self._blocked.items() if until > now}
+        wanted = frozenset(self.mine - self._blocked.keys())
+        if wanted == self._reading and (self._consumer is not None or not wanted):
+            return
+        self._close_consumer()
+        if wanted:
+            group = f"{self._group}-{uuid.uuid4().hex[:12]}"
+            self._consumer = self._log.consumer(group, topics=sorted(wanted), on_assign=self._on_assign)
+        self._reading = wanted
+
+    def _close_consumer(self) -> None:
+        consumer, self._consumer, self._reading = self._consumer, None, frozenset()
+        if consumer is not None:
+            consumer.close()

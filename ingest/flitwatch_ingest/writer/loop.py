@@ -1,0 +1,343 @@
+"""The writer: from the log into the database, each record once."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+from flitwatch_db import ingest
+from flitwatch_db.shares import Shares
+from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
+from flitwatch_ingest.registry import Schemas, open_registry
+from flitwatch_ingest.schemas import RowSchema
+from flitwatch_ingest.writer import accounts
+from flitwatch_ingest.writer.batch import Batch
+from flitwatch_ingest.writer.gathered import letter_of
+from flitwatch_ingest.writer.holdings import OURS, Holdings
+from flitwatch_ingest.writer.marks import Mark
+from flitwatch_ingest.writer.measures import Measures
+from flitwatch_ingest.writer.settings import WriterSettings
+from flitwatch_ingest.writer.topic_feed import TopicFeed
+from flitwatch_stream.log import Log, Record, TopicPartition
+
+log = logging.getLogger(__name__)
+
+_LONGEST_POLL_S = 0.25
+#: How often fabrics are looked for that came or changed.
+_FABRICS_S = 2.0
+
+
+class Writer:
+    """Carries records; one thread, one connection, one transaction at a time.
+
+    Parameters
+    ----------
+    url : str
+        The database.
+    source : Log
+    settings : WriterSettings
+    stop : threading.Event
+        Set it to end waiting for a database or a log that does not answer.
+    guest : bool
+        Takes only topics that no running writer holds.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        source: Log,
+        settings: WriterSettings | None = None,
+        stop: threading.Event | None = None,
+        guest: bool = False,
+    ) -> None:
+        self.settings = settings or WriterSettings()
+        self.measures = Measures()
+        self.stop = stop or threading.Event()
+        self._database = Database(url, self.settings.group, self.stop, self.measures)
+        self._memory = Memory(self.settings)
+        self._schemas = Schemas(open_registry(self.settings.registry))
+        shares = Shares(url, self.settings.group, guest)
+        self.holdings = Holdings(source, shares, self.settings.group, self.settings.pattern, self._begin, self._let_go)
+        self._committed_at = time.monotonic()
+        self._fabrics_at = self._silence_at = -math.inf
+
+    # --- one step ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Work until `stop` is set, then write what is held."""
+        pause_s = 0.2
+        while not self.stop.is_set():
+            try:
+                self.step()
+                pause_s = 0.2
+            except Cancelled:
+                break
+            except Conflict as moved:
+                log.warning("%s", moved)
+                self._start_over()
+            except AWAY as away:
+                # Records may have been taken by half: what the database has is the only truth.
+                log.warning("reading begins anew: %s", first_line(away))
+                self._start_over()
+                self.stop.wait(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        self.finish()
+
+    def step(self) -> int:
+        """Read what has come, and make a transaction when one is due; return the number of records."""
+        due_in = self._committed_at + self.settings.interval_s - time.monotonic()
+        records = self._poll(min(max(due_in, 0.0), _LONGEST_POLL_S))
+        if records:
+            self.take(records)
+        if due_in <= 0 or self._memory.full:
+            self._look_around()
+            self.commit()
+        return len(records)
+
+    def _poll(self, timeout_s: float) -> list[Record]:
+        try:
+            with self.measures.stage("poll"):
+                return self.holdings.poll(self.settings.most_records, timeout_s)
+        except AWAY as away:
+            # Nothing was taken: reading goes on where it stopped, and what is held can be written meanwhile.
+            log.warning("the log cannot be read: %s", first_line(away))
+            self.stop.wait(1.0)
+            return []
+
+    def finish(self) -> None:
+        """Write what is held, also port buckets that are not over, and let others have the topics."""
+        try:
+            self.commit(everything=True)
+        except (Conflict, Cancelled, Unavailable) as problem:
+            log.warning("what came last is not written and will be read again: %s", problem)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of log and database; nothing is written."""
+        self.holdings.close()
+        self._database.close()
+
+    # --- records in --------------------------------------------------------------------------------------------------
+
+    def take(self, records: Sequence[Record]) -> None:
+        """Decode records into memory."""
+        self._refresh_fabrics()
+        by_topic: dict[str, list[Record]] = defaultdict(list)
+        for record in records:
+            by_topic[record.topic].append(record)
+        with self.measures.stage("decode"):
+            for topic, found in by_topic.items():
+                self._take_topic(topic, found)
+
+    def _take_topic(self, topic: str, records: list[Record]) -> None:
+        if topic not in OURS:
+            try:
+                self._schemas.prepare(record.value for record in records)
+            except Unavailable as away:
+                # Positions stay before these records, so they are read again later.
+                log.warning("%s waits: %s", topic, away)
+                self.holdings.block(topic)
+                return
+        known: list[Record] = []
+        new: list[Record] = []
+        for record in records:
+            mark = self._memory.marks.setdefault(TopicPartition(topic, record.partition), Mark(record.offset, None, -1))
+            if record.offset < mark.position:
+                continue
+            if mark.fresh:
+                self._first(record, mark)
+            mark.position = record.offset + 1
+            (known if record.offset < mark.replay_until else new).append(record)
+        new = self._unrepeated(new)
+        if topic in OURS:
+            for record in new:
+                accounts.take(record, self._memory.gathered)
+        else:
+            feed = self._feed(topic)
+            for part, replaying in ((known, True), (new, False)):
+                if part:
+                    feed.feed.replay(replaying, self._memory.marks.closed_s(topic))
+                    feed.consume(part, self._memory.gathered, replaying)
+            self._memory.clocks.heard(topic)
+        self._count(topic, new)
+
+    def _first(self, record: Record, mark: Mark) -> None:
+        """The first record after an assignment: a hole before it was trimmed from the log."""
+        mark.fresh = False
+        missing = record.offset - mark.position
+        if mark.committed is not None and record.offset > mark.committed.position:
+            lost = record.offset - mark.committed.position
+            reason = f"{lost} records before this one left the log before they were written"
+            self._memory.gathered.letters.append(
+                letter_of(record._replace(value=b"", offset=mark.committed.position), reason)
+            )
+            log.error("%s[%d]: %s", record.topic, record.partition, reason)
+        elif missing > 0:
+            log.warning(
+                "%s[%d]: the log is trimmed to %d, memory is rebuilt from less",
+                record.topic,
+                record.partition,
+                record.offset,
+            )
+
+    def _unrepeated(self, records: list[Record]) -> list[Record]:
+        if not any(record.headers for record in records):
+            return records
+        self._memory.sequences.learn(self._database.conn, records)
+        kept = []
+        for record in records:
+            if record.headers and self._memory.sequences.repeats(record, self._memory.gathered.sequences):
+                self._memory.gathered.rates[record.topic].duplicates += 1
+            else:
+                kept.append(record)
+        return kept
+
+    def _count(self, topic: str, records: Sequence[Record]) -> None:
+        if not records:
+            return
+        found = self._memory.gathered
+        rates = found.rates[topic]
+        rates.records += len(records)
+        rates.bytes += sum(len(record.value) for record in records)
+        times = [record.timestamp_ms for record in (records[0], records[-1]) if record.timestamp_ms > 0]
+        if times:
+            found.oldest_ms = min(found.oldest_ms or times[0], *times)
+            found.newest_ms = max(found.newest_ms, *times)
+
+    def _feed(self, topic: str) -> TopicFeed:
+        feed = self._memory.feeds.get(topic)
+        if feed is None:
+            latest_us = int((time.time() + self.settings.most_future_s) * 1e6)
+            feed = TopicFeed(
+                topic,
+                self._memory.ledger,
+                self._memory.claims,
+                self._memory.places,
+                self._schemas,
+                self._schema_id,
+                latest_us,
+            )
+            self._memory.feeds[topic] = feed
+        feed.feed.latest_us = int((time.time() + self.settings.most_future_s) * 1e6)
+        return feed
+
+    def _schema_id(self, schema: RowSchema) -> int:
+        # Outside the batch's transaction: an id that is stored without rows does no harm.
+        conn = self._database.conn
+        with conn.transaction():
+            return ingest.register_schema(conn, schema.name, schema.digest, schema.described(), schema.kind.value)
+
+    # --- the transaction -----------------------------------------------------------------------------------------------
+
+    def commit(self, everything: bool = False) -> None:
+        """Write what is held in one transaction; `everything`: also port buckets that are not over.
+
+        Raises
+        ------
+        Conflict
+            Another writer has these partitions: forget everything and begin anew.
+        Cancelled
+            `stop` was set while the database did not answer.
+        """
+        with self.measures.stage("prepare"):
+            batch = self._memory.take(everything)
+        self._committed_at = time.monotonic()
+        if batch.empty:
+            return
+        with self.measures.stage("write"):
+            self._database.write(batch)
+        self._written(batch)
+
+    def _written(self, batch: Batch) -> None:
+        for place, position in batch.new.items():
+            if place in self._memory.marks:
+                self._memory.marks[place].committed = position
+        found, measures = batch.gathered, self.measures
+        measures.commits += 1
+        for rates in found.rates.values():
+            measures.records += rates.records
+            measures.values += rates.values
+            measures.bytes += rates.bytes
+            measures.duplicates += rates.duplicates
+            measures.late += rates.late
+            measures.dead += rates.dead
+        if found.oldest_ms:
+            measures.lags_s.append(max(0.0, time.time() - found.oldest_ms / 1000))
+
+    # --- partitions that come and go -----------------------------------------------------------------------------------
+
+    def _begin(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        conn = X = self._memory.marks.begin(places, ingest.positions(conn, self.settings.group))
+        # A bucket that was written whole stays closed, also where the feed's clock has not come so far again.
+        closed_s = [self._memory.marks.closed_s(topic) for topic in {place.topic for place in places}]
+        self._memory.ledger.ports_closed_s = max(self._memory.ledger.ports_closed_s, *closed_s)
+        return starts
+
+    def _let_go(self, names: set[str]) -> None:
+        """Topics that are another writer's from now on: write what is held of them, forget them."""
+        held = names & ({place.topic for place in self._memory.marks} | self._memory.feeds.keys())
+        if not held:
+            return
+        try:
+            self.commit(everything=True)
+        except Conflict:
+            self._start_over()
+            return
+        self._memory.forget(held)
+
+    def _start_over(self) -> None:
+        self._database.close()
+        self._memory = Memory(self.settings)
+        self._fabrics_at = -math.inf
+        self.holdings.reopen()
+
+    # --- now and then --------------------------------------------------------------------------------------------------
+
+    def _refresh_fabrics(self) -> None:
+        now = time.monotonic()
+        if now - self._fabrics_at < _FABRICS_S:
+            return
+        self._fabrics_at = now
+        conn = self._database.conn
+        if not self._memory.places.changed(conn):
+            return
+        if self._memory.feeds:
+            self.commit(everything=True)
+        with conn.transaction():
+            self._memory.places.refresh(conn)
+        moved = sum(feed.replace() for feed in self._memory.feeds.values())
+        log.info(
+            "fabrics: %s; %d sets found their place",
+            ", ".join(map(self._memory.places.name, self._memory.places.fabric_ids)) or "none",
+            moved,
+        )
+
+    def _look_around(self) -> None:
+        """Look for instances that stopped, while the writer is where the log ends."""
+        now = time.monotonic()
+        if now - self._silence_at < self.settings.silence_every_s:
+            return
+        self._silence_at = now
+        if not self._memory.feeds or not self.holdings.caught_up():
+            return
+        # What is no longer in the log cannot be replayed.
+        for mark in self._memory.marks.values():
+            mark.position = max(mark.position, mark.replay_until)
+        for topic, feed in self._memory.feeds.items():
+            if feed.counts and (clock_us := self._memory.clocks.now_us(topic, feed)) is not None:
+                feed.feed.check_silence(clock_us)
+
+    def give_up_held(self) -> None:
+        """Hand samples that are held back over to the dead letters: nothing more will come."""
+        for feed in self._memory.feeds.values():
+            feed.feed.give_up_held()
+            feed.collect(self._memory.gathered)
+
+    @property
+    def replaying(self) -> bool:
+        """Whether memory is still being rebuilt."""
+        return self._memory.marks.replaying()

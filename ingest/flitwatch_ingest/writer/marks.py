@@ -1,0 +1,75 @@
+"""Where a writer stands in each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flitwatch_db.ingest import Position
+from flitwatch_stream.log import TopicPartition
+
+
+@dataclass
+class Mark:
+    """One partition.
+
+    Attributes
+    ----------
+    position : int
+        The next record to take.
+    committed : Position or None
+        What the database says; None: no row yet.
+    replay_until : int
+        Records before this one are in the database: they only rebuild what is in memory.
+    fresh : bool
+        Nothing was read since it was assigned.
+    """
+
+    position: int
+    committed: Position | None
+    replay_until: int
+    fresh: bool = True
+
+    @property
+    def replaying(self) -> bool:
+        """Whether memory is still being rebuilt."""
+        return self.position < self.replay_until
+
+
+class Marks(dict[TopicPartition, Mark]):
+    """All partitions of a writer."""
+
+    def begin(
+        self, places: Iterable[TopicPartition], stored: dict[tuple[str, int], Position]
+    ) -> dict[TopicPartition, int]:
+        """Where to read on; a partition that is new here begins at its `replay_from`."""
+        starts = {}
+        for place in places:
+            if place not in self:
+                position = stored.get((place.topic, place.partition))
+                if position is None:
+                    continue
+                self[place] = Mark(position.replay_from, position, position.position)
+            starts[place] = self[place].position
+        return starts
+
+    def of(self, topic: str) -> dict[TopicPartition, Mark]:
+        """The partitions of one topic."""
+        return {place: mark for place, mark in self.items() if place.topic == topic}
+
+    def replaying(self, topic: str | None = None) -> bool:
+        """Whether any partition (of a topic) is being replayed."""
+        return any(mark.replaying for place, mark in self.items() if topic is None or place.topic == topic)
+
+    def closed_s(self, topic: str) -> int:
+        """Up to which bucket the topic's ports are in the database; -1: none."""
+        times = [
+            m.committed.closed_through for m in self.of(topic).values() if m.committed and m.committed.closed_through
+        ]
+        return int(max(times).timestamp()) if times else -1
+
+
+def moment(epoch_s: int) -> datetime | None:
+    """A bucket's time as the database takes it; None below zero."""
+    return datetime.fromtimestamp(epoch_s, UTC) if epoch_s >= 0 else None

@@ -1,0 +1,111 @@
+"""What a writer holds between two transactions; it can be rebuilt from the log at any time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from flitwatch_core.codec import Ledger
+from flitwatch_db.counters import Batch as CounterBatch
+from flitwatch_db.ingest import Position
+from flitwatch_ingest.schemas import Claims
+from flitwatch_ingest.writer.batch import Batch, counter_rows
+from flitwatch_ingest.writer.clock import FeedClocks
+from flitwatch_ingest.writer.gaps import take_gaps
+from flitwatch_ingest.writer.gathered import Gathered
+from flitwatch_ingest.writer.marks import Mark, Marks, moment
+from flitwatch_ingest.writer.places import Places
+from flitwatch_ingest.writer.settings import WriterSettings
+from flitwatch_ingest.writer.sources import Sequences
+from flitwatch_ingest.writer.topic_feed import TopicFeed
+from flitwatch_stream.log import TopicPartition
+
+
+class Memory:
+    """Samples, sums and positions of the topics that a writer reads."""
+
+    def __init__(self, settings: WriterSettings) -> None:
+        self.settings = settings
+        self.ledger = Ledger()
+        self.claims = Claims()
+        self.places = Places(self.ledger, settings.fabric)
+        self.feeds: dict[str, TopicFeed] = {}
+        self.marks = Marks()
+        self.sequences = Sequences()
+        self.gathered = Gathered()
+        self.clocks = FeedClocks()
+        self._said_through: dict[int, int] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether a transaction is due for the memory's sake."""
+        found = self.gathered
+        rows = self.ledger.rows + len(found.observations) + len(found.runs) + len(found.jobs)
+        return rows > self.settings.most_rows or found.kept_bytes > self.settings.most_bytes
+
+    def forget(self, names: set[str]) -> None:
+        """Drop what is held of topics, after it was written."""
+        for topic in names:
+            self.feeds.pop(topic, None)
+            for place in list(self.marks.of(topic)):
+                del self.marks[place]
+
+    def take(self, everything: bool) -> Batch:
+        """Take what the next transaction writes; `everything`: also port buckets that are not over."""
+        clock_s = self.clocks.reached_s(self.feeds)
+        closed_s = self.ledger.ports_closed_s
+        if everything:
+            closed_s = max(closed_s, self.ledger.newest_port_bucket())
+        elif clock_s is not None and not self.marks.replaying():
+            closed_s = max(closed_s, int(clock_s - self.settings.port_delay_s) // 10 * 10 - 10)
+        self.ledger.ports_closed_s = closed_s
+        for feed in self.feeds.values():
+            feed.feed.ports_closed(closed_s)
+        rows = counter_rows(self.ledger, self.places.fabric_ids, closed_s)
+        gaps, gone = take_gaps(self.feeds.values())
+        new, before = {}, {}
+        for place, mark in self.marks.items():
+            if mark.replaying or mark.fresh:
+                continue
+            position = self._position(place, mark, closed_s)
+            if position != mark.committed:
+                new[place], before[place] = position, mark.committed
+        found, self.gathered = self.gathered, Gathered()
+        batch = Batch(rows, found, gaps, gone, new, before, self.settings.group)
+        batch.happened = [("counters", payload) for payload in self._news(rows, clock_s)]
+        batch.happened += [
+            ("unplaced", {"topic": t, "reasons": sorted(r)[:20], "count": len(r)}) for t, r in found.unplaced.items()
+        ]
+        return batch
+
+    def _position(self, place: TopicPartition, mark: Mark, closed_s: int) -> Position:
+        feed = self.feeds.get(place.topic)
+        if feed is None:
+            return Position(mark.position, mark.position, None)
+        replay_from = feed.feed.replay_from(place.partition, mark.position)
+        closed = moment(closed_s) if feed.counts else None
+        old = mark.committed
+        if old is not None and old.position == mark.position and old.closed_through == closed:
+            # Nothing came: how far back it would be read does not deserve a row of its own.
+            return old
+        return Position(mark.position, replay_from, closed)
+
+    def _news(self, rows: CounterBatch, clock_s: float | None) -> list[dict[str, Any]]:
+        """Events that tell readers how far the counters of each fabric are complete."""
+        if rows.routers is None or clock_s is None:
+            return []
+        news = []
+        through = int(clock_s)
+        for fabric_id in sorted(set(rows.routers.fabric_id.tolist())):
+            here = rows.routers.fabric_id == fabric_id
+            payload: dict[str, Any] = {
+                "fabric_id": fabric_id,
+                "through": datetime.fromtimestamp(max(through, self._said_through.get(fabric_id, 0)), UTC).isoformat(),
+                "routers": len(set(rows.routers.device[here].tolist())),
+            }
+            oldest = int(rows.routers.ts_s[here].min())
+            if oldest < self._said_through.get(fabric_id, 0):
+                payload["late_from"] = datetime.fromtimestamp(oldest, UTC).isoformat()
+            self._said_through[fabric_id] = max(through, self._said_through.get(fabric_id, 0))
+            news.append(payload)
+        return news

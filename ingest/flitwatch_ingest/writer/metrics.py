@@ -1,0 +1,54 @@
+"""A writer's figures as OpenMetrics, on the loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+if TYPE_CHECKING:
+    from flitwatch_ingest.writer.loop import Writer
+
+
+class WriterCollector(Collector):
+    """Reads the figures when they are asked for."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def collect(self) -> Iterable[Metric]:
+        measures = self._writer.measures
+        for name, text in (
+            ("records", "Records written."),
+            ("values", "Metric values written."),
+            ("bytes", "Bytes of the records written."),
+            ("duplicates", "Records that repeat one written before."),
+            ("late", "Records too late to be counted."),
+            ("dead", "Records in the dead letters."),
+            ("commits", "Transactions."),
+            ("retries", "Transactions tried again."),
+        ):
+            yield CounterMetricFamily(f"flitwatch_writer_{name}", text, value=getattr(measures, name))
+        stages = CounterMetricFamily("flitwatch_writer_stage_cpu_seconds", "Processor time by stage.", labels=["stage"])
+        for stage, seconds in sorted(measures.stages.items()):
+            stages.add_metric([stage], seconds)
+        yield stages
+        lag = GaugeMetricFamily(
+            "flitwatch_writer_lag_seconds", "Append to commit of the oldest record of a transaction, p95."
+        )
+        if (seconds := measures.lag()) is not None:
+            lag.add_metric([], seconds)
+        yield lag
+        yield GaugeMetricFamily(
+            "flitwatch_writer_topics", "Topics this writer reads.", value=len(self._writer.holdings.mine)
+        )
+
+
+def serve(writer: Writer, port: int) -> None:
+    """Answer on http://127.0.0.1:port/metrics from a thread of its own."""
+    registry = CollectorRegistry()
+    registry.register(WriterCollector(writer))
+    start_http_server(port, addr="127.0.0.1", registry=registry)

@@ -1,0 +1,184 @@
+"""Where an instance's counts go: component to endpoint to router, by the fabrics that are stored."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import psycopg
+
+from flitwatch_core.codec import Ledger
+from flitwatch_db import fabrics
+from flitwatch_domain import cray
+from flitwatch_domain.fabric import Fabric, Technology
+from flitwatch_ingest.schemas import RowKind
+from flitwatch_ingest.schemas.charts import LINK_CLASSES
+
+NOWHERE = (-1, -1, -1, -1, -1)
+_LAST_NUMBER = re.compile(r"(\d+)(?!.*\d)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an instance belongs; `reason` says why it belongs nowhere."""
+
+    fabric_id: int = -1
+    router: int = -1
+    endpoints: tuple[int, ...] = NOWHERE
+    device: str = ""
+    reason: str = ""
+
+
+@dataclass
+class _Known:
+    """A fabric with its lookups."""
+
+    fabric_id: int
+    fabric: Fabric
+    by_component: dict[int, list[int]] = field(default_factory=dict)
+    nics: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+class Places:
+    """The fabrics of a database, read again when they change.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Told the wiring of each fabric.
+    fabric : str, optional
+        The only fabric to look in, by name or id.
+    """
+
+    def __init__(self, ledger: Ledger, fabric: str | None = None) -> None:
+        self._ledger = ledger
+        self._only = fabric
+        self._known: dict[int, _Known] = {}
+        self._seen: tuple[Any, ...] = ()
+
+    @property
+    def fabric_ids(self) -> list[int]:
+        """The fabrics that are wired."""
+        return sorted(self._known)
+
+    def simulated(self, fabric_id: int) -> bool:
+        """Whether the fabric is marked simulated."""
+        return self._known[fabric_id].fabric.simulated
+
+    def name(self, fabric_id: int) -> str:
+        """The fabric's name."""
+        return self._known[fabric_id].fabric.name
+
+    def changed(self, conn: psycopg.Connection[Any]) -> bool:
+        """Whether fabrics came, went or changed since `refresh`."""
+        return _signature(self._rows(conn)) != self._seen
+
+    def refresh(self, conn: psycopg.Connection[Any]) -> None:
+        """Read the fabrics."""
+        rows = self._rows(conn)
+        self._seen = _signature(rows)
+        self._known = {row.fabric_id: self._wired(row.fabric_id, fabrics.load(conn, row.fabric_id)) for row in rows}
+
+    def _rows(self, conn: psycopg.Connection[Any]) -> list[fabrics.FabricRow]:
+        return [row for row in fabrics.list_all(conn) if not row.timeless and self._wanted(row)]
+
+    def _wanted(self, row: fabrics.FabricRow) -> bool:
+        return self._only is None or self._only in (row.name, str(row.fabric_id))
+
+    def _wired(self, fabric_id: int, fabric: Fabric) -> _Known:
+        counted = fabric.counted_links()
+        codes = np.zeros(len(fabric.links.classes) + 1, np.uint8)
+        for code, name in enumerate(fabric.links.classes):
+            codes[code] = 1 + LINK_CLASSES.index(str(name)) if str(name) in LINK_CLASSES else 0
+        link_class = np.full(counted.shape, len(fabric.links.classes), np.int64)
+        link_class[counted >= 0] = fabric.links.link_class[counted[counted >= 0]]
+        self._ledger.wire(fabric_id, np.ascontiguousarray(codes[link_class]), len(fabric.endpoints))
+        known = _Known(fabric_id, fabric)
+        found: dict[int, list[int]] = defaultdict(list)
+        by_router: dict[int, list[int]] = defaultdict(lambda: list(NOWHERE))
+        order = np.lexsort((fabric.endpoints.port, fabric.endpoints.component_id))
+        for endpoint in order.tolist():
+            component = int(fabric.endpoints.component_id[endpoint])
+            if component >= 0:
+                found[component].append(endpoint)
+            slot = (int(fabric.endpoints.port[endpoint]) - cray.NETWORK_TILES) // 2
+            if fabric.technology is Technology.CRAY_XC and 0 <= slot < cray.NODES_PER_ROUTER:
+                by_router[int(fabric.endpoints.router[endpoint])][slot] = endpoint
+        known.by_component = dict(found)
+        known.nics = {router: tuple(nics) for router, nics in by_router.items()}
+        return known
+
+    def find(self, kind: RowKind, component: int | None, identity: str, hint: str) -> Place:
+        """Where a set belongs.
+
+        Parameters
+        ----------
+        kind : RowKind
+            ROUTER or ENDPOINT.
+        component : int or None
+            LDMS's component_id.
+        identity : str
+            The parts of the component that the set is about, joined by the unit separator.
+        hint : str
+            The router's name, where the set says it.
+        """
+        named = f"component {component}" if component is not None else "a set without component_id"
+        if not self._known:
+            which = f"fabric {self._only!r} is not" if self._only else "no fabric is"
+            return Place(device=named, reason=f"{which} in the database: import one with `flitwatch import fabric`")
+        places = [
+            p for known in self._known.values() if (p := self._in(known, kind, component, identity, hint)) is not None
+        ]
+        good = [p for p in places if not p.reason]
+        if len(good) == 1:
+            return good[0]
+        if good:
+            names = ", ".join(self.name(p.fabric_id) for p in good)
+            return Place(
+                device=named, reason=f"{named} is in several fabrics ({names}): start the writer with --fabric"
+            )
+        if places:
+            return places[0]
+        return Place(
+            device=named, reason=f"{named} is no endpoint of {', '.join(self.name(f) for f in self.fabric_ids)}"
+        )
+
+    def _in(self, known: _Known, kind: RowKind, component: int | None, identity: str, hint: str) -> Place | None:
+        endpoints = known.by_component.get(component, []) if component is not None else []
+        if kind is RowKind.ROUTER:
+            return self._router(known, endpoints, hint)
+        if not endpoints:
+            return None
+        node = str(known.fabric.endpoints.node[endpoints[0]])
+        which = _adapter(identity)
+        if which >= len(endpoints):
+            reason = f"{node} has {len(endpoints)} endpoints in {known.fabric.name}, none for {identity.strip(chr(31)) or 'this set'}"
+            return Place(device=node, reason=reason)
+        return Place(known.fabric_id, -1, (*NOWHERE[:4], endpoints[which]), node)
+
+    def _router(self, known: _Known, endpoints: list[int], hint: str) -> Place | None:
+        fabric = known.fabric
+        if endpoints:
+            router, device = int(fabric.endpoints.router[endpoints[0]]), str(fabric.endpoints.node[endpoints[0]])
+        elif hint and hint in fabric.router_by_name:
+            router = fabric.router_by_name[hint]
+            device = hint
+        else:
+            return None
+        if fabric.technology is not Technology.CRAY_XC:
+            return Place(device=device, reason=f"{fabric.name} is {fabric.technology}: it has no Aries tiles")
+        return Place(known.fabric_id, router, known.nics.get(router, NOWHERE), device)
+
+
+def _signature(rows: list[fabrics.FabricRow]) -> tuple[Any, ...]:
+    return tuple((r.fabric_id, r.name, r.simulated, r.routers, r.endpoints, r.links) for r in rows)
+
+
+def _adapter(identity: str) -> int:
+    """Which of a node's adapters an identity names: the number of cxi1, hsn0 or mlx5_0; 0 where it names none."""
+    parts = [part for part in identity.split("\x1f") if part and not part.isdigit() and "/" not in part]
+    match = _LAST_NUMBER.search(parts[0]) if parts else None
+    return int(match.group(1)) if match else 0

@@ -1,0 +1,43 @@
+"""Collectors number their records: what was written once is not written again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+
+from flitwatch_db import ingest
+from flitwatch_ingest.writer.gathered import header
+from flitwatch_stream import topics
+from flitwatch_stream.log import Record
+
+
+class Sequences:
+    """The last sequence of each source, as far as this writer has taken it."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+
+    def learn(self, conn: psycopg.Connection[Any], records: Sequence[Record]) -> None:
+        """Read what is stored of the sources of `records` that are new here."""
+        unknown = {
+            source
+            for record in records
+            if record.headers and (source := header(record, topics.SOURCE)) not in self._last
+        }
+        unknown.discard("")
+        if unknown:
+            stored = ingest.source_positions(conn, sorted(unknown))
+            self._last |= {source: stored.get(source, -1) for source in unknown}
+
+    def repeats(self, record: Record, moved: dict[str, int]) -> bool:
+        """Whether the record was written before; else it is the source's last now, and stands in `moved`."""
+        source, sequence = header(record, topics.SOURCE), header(record, topics.SEQUENCE)
+        if not source or not sequence.isascii() or not sequence.isdigit() or len(sequence) > 18:
+            return False
+        number = int(sequence)
+        if number <= self._last.get(source, -1):
+            return True
+        self._last[source] = moved[source] = number
+        return False

@@ -1,0 +1,257 @@
+"""One LDMS topic: its row schemas, its instances, and the core's feed that they live in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flitwatch_core.codec import Feed, Kind, Ledger, Need, Role, reason
+from flitwatch_db.ingest import DeadLetter
+from flitwatch_db.observations import Observation
+from flitwatch_domain.errors import BadInput
+from flitwatch_ingest.registry import Schemas
+from flitwatch_ingest.schemas import Claims, Column, RowKind, RowSchema, chart_arrays, json_schema
+from flitwatch_ingest.writer.gathered import Gathered
+from flitwatch_ingest.writer.places import NOWHERE, Place, Places
+from flitwatch_stream.log import Record
+from flitwatch_stream.topics import LDMS_PREFIX
+
+#: Lists of metrics that one topic may carry; a topic with more carries something else.
+MOST_PLANS = 64
+_LATE = 18
+
+#: Gives the id of a row schema in the database.
+SchemaId = Callable[[RowSchema], int]
+
+
+@dataclass
+class Plan:
+    """A row schema as the core's feed knows it."""
+
+    schema: RowSchema
+    schema_id: int
+    avro_id: int | None
+
+
+@dataclass
+class Instance:
+    """Who sends: what a gap row names."""
+
+    plan: int
+    component: int | None
+    identity: str
+    hint: str
+    place: Place
+
+
+class TopicFeed:
+    """Consumes the records of one topic.
+
+    Parameters
+    ----------
+    topic : str
+    ledger, claims, places, schemas : shared by all feeds of a writer
+    schema_id : callable
+    latest_us : int
+        Records of a later time are refused.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        ledger: Ledger,
+        claims: Claims,
+        places: Places,
+        schemas: Schemas,
+        schema_id: SchemaId,
+        latest_us: int,
+    ) -> None:
+        self.topic = topic
+        self.name = topic.removeprefix(LDMS_PREFIX)
+        self.feed = Feed(ledger)
+        self.feed.latest_us = latest_us
+        self.plans: list[Plan] = []
+        self.instances: list[Instance] = []
+        self._ledger = ledger
+        self._claims = claims
+        self._places = places
+        self._schemas = schemas
+        self._schema_id = schema_id
+        self._columns: dict[str, Column] = {}
+
+    @property
+    def counts(self) -> bool:
+        """Whether counters come on this topic."""
+        return any(plan.schema.kind is not RowKind.OTHER for plan in self.plans)
+
+    def consume(self, records: Sequence[Record], gathered: Gathered, replaying: bool) -> None:
+        """Decode and book records in their order; the Avro schemas they name were asked for."""
+        values = [record.value for record in records]
+        n = len(values)
+        partitions = np.fromiter((record.partition for record in records), np.int32, n)
+        offsets = np.fromiter((record.offset for record in records), np.int64, n)
+        chosen = np.arange(n, dtype=np.uint32)
+        rates = gathered.rates[self.topic]
+        for _ in range(2 * MOST_PLANS):
+            _, _, repeats, _, counted, _, pending, strangers, refused = self.feed.consume(
+                values, partitions, offsets, chosen, replaying
+            )
+            if not replaying:
+                rates.values += counted
+                rates.duplicates += repeats
+                self._refuse(records, refused, gathered)
+            if not pending:
+                break
+            chosen = self._provide(records, pending, strangers, gathered, replaying)
+            if not len(chosen):
+                break
+        if not replaying:
+            self.collect(gathered)
+
+    def _refuse(self, records: Sequence[Record], refused: Sequence[tuple], gathered: Gathered) -> None:
+        for index, plan, code, field, byte, _ in refused:
+            metric = self.plans[plan].schema.columns[field].name if plan >= 0 and field >= 0 else None
+            gathered.letter(records[index], reason(code, metric, byte))
+            if code == _LATE:
+                gathered.rates[self.topic].late += 1
+
+    def _provide(
+        self,
+        records: Sequence[Record],
+        pending: Sequence[tuple],
+        strangers: Sequence[tuple],
+        gathered: Gathered,
+        replaying: bool,
+    ) -> Any:
+        """Learn what records wait for; return which to give again, the others are dead letters now."""
+        again: list[int] = []
+        fresh: set[str] = set()
+        for index, need, number, code, field, byte in pending:
+            if need == Need.INSTANCE:
+                again.append(index)
+                continue
+            try:
+                self._learn(records[index].value, need, number, (code, field, byte), fresh)
+                again.append(index)
+            except BadInput as bad:
+                if not replaying:
+                    gathered.letter(records[index], bad.reason)
+        for plan, component, identity, hint in strangers:
+            self._meet(plan, component, identity, hint, gathered)
+        return np.array(again, np.uint32)
+
+    def _learn(self, value: bytes, need: int, number: int, why: tuple[int, int, int], fresh: set[str]) -> None:
+        wires = None
+        if need == Need.PLAN:
+            schema = json_schema(self.name, value, self._columns)
+            key = f"json {schema.digest}"
+        else:
+            fields = self._schemas.fields(number)
+            schema = fields.row_schema(self.name, value)
+            wires = fields.wires_for(schema)
+            key = f"avro {number} {schema.digest}"
+        if key in fresh:
+            return
+        known = next(
+            (
+                p
+                for p in self.plans
+                if p.schema.digest == schema.digest and p.avro_id == (None if wires is None else number)
+            ),
+            None,
+        )
+        if known is not None:
+            raise BadInput(reason(why[0], known.schema.columns[why[1]].name if why[1] >= 0 else None, why[2]))
+        if len(self.plans) >= MOST_PLANS:
+            raise BadInput(f"more than {MOST_PLANS} different lists of metrics on one topic")
+        fresh.add(key)
+        self._add_plan(schema, None if wires is None else number, wires)
+
+    def _add_plan(self, schema: RowSchema, avro_id: int | None, wires: Sequence[tuple] | None) -> None:
+        fields = [(c.name, int(c.kind), int(c.role), c.use is not None, c.length) for c in schema.columns]
+        index = self.feed.add_plan(fields, *chart_arrays(schema, self._claims), schema.hint, wires is None)
+        if wires is not None and avro_id is not None:
+            self.feed.add_avro(avro_id, index, [tuple(wire) for wire in wires])
+        self.plans.append(Plan(schema, self._schema_id(schema), avro_id))
+        if wires is None:
+            self._columns |= {c.name: c for c in schema.columns if c.kind is Kind.REAL and c.role is Role.VALUE}
+
+    def _meet(self, plan: int, component: int | None, identity: bytes, hint: str, gathered: Gathered) -> None:
+        text = identity.decode("utf-8", "replace")
+        place = self._find(plan, component, text, hint)
+        observed = self.plans[plan].schema.kind is RowKind.OTHER or bool(place.reason)
+        self.feed.add_instance(
+            self._ledger, plan, component, identity, place.fabric_id, place.router, list(place.endpoints), observed
+        )
+        self.instances.append(Instance(plan, component, text, hint, place))
+        if place.reason:
+            gathered.unplaced[self.topic].add(place.reason)
+
+    def _find(self, plan: int, component: int | None, identity: str, hint: str) -> Place:
+        schema = self.plans[plan].schema
+        if schema.kind is RowKind.OTHER:
+            return Place(device=f"component {component}")
+        return self._places.find(schema.kind, component, identity, hint)
+
+    def replace(self) -> int:
+        """Find every instance's place again, after fabrics came or changed; return how many moved."""
+        moved = 0
+        for index, instance in enumerate(self.instances):
+            place = self._find(instance.plan, instance.component, instance.identity, instance.hint)
+            if place == instance.place:
+                continue
+            observed = self.plans[instance.plan].schema.kind is RowKind.OTHER or bool(place.reason)
+            self.feed.retarget(
+                self._ledger, index, place.fabric_id, place.router, list(place.endpoints or NOWHERE), observed
+            )
+            instance.place = place
+            moved += 1
+        return moved
+
+    def collect(self, gathered: Gathered) -> None:
+        """Rows kept as they came, and records that were held back and then refused."""
+        for index, plan in enumerate(self.plans):
+            self._observations(index, plan, gathered)
+        for partition, offset, code, _, raw in self.feed.take_letters():
+            gathered.letters.append(
+                DeadLetter(
+                    self.topic,
+                    partition,
+                    offset,
+                    reason(code),
+                    raw[: 64 << 10],
+                    where=f"{self.topic}[{partition}] offset {offset}",
+                    raw_bytes=len(raw),
+                )
+            )
+            gathered.kept_bytes += len(raw)
+            gathered.rates[self.topic].dead += 1
+            gathered.rates[self.topic].late += code == _LATE
+
+    def _observations(self, index: int, plan: Plan, gathered: Gathered) -> None:
+        component, has_component, identity, time_us, integers, unknown, reals, texts = self.feed.take_observations(
+            index
+        )
+        if not len(component):
+            return
+        gathered.schema_records[plan.schema_id] += len(component)
+        gathered.kept_bytes += 16 * (integers.size + reals.size + len(texts)) + 128 * len(component)
+        width = len(texts) // len(component)
+        for i in range(len(component)):
+            whole = integers[i].tolist()
+            if len(unknown) and unknown[i].any():
+                whole = [None if lost else value for value, lost in zip(whole, unknown[i].tolist(), strict=True)]
+            gathered.observations.append(
+                Observation(
+                    plan.schema_id,
+                    int(component[i]) if has_component[i] else None,
+                    identity[i].decode("utf-8", "replace").strip("\x1f").replace("\x1f", " ") or None,
+                    int(time_us[i]) / 1e6,
+                    whole or None,
+                    reals[i].tolist() or None,
+                    texts[i * width : (i + 1) * width] or None,
+                )
+            )

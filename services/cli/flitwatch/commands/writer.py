@@ -1,0 +1,73 @@
+"""`flitwatch writer`: from the log into the database, until it is stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import click
+
+from flitwatch.console import database_options, emit, json_option, log_to_stderr
+
+
+@click.command()
+@database_options
+@click.option(
+    "--log", "log_at", default=None, envvar="FLITWATCH_LOG", help="URL of the log; the database itself without it."
+)
+@click.option(
+    "--registry",
+    default=None,
+    envvar="FLITWATCH_REGISTRY",
+    help="URL of the schema registry, or a JSON file of Avro schemas.",
+)
+@click.option(
+    "--fabric",
+    default=None,
+    envvar="FLITWATCH_FABRIC",
+    help="The fabric whose nodes send; needed where several know them.",
+)
+@click.option("--group", default="writer", show_default=True, help="Writers of one group share the topics.")
+@click.option("--topics", "pattern", default=None, help="Regular expression of the topics that carry LDMS rows.")
+@click.option(
+    "--interval", type=click.FloatRange(0.05, 60), default=1.0, show_default=True, help="Seconds between transactions."
+)
+@click.option(
+    "--metrics-port", type=click.IntRange(1, 65535), default=None, help="Serve OpenMetrics on this port of 127.0.0.1."
+)
+@json_option
+def writer(
+    db_url: str | None,
+    ephemeral: bool,
+    log_at: str | None,
+    registry: str | None,
+    fabric: str | None,
+    group: str,
+    pattern: str | None,
+    interval: float,
+    metrics_port: int | None,
+    as_json: bool,
+) -> None:
+    """Carry records from the log into the database.
+
+    Several writers share the topics; one that ends or is killed leaves its topics to the others. SIGTERM writes what is held and ends.
+    """
+    from flitwatch import platform
+    from flitwatch_ingest.writer import Writer, WriterSettings
+    from flitwatch_ingest.writer.metrics import serve
+    from flitwatch_stream.log import open_log
+    from flitwatch_stream.topics import LDMS_PATTERN
+
+    log_to_stderr()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    settings = WriterSettings(
+        group=group, pattern=pattern or LDMS_PATTERN, fabric=fabric, registry=registry, interval_s=interval
+    )
+    with platform.database(db_url, ephemeral) as url, open_log(log_at or platform.log_url(url)) as log:
+        carrier = Writer(url, log, settings, stop)
+        if metrics_port is not None:
+            serve(carrier, metrics_port)
+        carrier.run()
+        emit(carrier.measures.report(), as_json)

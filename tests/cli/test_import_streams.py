@@ -1,0 +1,105 @@
+"""`flitwatch import sacct|ncl|ldms-csv`: every capture through the log and the writer, counted in the database."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flitwatch_db import connect
+
+from .test_import_fabric import flitwatch, succeed
+
+pytestmark = pytest.mark.integration
+
+
+def scalar(url: str, query: str) -> Any:
+    with connect(url, role="reader") as conn:
+        row = conn.execute(query.encode()).fetchone()
+    assert row is not None
+    return row[0]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("file", "jobs", "steps", "users"),
+    [
+        ("sacct_parsable2_duplicates.txt", 22, 26, 2),
+        ("sacct_parsable2_X_epoch.txt", 21, 0, 0),
+        ("sacct.json", 22, 26, 2),
+        ("24.11/sacct_2411.json", 14, 20, 2),
+    ],
+)
+def test_sacct_captures(embedded_db: str, shared: Path, file: str, jobs: int, steps: int, users: int) -> None:
+    argv = ["import", "sacct", str(shared / "samples" / "slurm" / file), "--timezone", "UTC", "--db", embedded_db]
+    for _ in range(2):
+        result = succeed(*argv)
+        assert {key: result[key] for key in ("jobs", "steps", "users", "rejected")} == {
+            "jobs": jobs, "steps": steps, "users": users, "rejected": [],
+        }  # fmt: skip
+    assert scalar(embedded_db, "SELECT count(*) FROM job") == jobs
+
+
+def test_bad_accounting_lines_end_in_the_dead_letters(embedded_db: str, tmp_path: Path) -> None:
+    file = tmp_path / "acct.txt"
+    file.write_text("JobID|User|State|NodeList\n1|eve|RUNNING|nid00001\ngarbage\n2|eve|DANCING|nid00001\n")
+    for _ in range(2):
+        result = succeed("import", "sacct", str(file), "--db", embedded_db)
+        assert (result["jobs"], result["users"]) == (1, 1)
+        assert [item["where"] for item in result["rejected"]] == [f"{file}:3", f"{file}:4"]
+        assert "DANCING" in result["rejected"][1]["reason"]
+    assert scalar(embedded_db, "SELECT count(*) FROM dead_letter") == 2
+    assert scalar(embedded_db, "SELECT raw FROM dead_letter ORDER BY dead_letter_id LIMIT 1") == b"garbage\n"
+
+
+@pytest.mark.shared
+def test_ncl_captures(embedded_db: str, shared: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(shared / "samples" / "ariesncl" / "ok", folder)
+    first = succeed("import", "ncl", str(folder), "--db", embedded_db)
+    assert (first["steps"], first["ranks"], first["counters"], first["rejected"]) == (5, 2, 4, [])
+    facts = tmp_path / "facts.json"
+    facts.write_text(
+        json.dumps({"job_id": "1", "start": 1795215786, "exe": "regions", "ranks": [{"rank": 0, "node": "nid00001"}]})
+    )
+    assert succeed("import", "ncl", str(folder), "--run-json", str(facts), "--db", embedded_db) == first
+    assert scalar(embedded_db, "SELECT count(*) FROM run") == 1
+    assert scalar(embedded_db, "SELECT job_id FROM run") == "1"
+    older = succeed("import", "ncl", str(shared / "samples" / "ariesncl" / "yaml_2018_11"), "--db", embedded_db)
+    assert (older["steps"], older["ranks"], older["counters"], len(older["rejected"])) == (5, 2, 5, 10)
+    code, out, err = flitwatch(
+        "import", "ncl", str(tmp_path), "--run-json", str(tmp_path / "absent.json"), "--json", "--db", embedded_db
+    )
+    assert (code != 0, out) == (True, "")
+    assert "absent.json does not exist" in err
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("layout", ["csv_classic", "csv_alt_rollover", "csv_as_is"])
+def test_ldms_csv_captures(embedded_db: str, shared: Path, layout: str) -> None:
+    folder = shared / "samples" / "ldms" / layout
+    data = [path for path in folder.iterdir() if ".HEADER" not in path.name and ".KIND" not in path.name]
+    lines = sum(sum(not line.startswith(b"#") for line in path.read_bytes().splitlines()) for path in data)
+    result = succeed("import", "ldms-csv", *map(str, sorted(folder.iterdir())), "--db", embedded_db)
+    assert result["records"] + len(result["rejected"]) == lines
+    assert result["rejected"] == []
+    assert set(result["schemas"]) >= {"aries_rtr_mmr", "aries_nic_mmr", "loadavg", "meminfo"}
+    if layout != "csv_as_is":
+        assert result["producers"] == ["nid00001", "nid00002"]
+    again = succeed("import", "ldms-csv", str(folder), "--db", embedded_db)
+    assert again["gaps"] == 0
+    assert scalar(embedded_db, "SELECT count(*) FROM dead_letter") == 0
+
+
+def test_ragged_and_half_written_rows_are_dead_letters(embedded_db: str, tmp_path: Path) -> None:
+    file = tmp_path / "loadavg"
+    good = "1795216807.001584,1584,nid00001,1,0,0,0.25\n"
+    file.write_text("#Time,Time_usec,ProducerName,component_id,job_id,app_id,load1min\n" + good + "a,b\n" + good[:20])
+    result = succeed("import", "ldms-csv", str(file), "--db", embedded_db)
+    assert result["records"] == 1
+    assert len(result["rejected"]) == 2
+    assert result["rejected_total"] == 2
+    assert all(str(file) in item["where"] for item in result["rejected"])
