@@ -39,7 +39,9 @@ class Batch:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to write."""
-        return not self.new
+        rows = self.counters
+        counted = rows.routers is not None or rows.ports is not None or rows.endpoints is not None
+        return not (self.new or counted or self.gaps or self.gone or self.gathered.letters)
 
     def write(self, conn: psycopg.Connection[Any]) -> None:
         """Write everything within the caller's transaction.

@@ -16,10 +16,12 @@ from flitwatch_ingest.registry import Schemas, open_registry
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.writer import accounts
 from flitwatch_ingest.writer.batch import Batch
+from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
 from flitwatch_ingest.writer.gathered import letter_of
 from flitwatch_ingest.writer.holdings import OURS, Holdings
 from flitwatch_ingest.writer.marks import Mark
 from flitwatch_ingest.writer.measures import Measures
+from flitwatch_ingest.writer.memory import Memory
 from flitwatch_ingest.writer.settings import WriterSettings
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 from flitwatch_stream.log import Log, Record, TopicPartition
@@ -74,8 +76,11 @@ class Writer:
             try:
                 self.step()
                 pause_s = 0.2
-            except Cancelled:
-                break
+            except Cancelled as ended:
+                # What the last transaction held is gone from memory; the positions stand before it.
+                log.warning("what came last is not written and will be read again: %s", ended)
+                self.close()
+                return
             except Conflict as moved:
                 log.warning("%s", moved)
                 self._start_over()
@@ -144,8 +149,12 @@ class Writer:
                 return
         known: list[Record] = []
         new: list[Record] = []
+        marks: dict[int, Mark] = {}
         for record in records:
-            mark = self._memory.marks.setdefault(TopicPartition(topic, record.partition), Mark(record.offset, None, -1))
+            mark = marks.get(record.partition)
+            if mark is None:
+                place = TopicPartition(topic, record.partition)
+                mark = marks[record.partition] = self._memory.marks.setdefault(place, Mark(record.offset, None, -1))
             if record.offset < mark.position:
                 continue
             if mark.fresh:
@@ -211,17 +220,9 @@ class Writer:
     def _feed(self, topic: str) -> TopicFeed:
         feed = self._memory.feeds.get(topic)
         if feed is None:
-            latest_us = int((time.time() + self.settings.most_future_s) * 1e6)
-            feed = TopicFeed(
-                topic,
-                self._memory.ledger,
-                self._memory.claims,
-                self._memory.places,
-                self._schemas,
-                self._schema_id,
-                latest_us,
-            )
-            self._memory.feeds[topic] = feed
+            held = self._memory
+            feed = TopicFeed(topic, held.ledger, held.claims, held.places, self._schemas, self._schema_id)
+            held.feeds[topic] = feed
         feed.feed.latest_us = int((time.time() + self.settings.most_future_s) * 1e6)
         return feed
 
@@ -271,10 +272,10 @@ class Writer:
     # --- partitions that come and go -----------------------------------------------------------------------------------
 
     def _begin(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
-        conn = X = self._memory.marks.begin(places, ingest.positions(conn, self.settings.group))
+        starts = self._memory.marks.begin(places, self._database.positions())
         # A bucket that was written whole stays closed, also where the feed's clock has not come so far again.
         closed_s = [self._memory.marks.closed_s(topic) for topic in {place.topic for place in places}]
-        self._memory.ledger.ports_closed_s = max(self._memory.ledger.ports_closed_s, *closed_s)
+        self._memory.ledger.ports_closed_s = max([self._memory.ledger.ports_closed_s, *closed_s])
         return starts
 
     def _let_go(self, names: set[str]) -> None:

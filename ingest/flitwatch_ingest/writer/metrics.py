@@ -39,8 +39,8 @@ class WriterCollector(Collector):
         lag = GaugeMetricFamily(
             "flitwatch_writer_lag_seconds", "Append to commit of the oldest record of a transaction, p95."
         )
-        if (seconds := measures.lag()) is not None:
-            lag.add_metric([], seconds)
+        if (lag_s := measures.lag()) is not None:
+            lag.add_metric([], lag_s)
         yield lag
         yield GaugeMetricFamily(
             "flitwatch_writer_topics", "Topics this writer reads.", value=len(self._writer.holdings.mine)

@@ -55,8 +55,6 @@ class TopicFeed:
     topic : str
     ledger, claims, places, schemas : shared by all feeds of a writer
     schema_id : callable
-    latest_us : int
-        Records of a later time are refused.
     """
 
     def __init__(
@@ -67,12 +65,10 @@ class TopicFeed:
         places: Places,
         schemas: Schemas,
         schema_id: SchemaId,
-        latest_us: int,
     ) -> None:
         self.topic = topic
         self.name = topic.removeprefix(LDMS_PREFIX)
         self.feed = Feed(ledger)
-        self.feed.latest_us = latest_us
         self.plans: list[Plan] = []
         self.instances: list[Instance] = []
         self._ledger = ledger
