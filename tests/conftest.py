@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["fixtures.databases"]
+
+# A busy machine fails no property by its clock.
+settings.register_profile("flitwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("flitwatch")
 
 ROOT = Path(__file__).resolve().parent.parent
 
