@@ -1,0 +1,107 @@
+"""kill -9 of the writer at random moments under load: every record counts once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from ingest.writing import Quarters, append, quality, stored
+
+from flitwatch_db import connect, fabrics
+from flitwatch_domain.generators import dragonfly
+from flitwatch_stream.log import open_log
+
+KILLS = int(os.environ.get("FLITWATCH_WRITER_KILLS", "6"))
+ROUTERS = 6
+SETTLE_S = 120.0
+
+
+class Writers:
+    """`flitwatch writer` processes on one database and log."""
+
+    def __init__(self, url: str, log_url: str) -> None:
+        self.argv = [
+            sys.executable,
+            "-m",
+            "flitwatch.main",
+            "writer",
+            "--db",
+            url,
+            "--log",
+            log_url,
+            "--interval",
+            "0.3",
+        ]
+        self.processes: list[subprocess.Popen] = []
+
+    def start(self) -> subprocess.Popen:
+        process = subprocess.Popen(self.argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.processes.append(process)
+        return process
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.kafka)])
+def log_url(request: pytest.FixtureRequest, embedded_db: str) -> str:
+    return (
+        embedded_db
+        if request.param == "table"
+        else f"kafka://{request.getfixturevalue('kafka').removeprefix('kafka://')}"
+    )
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2])
+def test_counts_are_exact_after_random_kills(embedded_db: str, log_url: str, count: int, topic: str) -> None:
+    rng = random.Random(count)
+    with connect(embedded_db) as conn:
+        fabrics.save(conn, dragonfly(1, 2, 4, name="kills"))
+    # Two topics, so that two writers share them; samples of a node go to random partitions.
+    feeds = [
+        Quarters(ROUTERS // 2, seed=1, topic=f"ldms.{topic}_a"),
+        Quarters(ROUTERS, seed=2, topic=f"ldms.{topic}_b"),
+    ]
+    feeds[1].values = {node: v for node, v in feeds[1].values.items() if node // 4 >= ROUTERS // 2}
+    writers = Writers(embedded_db, log_url)
+    writers.argv += ["--topics", rf"^ldms\.{topic}_"]
+    try:
+        with open_log(log_url) as log:
+            for feed in feeds:
+                log.create_topic(feed.topic, 3)
+            running = [writers.start() for _ in range(count)]
+            for _ in range(KILLS):
+                until = time.monotonic() + rng.uniform(0.3, 3.0)
+                while time.monotonic() < until:
+                    for feed in feeds:
+                        append(log, feed.topic, feed.tick(), spread=[rng.randrange(3) for _ in range(5)])
+                    time.sleep(0.1)
+                victim = rng.randrange(count)
+                running[victim].send_signal(signal.SIGKILL)
+                running[victim] = writers.start()
+            expected = feeds[0].expected() | feeds[1].expected()
+            deadline = time.monotonic() + SETTLE_S
+            while _seconds_only(stored(embedded_db)) != _seconds_only(expected) and time.monotonic() < deadline:
+                time.sleep(0.5)
+        assert _seconds_only(stored(embedded_db)) == _seconds_only(expected)
+        for process in running:
+            process.send_signal(signal.SIGTERM)
+        for process in running:
+            assert process.wait(60) == 0, process.communicate()[1][-2000:]
+        assert stored(embedded_db) == expected
+        assert quality(embedded_db) == ([], [])
+    finally:
+        writers.stop()
+
+
+def _seconds_only(rows: dict) -> dict:
+    return {router: row[:4] for router, row in rows.items()}

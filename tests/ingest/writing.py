@@ -1,0 +1,101 @@
+"""Feeds of known sums for the writer, and what the tables say of them."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from flitwatch_db import connect
+
+START_S = 1_795_000_000
+QUANTITIES = ("INCOMING_FLIT_VC0", "INCOMING_FLIT_VC4", "ROWBUS_STALL_CNT")
+NODES = 4
+
+
+def metrics(slot: int) -> list[str]:
+    """What node `slot` of a router samples: two tile columns of the first row."""
+    return [f"AR_RTR_0_{2 * slot + tile}_INQ_PRF_{quantity}" for tile in (0, 1) for quantity in QUANTITIES]
+
+
+@dataclass
+class Quarters:
+    """Four nodes a router, each with its own tiles; every second of every node is one JSON record.
+
+    Attributes
+    ----------
+    sums : by router, (flits, stalls) of all seconds but the first
+    seconds : how many seconds were made
+    """
+
+    routers: int
+    seed: int = 0
+    topic: str = "ldms.aries_rtr_mmr"
+    second: int = START_S
+    seconds: int = 0
+    sums: dict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.values = {
+            node: [self.random.randrange(2**44) for _ in range(2 * len(QUANTITIES))]
+            for node in range(NODES * self.routers)
+        }
+
+    def tick(self) -> list[bytes]:
+        """The next second's records."""
+        records = []
+        for node, values in self.values.items():
+            if self.seconds:
+                for index in range(len(values)):
+                    step = self.random.randrange(1_000_000)
+                    values[index] += step
+                    self.sums[node // NODES][index % 3 == 2] += step
+            pairs = "".join(f',"{name}":{value}' for name, value in zip(metrics(node % NODES), values, strict=True))
+            late = self.random.randrange(2_000)
+            records.append(f'{{"timestamp":{self.second}.{late:06d},"component_id":{node},"job_id":0{pairs}}}'.encode())
+        self.second += 1
+        self.seconds += 1
+        return records
+
+    def ticks(self, count: int) -> Iterator[bytes]:
+        """Records of several seconds."""
+        for _ in range(count):
+            yield from self.tick()
+
+    def expected(self) -> dict[int, tuple[int, int, int, int, int]]:
+        """By router: seconds, samples, flits, stalls, and the flits of its ports."""
+        rows = self.seconds - 1
+        return {r: (rows, rows * NODES, flits, stalls, flits) for r, (flits, stalls) in sorted(self.sums.items())}
+
+
+def append(log, topic: str, records: Iterable[bytes], spread: Sequence[int] = (0,)) -> None:
+    """Append records, one after the other over the partitions of `spread`."""
+    with log.producer() as producer:
+        for number, record in enumerate(records):
+            producer.append(topic, record, partition=spread[number % len(spread)])
+        producer.flush()
+
+
+def stored(url: str) -> dict[int, tuple[int, int, int, int, int]]:
+    """What the tables say, in the shape of `Quarters.expected`; minutes and hours must agree with the seconds."""
+    with connect(url, autocommit=True) as conn:
+        seconds = conn.execute(
+            "SELECT router, count(*), sum(samples), sum(rt_flits), sum(rt_stall_cycles) FROM router_1s WHERE samples > 0 GROUP BY router ORDER BY router"
+        ).fetchall()
+        for table in ("router_1m", "router_1h"):
+            rolled = conn.execute(
+                f"SELECT router, sum(samples), sum(rt_flits), sum(rt_stall_cycles) FROM {table} GROUP BY router ORDER BY router".encode()
+            ).fetchall()
+            assert rolled == [(r, n, f, s) for r, _, n, f, s in seconds], table
+        ports = dict(conn.execute("SELECT router, sum(f) FROM port_10s, unnest(flits) AS f GROUP BY router").fetchall())
+    return {r: (count, samples, int(f), int(s), int(ports.get(r, 0))) for r, count, samples, f, s in seconds}
+
+
+def quality(url: str) -> tuple[list, list]:
+    """(gaps, dead letters)"""
+    with connect(url, autocommit=True) as conn:
+        gaps = conn.execute("SELECT device, reason, from_ts, to_ts, counts FROM gap").fetchall()
+        letters = conn.execute("SELECT topic, offset_, reason FROM dead_letter").fetchall()
+    return gaps, letters
