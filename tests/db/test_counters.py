@@ -50,7 +50,7 @@ class Oracle:
 def stored(conn: psycopg.Connection[Any], device: str, columns: tuple[str, ...]) -> tuple[dict, dict]:
     sums, samples = {}, {}
     for width, suffix in ((1, "1s"), (60, "1m"), (3600, "1h")):
-        query = f"SELECT fabric_id, extract(epoch FROM ts)::bigint, {device}, samples, {', '.join(columns)} FROM {device}_{suffix}"  # noqa: S608
+        query = f"SELECT fabric_id, extract(epoch FROM ts)::bigint, {device}, samples, {', '.join(columns)} FROM {device}_{suffix}"
         for fabric, ts, number, count, *values in conn.execute(query.encode()):
             key = (width, (fabric, ts, number))
             sums[key] = {i: v for i, v in enumerate(values) if v is not None}

@@ -112,7 +112,7 @@ def test_the_log_is_trimmed_and_readers_go_on(embedded_db: str, table_log: Log) 
             )
             old = _segment(conn) - 3
             conn.execute(f"ALTER TABLE log.batch_{old + 3} RENAME TO batch_{old}".encode())
-            conn.execute(f"UPDATE log.batch_{old} SET segment = {old}".encode())  # noqa: S608
+            conn.execute(f"UPDATE log.batch_{old} SET segment = {old}".encode())
             conn.execute(f"ALTER TABLE log.batch ATTACH PARTITION log.batch_{old} FOR VALUES IN ({old})".encode())
         with table_log.consumer("early", ["t"], on_assign=lambda _: {TopicPartition("t", 0): 4}) as consumer:
             found = [record for _ in range(3) for record in consumer.poll(100, 2)]
