@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from flitwatch_db import connect
+from flitwatch_domain.fabric import Fabric
 
 START_S = 1_795_000_000
 QUANTITIES = ("INCOMING_FLIT_VC0", "INCOMING_FLIT_VC4", "ROWBUS_STALL_CNT")
@@ -21,7 +22,7 @@ def metrics(slot: int) -> list[str]:
 
 @dataclass
 class Quarters:
-    """Four nodes a router, each with its own tiles; every second of every node is one JSON record.
+    """Four nodes on each of `routers`, each with its own tiles; every second of every node is one JSON record.
 
     Attributes
     ----------
@@ -29,7 +30,8 @@ class Quarters:
     seconds : how many seconds were made
     """
 
-    routers: int
+    fabric: Fabric
+    routers: Sequence[int]
     seed: int = 0
     topic: str = "ldms.aries_rtr_mmr"
     second: int = START_S
@@ -38,23 +40,26 @@ class Quarters:
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        self.values = {
-            node: [self.random.randrange(2**44) for _ in range(2 * len(QUANTITIES))]
-            for node in range(NODES * self.routers)
-        }
+        homes = self.fabric.endpoints.router.tolist()
+        nodes = {router: [e for e, home in enumerate(homes) if home == router] for router in self.routers}
+        sets = [(router, slot) for router in self.routers for slot in range(NODES)]
+        self.values = {one: [self.random.randrange(2**44) for _ in range(2 * len(QUANTITIES))] for one in sets}
+        self.component = {(r, slot): int(self.fabric.endpoints.component_id[nodes[r][slot]]) for r, slot in sets}
 
     def tick(self) -> list[bytes]:
         """The next second's records."""
         records = []
-        for node, values in self.values.items():
+        for (router, slot), values in self.values.items():
             if self.seconds:
                 for index in range(len(values)):
                     step = self.random.randrange(1_000_000)
                     values[index] += step
-                    self.sums[node // NODES][index % 3 == 2] += step
-            pairs = "".join(f',"{name}":{value}' for name, value in zip(metrics(node % NODES), values, strict=True))
+                    self.sums[router][index % 3 == 2] += step
+            pairs = "".join(f',"{name}":{value}' for name, value in zip(metrics(slot), values, strict=True))
             late = self.random.randrange(2_000)
-            records.append(f'{{"timestamp":{self.second}.{late:06d},"component_id":{node},"job_id":0{pairs}}}'.encode())
+            records.append(
+                f'{{"timestamp":{self.second}.{late:06d},"component_id":{self.component[router, slot]},"job_id":0{pairs}}}'.encode()
+            )
         self.second += 1
         self.seconds += 1
         return records

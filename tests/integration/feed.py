@@ -13,10 +13,14 @@ QUANTITIES = ("INCOMING_FLIT_VC0", "INCOMING_FLIT_VC4", "ROWBUS_STALL_CNT")
 
 @dataclass
 class Feed:
-    """Counters of `routers` routers; node n of a router samples tile columns 2n and 2n + 1 of the first tile row."""
+    """Counters of `routers` routers; node n of a router samples tile columns 2n and 2n + 1 of the first tile row.
+
+    `components` are the component ids of the nodes, four a router, in the routers' order.
+    """
 
     path: Path
     routers: int
+    components: list[int]
     seed: int = 0
     second: int = SECOND_0
     counters: dict[int, list[int]] = field(default_factory=dict)
@@ -56,7 +60,9 @@ class Feed:
                 if not first:
                     self._advance(router, node)
                 values = ",".join(map(str, self.counters[node]))
-                lines.append(f"{self.second}.000500,500,nid{node:05d},{node},0,0,,{values}\n")
+                lines.append(
+                    f"{self.second}.000500,500,nid{self.components[node]:05d},{self.components[node]},0,0,,{values}\n"
+                )
             with open(self.file_of(slot), "a") as file:
                 file.write("".join(lines))
         self.second += 1

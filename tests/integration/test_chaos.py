@@ -123,8 +123,11 @@ def test_counts_are_exact_after_random_kills(platform: Platform) -> None:
     rng = random.Random(7)
     url = platform.state()["database"]
     with connect(url) as connection:
-        fabric_id = fabrics.save(connection, dragonfly(1, 6, 4, name="chaos"))
-    feed = Feed(platform.data, ROUTERS)
+        fabric = dragonfly(1, 6, 4, name="chaos")
+        fabric_id = fabrics.save(connection, fabric)
+    # Endpoints stand in the order of their routers, four to each.
+    assert fabric.endpoints.router.tolist() == [r for r in range(ROUTERS) for _ in range(4)]
+    feed = Feed(platform.data, ROUTERS, fabric.endpoints.component_id.tolist())
     feed.begin()
     victims = ["collector", "writer", "database"] + (["broker"] if platform.stack == "full" else [])
     for kill in range(KILLS):
