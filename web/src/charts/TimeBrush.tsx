@@ -150,7 +150,7 @@ const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, la
         </>
       )}
       {layout.marks.map((mark) => (
-        <g key={`${mark.ts} ${mark.text}`} className="mark">
+        <g key={`${mark.ts} ${mark.text}`} className={mark.shown ? "mark" : "mark mark-small"}>
           <line x1={mark.x} x2={mark.x} y1={TOP - 6} y2={BOTTOM} />
           <path d={`M${mark.x} ${TOP - 4}l-3.5 -5h7z`} />
           {mark.shown && mark.x > 330 && <text x={mark.x + 7} y={TOP - 5}>{mark.text}</text>}

@@ -70,7 +70,7 @@ export interface MatrixLayout {
 export function matrixLayout(groups: number, width: number): MatrixLayout {
   const left = 28;
   const top = 16;
-  const cell = Math.max(2, Math.min(18, Math.floor((width - left) / Math.max(1, groups))));
+  const cell = Math.max(2, Math.min(30, Math.floor((width - left) / Math.max(1, groups))));
   return { cell, left, top, size: cell * groups, every: cell >= 16 ? 1 : cell >= 9 ? 2 : cell >= 6 ? 4 : 8 };
 }
 

@@ -28,5 +28,5 @@ it("breaks the line where nothing is known and hides marks that would overlap", 
     [{ ts: 100_000, text: "a long text of a mark" }, { ts: 110_000, text: "another" }, { ts: 9e9, text: "outside" }], span, { left: 40, right: 1000, top: 10, bottom: 90 },
   );
   expect(layout.high.match(/M/g)).toHaveLength(2);
-  expect(layout.marks.map((mark) => mark.shown)).toEqual([true, false]);
+  expect(layout.marks.map((mark) => mark.shown)).toEqual([false, true]);
 });

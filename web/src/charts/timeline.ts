@@ -33,6 +33,8 @@ export interface TimelineLayout {
   marks: (TimelineMark & { x: number; shown: boolean })[];
 }
 
+/** Mean width of a letter at 11 px. */
+const LETTER = 6.2;
 const Y_TICKS = [0, 1, 4, 16, 64, 256, 1024];
 
 const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
@@ -46,17 +48,14 @@ export function timelineLayout(series: TimelineSeries, marks: TimelineMark[], sp
   const draw = (value: (p: Point) => number | null | undefined) =>
     line<Point>().defined((p) => known(value(p))).x((p) => p.x).y((p) => y(value(p) ?? 0))(points) ?? "";
   const band = area<Point>().defined((p) => known(p.p50) && known(p.p95)).x((p) => p.x).y0((p) => y(p.p50 ?? 0)).y1((p) => y(p.p95 ?? 0))(points) ?? "";
-  let free = -Infinity;
-  const placed = marks
-    .filter((mark) => mark.ts >= span.from && mark.ts <= span.to)
-    .sort((a, b) => a.ts - b.ts)
-    .map((mark) => {
-      const at = x(mark.ts);
-      const width = mark.text.length * 6 + 24;
-      const shown = at >= free && at + width <= box.right + 8;
-      if (shown) free = at + width;
-      return { ...mark, x: at, shown };
-    });
+  const within = marks.filter((mark) => mark.ts >= span.from && mark.ts <= span.to).sort((a, b) => a.ts - b.ts);
+  // A text stands only where it runs into neither the next mark nor the edge.
+  const placed = within.map((mark, i) => {
+    const at = x(mark.ts);
+    const next = within[i + 1];
+    const end = at + mark.text.length * LETTER + 20;
+    return { ...mark, x: at, shown: end <= (next ? x(next.ts) : box.right + 8) };
+  });
   return {
     x, invert: (pixel) => x.invert(pixel), y, median: draw((p) => p.p50), high: draw((p) => p.p95), band,
     ticks: Y_TICKS.filter((tick) => tick <= most * 1.1 && (tick > 0 || most < 4)), marks: placed,

@@ -178,7 +178,7 @@ await check("live data advance without a shift of the layout", async (page) => {
   const first = await page.locator(".fabric-page .subtitle").first().textContent();
   await until(() => page.locator(".fabric-page .subtitle").first().textContent(), (now) => now !== first, "the window follows", 20_000);
   assert.equal(await page.evaluate(() => window.__shift), 0);
-}, { fixtureOnly: true });
+});
 
 await check("the table shows the same figures as the picture and sorts", async (page) => {
   await page.goto(`${fabricUrl}?view=table`);
@@ -249,8 +249,10 @@ await check("why was a job slow: at most four clicks from home, evidence on each
     await locator.first().click();
     clicks++;
   };
-  await page.waitForSelector(".home-item");
-  await click(page.locator(".home-item a", { hasText: "Why slow" }));
+  await page.waitForSelector(".home-grid table a");
+  // With a job in trouble home says so first; on a calm machine the table of jobs leads to the same evidence.
+  const slow = page.locator(".home-item a", { hasText: "Why slow" });
+  await click((await slow.count()) ? slow : page.locator('section[aria-label="Jobs by stalls"] td a'));
   await page.waitForSelector('section[aria-label="Verdict"] h2');
   assert.match(await page.locator('section[aria-label="Verdict"]').textContent(), /stall/);
   await page.waitForSelector('section[aria-label="Neighbours"] tbody tr');
@@ -259,7 +261,7 @@ await check("why was a job slow: at most four clicks from home, evidence on each
   await page.waitForURL(/\/fabric\/.*job=\d+,\d+/);
   await page.waitForSelector(".chip >> nth=1");
   assert.ok(clicks <= 4);
-}, { fixtureOnly: true });
+});
 
 await check("home fits a phone", async (page) => {
   await page.goto(url);

@@ -4,7 +4,8 @@ import type { Congestion, Fabric } from "../../api/shapes";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { Segmented } from "../../components/Segmented";
-import { plural } from "../../lib/format";
+import { duration, plural } from "../../lib/format";
+import type { TimeWindow } from "../../lib/time";
 import type { Store } from "../../lib/store";
 import { SPANS, type FabricSearch, type Span, type View } from "./address";
 import { SPAN_LABELS } from "./clockwork";
@@ -18,6 +19,7 @@ interface Props {
   search: FabricSearch;
   view: View;
   views: View[];
+  span: TimeWindow | null;
   subtitle: string;
   jobs: FabricJobs;
   values: Store<Values | null>;
@@ -27,9 +29,11 @@ interface Props {
 }
 
 const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+/** The chosen length of the axis, or the one that fits the data. */
+const spanText = (search: FabricSearch, span: TimeWindow | null) => (search.span ? SPAN_LABELS[search.span] : span ? duration((span.to - span.from) / 1000) : "");
 const CLASSES = ["green", "black", "blue"];
 
-export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs, values, congestion, canCompare, change }: Props) {
+export function ContextBar({ fabric, scene, search, view, views, span, subtitle, jobs, values, congestion, canCompare, change }: Props) {
   const chosen = search.job?.split(",").filter(Boolean) ?? [];
   const drop = (id: string) => change({ job: chosen.filter((job) => job !== id).join(",") || undefined });
   return (
@@ -53,8 +57,8 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
       )}
       {canCompare && (
         <Menu
-          trigger={<><span className="visually-hidden">Time axis </span>{SPAN_LABELS[search.span ?? "1h"]}<Icon name="down" /></>}
-          entries={SPANS.map((span: Span) => ({ id: span, label: SPAN_LABELS[span], onSelect: () => change({ span: span === "1h" ? undefined : span }) }))}
+          trigger={<><span className="visually-hidden">Time axis </span>{spanText(search, span)}<Icon name="down" /></>}
+          entries={SPANS.map((one: Span) => ({ id: one, label: SPAN_LABELS[one], onSelect: () => change({ span: one }) }))}
         />
       )}
       {jobs.overlays.map((job) => (

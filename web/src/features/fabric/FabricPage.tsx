@@ -10,7 +10,7 @@ import { Empty, Failure, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
-import { intervalText, isoTime, shifted, type TimeWindow } from "../../lib/time";
+import { intervalText, isoTime, parseTime, shifted, type TimeWindow } from "../../lib/time";
 import type { FabricSearch, View } from "./address";
 import { clockwork, TICK_MS } from "./clockwork";
 import { ContextBar } from "./ContextBar";
@@ -49,7 +49,8 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   const navigate = useNavigate({ from: "/fabric/$fabric" });
   const fresh = useFreshness(fabric);
   const edge = fresh.through === null ? null : Math.floor(fresh.through / TICK_MS) * TICK_MS;
-  const clock = useMemo(() => (fabric.timeless || edge === null ? null : clockwork(search, edge)), [fabric.timeless, search, edge]);
+  const first = parseTime(fabric.first_ts);
+  const clock = useMemo(() => (fabric.timeless || edge === null ? null : clockwork(search, edge, first)), [fabric.timeless, search, edge, first]);
   const difference = search.diff === "on" && clock !== null;
   const views = viewsOf(fabric);
   const view: View = search.view && views.includes(search.view) ? search.view : defaultView(fabric);
@@ -125,7 +126,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   return (
     <div className="fabric-page">
       <ContextBar
-        fabric={fabric} scene={scene} search={search} view={view} views={views} subtitle={subtitle} jobs={jobs} values={values.store}
+        fabric={fabric} scene={scene} search={search} view={view} views={views} span={clock?.span ?? null} subtitle={subtitle} jobs={jobs} values={values.store}
         congestion={values.congestion} canCompare={clock !== null} change={change}
       />
       {fresh.state === "stale" && <StaleBanner fresh={fresh} shown={window} />}

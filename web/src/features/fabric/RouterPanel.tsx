@@ -124,7 +124,7 @@ function TileCell({ tile, x, y, height, theme, scene, onSelect }: {
   tile: Tile; x: number; y: number; height: number; theme: Theme; scene: Scene; onSelect: (router: number) => void;
 }) {
   const unused = tile.class === null || (tile.peer === null && tile.flits === null);
-  const known = tile.flits !== null;
+  const known = !unused && tile.flits !== null;
   const value = known ? ((tile.flits ?? 0) > 0 ? tile.ratio ?? 0 : 0) : NaN;
   const fill = known ? heatColour(value, theme) : "none";
   const ink = known ? textOn(fill) : "var(--ink-3)";

@@ -22,8 +22,11 @@ export const overviewPoints = (spanMs: number) => Math.min(360, Math.round(spanM
 
 const grid = (spanMs: number) => (spanMs <= 900_000 ? 5000 : spanMs <= 3_600_000 ? 10_000 : 60_000);
 
-export function clockwork(search: FabricSearch, edge: number): Clockwork {
-  const spanMs = SPAN_MS[search.span ?? "1h"];
+/** An hour, or less where there are not as many data yet. */
+export const defaultSpan = (first: number | null, edge: number): Span => (first !== null && edge - first < SPAN_MS["15m"] ? "15m" : "1h");
+
+export function clockwork(search: FabricSearch, edge: number, first: number | null = null): Clockwork {
+  const spanMs = SPAN_MS[search.span ?? defaultSpan(first, edge)];
   const stepMs = grid(spanMs);
   const chosen = windowFrom(search.from, search.to);
   const liveEdge = Math.floor(edge / TICK_MS) * TICK_MS;

@@ -31,7 +31,7 @@ function columnsAt(now: number) {
     { key: "values", header: "values/s", numeric: true, value: (t) => t.values_per_s, render: (t) => si(t.values_per_s) },
     { key: "bytes", header: "bytes/s", numeric: true, value: (t) => t.bytes_per_s, render: (t) => bytes(t.bytes_per_s) },
     { key: "lag", header: "behind", numeric: true, value: (t) => t.lag_s, render: (t) => <span className={(t.lag_s ?? 0) > LATE_S ? "alarm" : undefined}>{duration(t.lag_s)}</span> },
-    { key: "waiting", header: "waiting records", numeric: true, value: (t) => t.lag_records, render: (t) => count(t.lag_records) },
+    { key: "waiting", header: "waiting", numeric: true, value: (t) => t.lag_records, render: (t) => count(t.lag_records) },
     { key: "last", header: "last record", numeric: true, value: (t) => t.last_at, render: (t) => ago(t.last_at) },
     { key: "duplicates", header: "repeated", numeric: true, value: (t) => t.duplicates, render: (t) => count(t.duplicates) },
     { key: "late", header: "late", numeric: true, value: (t) => t.late, render: (t) => count(t.late) },

@@ -72,7 +72,7 @@ export function StallHistory({ fabric, routers, from, to, slowAt }: Props) {
                   <text x={36} y={layout.y(tick) + 4} textAnchor="end">{ratio(tick)}</text>
                 </g>
               ))}
-              {timeTicks(span, Math.max(2, Math.floor(size.width / 130))).map((tick) => (
+              {timeTicks(span, Math.max(2, Math.floor(size.width / 130))).filter((tick) => layout.x(tick) < size.width - 60).map((tick) => (
                 <text key={tick} x={layout.x(tick)} y={size.height - 6} textAnchor="middle">{long ? `${day(tick)} ${clock(tick)}` : clock(tick)}</text>
               ))}
               {slowAt !== null && slowAt > span.from && <rect className="slow" x={layout.x(slowAt)} width={Math.max(1, size.width - 8 - layout.x(slowAt))} y={8} height={size.height - 32} />}
