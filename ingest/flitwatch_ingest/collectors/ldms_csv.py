@@ -162,7 +162,7 @@ class CsvCollector:
             if isinstance(decoded, Rejection):
                 self._publisher.reject(decoded, entry["source"], line.end)
             elif decoded is not None:
-                self._publisher.publish(entry["topic"], decoded, entry["source"], line.end)
+                self._publisher.publish(entry["topic"], decoded, entry["source"], line.end, key=entry["key"])
             elif line.raw.lstrip(b"\xef\xbb\xbf").startswith(b"#"):
                 entry["header"] = line.raw.decode("utf-8", errors="replace").rstrip("\r\n")
             entry["offset"] = line.end
@@ -197,8 +197,15 @@ class CsvCollector:
         name = ldms_csv.parse_name(tail.path)
         assert name is not None
         entry = {
-            "path": str(tail.path), "topic": name.topic, "source": source, "fingerprint": mark or "", "offset": 0, "header": None,
-        }  # fmt: skip
+            "path": str(tail.path),
+            "topic": name.topic,
+            "source": source,
+            # The files of a rollover continue one another.
+            "key": f"{self._host}:{tail.path.parent}/{name.schema}",
+            "fingerprint": mark or "",
+            "offset": 0,
+            "header": None,
+        }
         known[tail.inode] = entry
         return entry
 

@@ -50,21 +50,17 @@ class Publisher:
         self.rejected = 0
 
     def publish(
-        self,
-        topic: str,
-        value: bytes,
-        source: str,
-        sequence: int | None = None,
-        *,
-        headers: list[tuple[str, bytes]] | None = None,
+        self, topic: str, value: bytes, source: str, sequence: int | None = None, *, key: str | None = None
     ) -> bool:
-        """Append one record of `source`; False if it is too large for the log and was rejected instead."""
-        sent = [(topics.SOURCE, source.encode())]
+        """Append one record of `source`; False if it is too large for the log and was rejected instead.
+
+        `key` (default: the source) chooses the partition: sources that continue one another share one, so that they stay in order.
+        """
+        headers = [(topics.SOURCE, source.encode())]
         if sequence is not None:
-            sent.append((topics.SEQUENCE, str(sequence).encode()))
-        sent += headers or []
+            headers.append((topics.SEQUENCE, str(sequence).encode()))
         try:
-            self._patiently(lambda: self._producer.append(topic, value, key=source.encode(), headers=sent))
+            self._patiently(lambda: self._producer.append(topic, value, key=(key or source).encode(), headers=headers))
         except BadInput as bad:
             self.reject(Rejection(f"{source} record {sequence}", bad.reason, value), source, sequence)
             return False
