@@ -78,7 +78,9 @@ def seed(url: str) -> World:
         run_ids = _runs(conn, rng)
         _quality(conn, small_id)
         through = datetime.fromtimestamp(THROUGH, UTC).isoformat()
-        events.emit(conn, "counters", {"fabric_id": small_id, "through": through, "routers": 30})
+        events.emit(
+            conn, "counters", {"fabric_id": small_id, "through": through, "ports_through": through, "routers": 30}
+        )
         events.emit(
             conn,
             "job",

@@ -34,12 +34,12 @@ async def listen(conn: Connection) -> None:
     await conn.execute("LISTEN flitwatch_event")
 
 
-async def completeness(conn: Connection) -> dict[int, str]:
-    """Per fabric: `through` of its newest `counters` event (RFC 3339)."""
+async def completeness(conn: Connection) -> dict[int, tuple[str, str | None]]:
+    """Per fabric: `through` and `ports_through` of its newest `counters` event (RFC 3339)."""
     cursor = await conn.execute(
-        "SELECT DISTINCT ON (payload->>'fabric_id') payload->>'fabric_id', payload->>'through' FROM event"
+        "SELECT DISTINCT ON (payload->>'fabric_id') payload->>'fabric_id', payload->>'through', payload->>'ports_through' FROM event"
         " WHERE event_id > (SELECT coalesce(max(event_id), 0) - %s FROM event) AND kind = 'counters'"
         " ORDER BY payload->>'fabric_id', event_id DESC",
         [RECENT],
     )
-    return {int(f): t for f, t in await cursor.fetchall() if f is not None and f.isdigit() and t is not None}
+    return {int(f): (t, p) for f, t, p in await cursor.fetchall() if f is not None and f.isdigit() and t is not None}

@@ -103,6 +103,8 @@ class Memory:
                 "through": datetime.fromtimestamp(max(through, self._said_through.get(fabric_id, 0)), UTC).isoformat(),
                 "routers": len(set(rows.routers.device[here].tolist())),
             }
+            if self.ledger.ports_closed_s >= 0:
+                payload["ports_through"] = datetime.fromtimestamp(self.ledger.ports_closed_s + 10, UTC).isoformat()
             oldest = int(rows.routers.ts_s[here].min())
             if oldest < self._said_through.get(fabric_id, 0):
                 payload["late_from"] = datetime.fromtimestamp(oldest, UTC).isoformat()

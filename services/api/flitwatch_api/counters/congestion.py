@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,27 @@ _CLASS_COLUMNS = [column for name in COLUMN_CLASSES for column in (f"{name}_flit
 Ports = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
+@dataclass(frozen=True)
 class Asked:
-    """A window of one fabric, with how far its data reach; `window` is None where there is no time."""
+    """A window of one fabric, with how far its data reach.
 
-    def __init__(self, topology: Topology, window: Window | None, complete_s: int | None) -> None:
-        self.topology = topology
-        self.window = window
-        self.complete_s = complete_s
+    Attributes
+    ----------
+    topology : Topology
+    window : Window or None
+        None where there is no time.
+    complete_s, ports_s : int or None
+        Until when rows of routers and of ports are complete.
+    """
+
+    topology: Topology
+    window: Window | None
+    complete_s: int | None = None
+    ports_s: int | None = None
 
     @property
     def closed_s(self) -> int:
-        """Until when buckets do not change any more."""
+        """Until when buckets of routers do not change any more."""
         return self.complete_s or 0
 
     def head(self) -> dict[str, Any]:
@@ -43,18 +54,27 @@ class Asked:
 
 
 async def ask(
-    platform: Platform, conn: Connection, topology: Topology, at_s: float | None, length_s: int, least_grid_s: int = 1
+    platform: Platform,
+    conn: Connection,
+    topology: Topology,
+    at_s: float | None,
+    length_s: int,
+    of_ports: bool = False,
 ) -> Asked:
-    """The window that a request means: it ends at `at_s`, or where the data are complete."""
+    """The window that a request means: it ends at `at_s`, or where the data (those of ports) are complete."""
     if topology.head.timeless:
-        return Asked(topology, None, None)
+        return Asked(topology, None)
     reach = await platform.topologies.reach(conn, topology.head)
     complete_s = await platform.topologies.complete_s(conn, topology.head)
-    if at_s is None and complete_s is None:
-        return Asked(topology, None, None)
-    end_s = at_s if at_s is not None else float(complete_s or 0)
-    grid_s = max(least_grid_s, grid_at(reach, topology.size, end_s - length_s, length_s))
-    return Asked(topology, window_ending(end_s, length_s, grid_s), complete_s)
+    ports_s = await platform.topologies.ports_complete_s(conn, topology.head)
+    newest = ports_s if of_ports else complete_s
+    end_s = at_s if at_s is not None else newest
+    if end_s is None:
+        return Asked(topology, None)
+    grid_s = grid_at(reach, topology.size, end_s - length_s, length_s)
+    if of_ports:
+        grid_s = max(grid_s, reads.PORT_BUCKET_S)
+    return Asked(topology, window_ending(end_s, length_s, grid_s), complete_s, ports_s)
 
 
 async def congestion(platform: Platform, conn: Connection, asked: Asked, link_class: str | None) -> dict[str, Any]:
@@ -220,8 +240,9 @@ async def window_pairs(platform: Platform, conn: Connection, asked: Asked) -> di
     sums = await pair_sums(platform, conn, asked, refuse=False)
     if sums is None:
         longest = MAX_PORT_ROWS * reads.PORT_BUCKET_S // max(1, topology.size) // 60
-        return _pairs(topology, None, f"Pairs of groups are left out of windows longer than about {longest} minutes.")
-    return _pairs(topology, sums, None)
+        note = f"Pairs of groups are left out of windows longer than about {longest} minutes."
+        return _pairs(topology, None, note, asked.ports_s)
+    return _pairs(topology, sums, None, asked.ports_s)
 
 
 async def pair_sums(platform: Platform, conn: Connection, asked: Asked, refuse: bool) -> NDArray[np.float64] | None:
@@ -230,6 +251,9 @@ async def pair_sums(platform: Platform, conn: Connection, asked: Asked, refuse: 
     assert window is not None
     width = reads.PORT_BUCKET_S
     from_s, to_s = window.from_s // width * width, -(-window.to_s // width) * width
+    # What the writer has not written yet need not be looked for.
+    closed_s = asked.ports_s or 0
+    to_s = max(from_s, min(to_s, closed_s // width * width))
     rows = topology.size * platform.store.missing(topology, (PAIRS,), from_s, to_s, width)
     if rows > MAX_PORT_ROWS:
         if refuse:
@@ -237,7 +261,7 @@ async def pair_sums(platform: Platform, conn: Connection, asked: Asked, refuse: 
         return None
     groups = len(topology.fabric.groups)
     total = np.full((2, groups * groups), np.nan)
-    for columns in (await platform.store.pairs(conn, topology, from_s, to_s, asked.closed_s)).values():
+    for columns in (await platform.store.pairs(conn, topology, from_s, to_s, closed_s)).values():
         add_known(total, columns[PAIRS])
     return total.reshape(2, groups, groups)
 
@@ -259,7 +283,9 @@ def pair_totals(topology: Topology, ports: Ports) -> NDArray[np.float64]:
     return out.reshape(2, groups, groups)
 
 
-def _pairs(topology: Topology, sums: NDArray[np.float64] | None, note: str | None) -> dict[str, Any]:
+def _pairs(
+    topology: Topology, sums: NDArray[np.float64] | None, note: str | None, complete_s: int | None = None
+) -> dict[str, Any]:
     numbers = np.asarray(topology.fabric.groups, dtype=np.int64)
     if sums is None:
         src = dst = np.empty(0, dtype=np.int64)
@@ -269,6 +295,7 @@ def _pairs(topology: Topology, sums: NDArray[np.float64] | None, note: str | Non
         flits, stalls = sums[0][src, dst], sums[1][src, dst]
     return {
         "src": numbers[src], "dst": numbers[dst], "flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits), "note": note,
+        "complete_through": moment(complete_s),
     }  # fmt: skip
 
 

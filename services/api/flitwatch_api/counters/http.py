@@ -60,7 +60,7 @@ async def congestion_links(
 ) -> Response:
     """Stalls per flit of a window by counted link; a link that is absent has no counter."""
     topology = await platform.topologies.get(conn, fabric)
-    asked = await service.ask(platform, conn, topology, at, window, PORT_BUCKET_S)
+    asked = await service.ask(platform, conn, topology, at, window, of_ports=True)
     return answer(await service.link_figures(platform, conn, asked, router, group, link_class))
 
 
@@ -103,7 +103,7 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
         need(span[1] - span[0], MAX_WINDOW_S, "MAX_WINDOW_S", "seconds", "Ask for a shorter span.")
         from_s, to_s = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
         window = Spanned(from_s * PORT_BUCKET_S, to_s * PORT_BUCKET_S, PORT_BUCKET_S)
-        asked = service.Asked(topology, window, await platform.topologies.complete_s(conn, topology.head))
+        asked = service.Asked(topology, window, ports_s=await platform.topologies.ports_complete_s(conn, topology.head))
         sums = await service.pair_sums(platform, conn, asked, refuse=True)
     assert sums is not None
     flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)

@@ -43,6 +43,7 @@ class PairFigures(BaseModel):
     stall_cycles: list[float | None]
     ratio: list[float | None]
     note: str | None = Field(default=None, description="Why there are no pairs, where they are left out.")
+    complete_through: datetime | None = Field(default=None, description="Port counters are complete up to here.")
 
 
 class Congestion(BaseModel):

@@ -24,8 +24,8 @@ from flitwatch_db.events import Event
 from flitwatch_db.reads import counters as reads
 from flitwatch_db.reads.columns import Connection
 
-#: How long a closed bucket is believed: one that closed in the last minutes, an older one.
-YOUNG_S, YOUNG_TTL_S, OLD_TTL_S = 300, 60.0, 900.0
+#: How long a closed bucket is believed, whatever the writer says.
+BELIEVED_S = 900.0
 #: Missing buckets are read in so many runs at most, then as one.
 MOST_RUNS = 4
 #: Buckets of a fabric are read ahead for so long after somebody asked for one.
@@ -58,6 +58,7 @@ class Asked:
     names: set[str] = field(default_factory=set)
     pairs: bool = False
     warmed_s: int = 0
+    ports_warmed_s: int = 0
 
 
 class CounterStore:
@@ -90,31 +91,33 @@ class CounterStore:
             late_s = _seconds(payload["late_from"]) or 0.0
             for key in [k for k in self._blocks if k[0] == fabric_id and k[3] + k[2] > late_s]:
                 self.bytes -= self._blocks.pop(key).bytes
-        through_s = _seconds(payload.get("through"))
+        through_s, ports_s = (_seconds(payload.get(key)) for key in ("through", "ports_through"))
         if through_s is not None and not self._warming:
-            task = asyncio.get_running_loop().create_task(self._warm(fabric_id, int(through_s)))
+            task = asyncio.get_running_loop().create_task(self._warm(fabric_id, int(through_s), int(ports_s or 0)))
             self._warming.add(task)
             task.add_done_callback(self._warming.discard)
 
-    async def _warm(self, fabric_id: object, closed_s: int) -> None:
-        """Reads the newest closed bucket of each width that was asked for in the last minute, before somebody waits for it."""
+    async def _warm(self, fabric_id: object, closed_s: int, ports_s: int) -> None:
+        """Reads the newest closed buckets of each width that was asked for in the last minute, before somebody waits for them."""
         recent = time.monotonic() - WATCHED_S
         for (asked_id, width_s), asked in list(self._asked.items()):
             if asked.at < recent:
                 del self._asked[asked_id, width_s]
-                continue
-            end = closed_s // width_s * width_s
-            if asked_id != fabric_id or end <= asked.warmed_s:
-                continue
+            elif asked_id == fabric_id:
+                # What the database refuses now the next request will be told.
+                with contextlib.suppress(psycopg.Error):
+                    await self._warm_width(asked, width_s, closed_s // width_s * width_s, ports_s // width_s * width_s)
+
+    async def _warm_width(self, asked: Asked, width_s: int, end: int, ports_end: int) -> None:
+        if asked.names and end > asked.warmed_s:
             asked.warmed_s = end
-            # What the database refuses now the next request will be told.
-            with contextlib.suppress(psycopg.Error):
-                async with self._reading() as conn:
-                    if asked.names:
-                        names = sorted(asked.names)
-                        await self._read_routers(conn, asked.topology, names, end - width_s, end, width_s, closed_s)
-                    if asked.pairs:
-                        await self._read_pairs(conn, asked.topology, end - width_s, end, closed_s)
+            names = sorted(asked.names)
+            async with self._reading() as conn:
+                await self._read_routers(conn, asked.topology, names, end - width_s, end, width_s, end)
+        if asked.pairs and ports_end > asked.ports_warmed_s:
+            asked.ports_warmed_s = ports_end
+            async with self._reading() as conn:
+                await self._read_pairs(conn, asked.topology, ports_end - width_s, ports_end, ports_end)
 
     def _note(self, topology: Topology, width_s: int) -> Asked:
         asked = self._asked.setdefault((topology.head.fabric_id, width_s), Asked(topology))
@@ -247,8 +250,7 @@ class CounterStore:
                     columns = {name: _own(values[name][row]) for name in names}
                     found[ts] = columns
                     if ts + width_s <= closed_s:
-                        ttl = YOUNG_TTL_S if closed_s - ts - width_s < YOUNG_S else OLD_TTL_S
-                        self._keep((*topology.key, width_s, ts), columns, now + ttl)
+                        self._keep((*topology.key, width_s, ts), columns, now + BELIEVED_S)
         self._evict()
         return found
 

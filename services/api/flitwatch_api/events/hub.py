@@ -74,6 +74,8 @@ class Hub:
     ----------
     through : dict
         Per fabric: until when the writer says that rows are complete, epoch seconds.
+    ports_through : dict
+        The same of port counters, which are written when their ten seconds are over.
     last : int
         The newest event's number.
     """
@@ -85,6 +87,7 @@ class Hub:
         self._watchers: list[Callable[[Event], None]] = []
         self._task: asyncio.Task[None] | None = None
         self.through: dict[int, float] = {}
+        self.ports_through: dict[int, float] = {}
         self.last: int | None = None
         self.listening = False
         self.dropped = 0
@@ -157,8 +160,9 @@ class Hub:
             failures += 1
 
     async def _begin(self, conn: psycopg.AsyncConnection) -> None:
-        for fabric_id, through in (await reads.completeness(conn)).items():
-            self._note(fabric_id, through)
+        for fabric_id, (through, ports_through) in (await reads.completeness(conn)).items():
+            self._note(self.through, fabric_id, through)
+            self._note(self.ports_through, fabric_id, ports_through)
         if self.last is None:
             self.last = await reads.newest(conn)
 
@@ -180,7 +184,8 @@ class Hub:
         self.last = event.event_id
         payload = event.payload if isinstance(event.payload, dict) else {}
         if event.kind == "counters" and isinstance(payload.get("fabric_id"), int):
-            self._note(payload["fabric_id"], payload.get("through"))
+            self._note(self.through, payload["fabric_id"], payload.get("through"))
+            self._note(self.ports_through, payload["fabric_id"], payload.get("ports_through"))
         for watcher in self._watchers:
             watcher(event)
         text = encode(event)
@@ -190,12 +195,11 @@ class Hub:
                 self.dropped += 1
                 self._streams.discard(stream)
 
-    def _note(self, fabric_id: int, through: object) -> None:
+    def _note(self, into: dict[int, float], fabric_id: int, through: object) -> None:
         try:
-            seconds = datetime.fromisoformat(str(through)).timestamp()
+            into[fabric_id] = datetime.fromisoformat(str(through)).timestamp()
         except (ValueError, OverflowError):
             return
-        self.through[fabric_id] = seconds
 
 
 def reset_event(number: int, reason: str) -> bytes:

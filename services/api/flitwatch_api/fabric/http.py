@@ -14,7 +14,6 @@ from flitwatch_api.parameters import FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.reads import fabrics as reads
-from flitwatch_db.reads.counters import PORT_BUCKET_S
 
 http = APIRouter(prefix="/fabrics", tags=["fabrics"], responses=RESPONSES)
 UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller's copy (If-None-Match) is current."}}
@@ -85,5 +84,5 @@ async def router_detail(
 ) -> Response:
     """One router: its ports in a window and the jobs on it."""
     topology = await platform.topologies.get(conn, fabric)
-    asked = await ask(platform, conn, topology, at, window, PORT_BUCKET_S)
+    asked = await ask(platform, conn, topology, at, window, of_ports=True)
     return answer(await service.router_detail(platform, conn, asked, router))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: Topologies held at once; the largest (3,264 routers, 150,960 links) takes some 10 MB.
 MOST = 16
 REACH_S = 2.0
+PORTS_LATE_S = 30
 SIZES_S = 600.0
 #: Memory for answers about topologies.
 MOST_KEPT_BYTES = 64 << 20
@@ -113,6 +114,15 @@ class Topologies:
         if said is None or reach.last_s is None:
             return reach.last_s
         return int(said)
+
+    async def ports_complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
+        """The same of port counters; a writer that does not say is taken to write them within half a minute."""
+        said = self._platform.hub.ports_through.get(head.fabric_id)
+        complete = await self.complete_s(conn, head)
+        if said is not None and complete is not None:
+            return int(said)
+        heard = head.fabric_id in self._platform.hub.through
+        return complete - PORTS_LATE_S if heard and complete is not None else complete
 
     async def sampled(self, conn: Connection, topology: Topology) -> NDArray[np.bool_]:
         """bool[R]: routers that have counters (of the newest day of data)."""

@@ -91,7 +91,7 @@ def api(
     emit(
         {
             "routers": len(fabric.routers), "feed": "one write_batch a second" if feed else None, "seconds": seconds, "requests": len(everything),
-            "failed": failed, **_percentiles(everything), "queries": queries, "api_cpu_s": cpu_s, "store_s": round(stored_s, 1),
+            "failed": failed, **_percentiles(everything), "queries": queries, "api_cpu_ms_per_request": round(1e3 * cpu_s / max(1, len(everything)), 1), "store_s": round(stored_s, 1),
             "cores": os.cpu_count(), "load_1m": round(os.getloadavg()[0], 2),
         },
         as_json,
@@ -157,8 +157,9 @@ def _tell(conn: Any, fabric_id: int, through_s: int, routers: int) -> None:
 
     from flitwatch_db import events
 
-    through = datetime.fromtimestamp(through_s, UTC).isoformat()
-    events.emit(conn, "counters", {"fabric_id": fabric_id, "through": through, "routers": routers})
+    through, ports = (datetime.fromtimestamp(s, UTC).isoformat() for s in (through_s, through_s // BATCH_S * BATCH_S))
+    payload = {"fabric_id": fabric_id, "through": through, "ports_through": ports, "routers": routers}
+    events.emit(conn, "counters", payload)
 
 
 def _write_feed(url: str, fabric: Fabric, first_s: int) -> None:

@@ -74,7 +74,7 @@ def _catalogue() -> dict[str, Application]:
     minivite = np.array([52.0, 50, 50, 50, 50, 49])
     umt = np.array([62.0, 55, 54, 54, 54, 54, 56])
     near, far = Exchange.NEIGHBOUR, Exchange.ALL_TO_ALL
-    milc_at_128 = {"sensitivity": Sensitivity(1.8, 0.3, 0.8, 0.6), "demand": 0.4, "exchange": near}
+    milc_at_128 = {"sensitivity": Sensitivity(1.8, 0.3, 0.8, 0.45), "demand": 0.4, "exchange": near}
     made = [
         _make(
             "amg-128", "amg", 128, amg, 0.76, sensitivity=Sensitivity(1.2, 2.2, 0.5, 0.05), demand=0.30, exchange=near
@@ -96,7 +96,7 @@ def _catalogue() -> dict[str, Application]:
             512,
             milc * 1.1,
             0.89,
-            sensitivity=Sensitivity(1.9, 0.3, 1.0, 0.6),
+            sensitivity=Sensitivity(1.9, 0.3, 1.0, 0.45),
             demand=0.4,
             exchange=near,
         ),

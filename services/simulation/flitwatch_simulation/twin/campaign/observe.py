@@ -104,7 +104,7 @@ def record(
         processor,
         processor / FLITS_PER_PACKET,
         request_stall,
-        apart[1] * (0.4 * request_stall + 0.02 * per_step(wait_router.sum(axis=1)) * processor_capacity),
+        apart[1] * 0.5 * request_stall,
         twice * per_step((window.processor**2).sum(axis=1)),
     ]
     return Recorded(
