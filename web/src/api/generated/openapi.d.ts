@@ -1302,6 +1302,11 @@ export interface components {
              * @description Why there are no pairs, where they are left out.
              */
             note?: string | null;
+            /**
+             * Complete Through
+             * @description Port counters are complete up to here.
+             */
+            complete_through?: string | null;
         };
         /**
          * ParameterProblem
