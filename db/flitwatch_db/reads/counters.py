@@ -120,7 +120,7 @@ async def port_rows(
     width = max(flits.shape[1], stalls.shape[1])
     return (
         np.asarray(packing.unpack(row[0], ">i4"), np.int32),
-        packing.unpack(row[1], ">i8"),
+        np.asarray(packing.unpack(row[1], ">i8"), np.int64),
         _widened(flits, width),
         _widened(stalls, width),
     )
