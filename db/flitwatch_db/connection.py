@@ -42,6 +42,7 @@ def conninfo(
         [*([str(given["options"])] if given.get("options") else []), *(f"-c {k}={v}" for k, v in settings.items())]
     )
     given.setdefault("connect_timeout", str(CONNECT_TIMEOUT_S))
+    given["client_encoding"] = "utf8"
     given.update(options=options, application_name=application)
     return make_conninfo("", **{key: value for key, value in given.items() if value is not None})
 

@@ -145,3 +145,14 @@ def test_timescaledb_gets_hypertables(timescale_db: str) -> None:
         conn.execute("SELECT ensure_chunks('router_1s', ARRAY[now()])")
         assert conn.execute("SELECT count(*) FROM time_chunk").fetchone() == (0,)
     assert migrate(timescale_db) == []
+
+
+def test_a_database_of_another_encoding_is_refused_with_advice(embedded_server: Embedded) -> None:
+    with psycopg.connect(embedded_server.url_of("postgres", "postgres"), autocommit=True) as conn:
+        conn.execute("CREATE DATABASE in_ascii OWNER flitwatch ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+        try:
+            with pytest.raises(Conflict, match="SQL_ASCII") as told:
+                migrate(embedded_server.url_of("in_ascii"))
+            assert "ENCODING 'UTF8'" in str(told.value.advice)
+        finally:
+            conn.execute("DROP DATABASE in_ascii WITH (FORCE)")

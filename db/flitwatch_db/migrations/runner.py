@@ -71,7 +71,7 @@ def migrate(url: str) -> list[str]:
     Unavailable
         The database does not answer.
     Conflict
-        An applied migration differs from this version's file, or the database was migrated by a newer version.
+        An applied migration differs from this version's file, the database was migrated by a newer version, or its encoding is not UTF-8.
     Forbidden
         The user may not create schemas or roles.
     """
@@ -88,6 +88,7 @@ def migrate(url: str) -> list[str]:
 
 
 def _migrate(conn: psycopg.Connection[Any]) -> list[str]:
+    _check_encoding(conn)
     _check(_applied(conn))
     if not pending(conn):
         return []
@@ -104,6 +105,15 @@ def _migrate(conn: psycopg.Connection[Any]) -> list[str]:
                 conn.execute("INSERT INTO migration (name, digest) VALUES (%s, %s)", [migration.name, migration.digest])
             done.append(migration.name)
     return done + queue.apply(conn)
+
+
+def _check_encoding(conn: psycopg.Connection[Any]) -> None:
+    encoding = conn.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise Conflict(
+            f"the database's encoding is {encoding}, which cannot hold every job and user name",
+            advice="Create the database anew: CREATE DATABASE flitwatch ENCODING 'UTF8' TEMPLATE template0.",
+        )
 
 
 def _check(applied: dict[str, str]) -> None:
