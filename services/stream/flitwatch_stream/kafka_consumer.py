@@ -69,7 +69,16 @@ class KafkaConsumer(Consumer):
             }
         )
         subscription = [*topics, *([pattern] if pattern is not None else [])]
-        self._consumer.subscribe(subscription, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+        try:
+            self._consumer.subscribe(
+                subscription, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+            )
+        except KafkaException as problem:
+            self._consumer.close()
+            raise BadRequest(
+                f"the topics {subscription} cannot be subscribed to: {problem.args[0].str()}",
+                advice="Write the pattern as a POSIX extended regular expression.",
+            ) from None
 
     def _on_error(self, problem: KafkaError) -> None:
         if problem.code() == KafkaError._ALL_BROKERS_DOWN and self._down_since is None:

@@ -26,6 +26,9 @@ def ldms_topic(schema: str) -> str:
 
 
 def writer_pattern(ldms_pattern: str = LDMS_PATTERN) -> str:
-    """One anchored pattern for all that the writer reads: the LDMS topics and ours, without the events it writes itself."""
+    """One anchored pattern for all that the writer reads: the LDMS topics and ours, without the events it writes itself.
+
+    POSIX extended syntax, which PostgreSQL and librdkafka both understand: plain groups only.
+    """
     ours = "|".join(topic.replace(".", r"\.") for topic in (JOBS, RUNS, REJECTED, SAMPLES))
-    return f"^(?:{ldms_pattern.removeprefix('^')}|(?:{ours})$)"
+    return f"^({ldms_pattern.removeprefix('^')}|({ours})$)"

@@ -1,0 +1,61 @@
+"""`flitwatch doctor` against a real database and a real log."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from flitwatch_stream.log import Log
+
+
+def doctor(*argv: str) -> tuple[int, dict]:
+    done = subprocess.run(
+        [sys.executable, "-m", "flitwatch.main", "doctor", "--json", *argv], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout, done.stderr[-1500:]
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.fixture
+def any_log_url(any_log: Log, request: pytest.FixtureRequest) -> str:
+    return request.getfixturevalue("kafka" if "kafka" in request.node.callspec.id else "embedded_db")
+
+
+def test_topics_rates_and_clocks_of_a_log(any_log: Log, any_log_url: str, embedded_db: str) -> None:
+    any_log.create_topic("ldms.demo", 1)
+    stop = threading.Event()
+
+    def produce() -> None:
+        with any_log.producer() as producer:
+            while not stop.is_set():
+                stamp = time.time() - 100.0
+                producer.append("ldms.demo", json.dumps({"timestamp": stamp, "component_id": 7, "x": 1}).encode())
+                producer.append("ldms.demo", b"{broken")
+                producer.flush()
+                time.sleep(0.1)
+
+    thread = threading.Thread(target=produce)
+    thread.start()
+    try:
+        code, told = doctor("--db", embedded_db, "--log", any_log_url, "--listen", "4")
+    finally:
+        stop.set()
+        thread.join()
+    checks = {check["name"]: check for check in told["checks"]}
+    assert code == 0 and told["healthy"]
+    assert checks["log"]["state"] == "ok" and "ldms.demo" in checks["log"]["detail"]
+    assert checks["ldms.demo"]["state"] == "warning" and "unreadable" in checks["ldms.demo"]["detail"]
+    assert checks["ldms.demo clock"]["state"] == "warning"
+
+
+@pytest.mark.parametrize("log", ["kafka://127.0.0.1:9", "postgresql://127.0.0.1:9/none"])
+def test_what_cannot_be_reached_fails_with_advice(log: str) -> None:
+    code, told = doctor("--db", "postgresql://127.0.0.1:9/none", "--log", log, "--listen", "1")
+    failed = {check["name"] for check in told["checks"] if check["state"] == "failed"}
+    assert code == 1 and not told["healthy"] and {"database", "log"} <= failed
+    assert all(check["advice"] for check in told["checks"] if check["state"] == "failed")
