@@ -112,6 +112,18 @@ fuzz: ## every fuzz target, FUZZ_S seconds in all (120)
 test-compose: python-all ## build the images and start docker-compose.yml for real (root; its own Docker engine)
 	tests/compose/run
 
+# --- the page --------------------------------------------------------------------------------------------------------
+
+.PHONY: browser bench-web screenshots
+browser: web
+	@$(SETUP) browser
+
+bench-web: browser ## how fast the page is with 3,264 routers, as JSON
+	@cd web && node bench/bench.mjs
+
+screenshots: browser ## every page in both themes to docs/screenshots (URL=... of a platform that runs; else synthetic data)
+	@cd web && FLITWATCH_URL=$(URL) node tests/e2e/screenshots.mjs
+
 .PHONY: scorecard
 scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md
 	.venv/bin/flitwatch scorecard --out docs

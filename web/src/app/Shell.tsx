@@ -6,11 +6,11 @@ import { fabricsQuery } from "../api/queries";
 import { Icon } from "../components/Icon";
 import { Menu } from "../components/Menu";
 import { Empty } from "../components/Notice";
-import { plural } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { currentMachine, machineStore, rememberMachine } from "../lib/machine";
 import { useStore } from "../lib/store";
 import { themeStore, toggleTheme } from "../lib/theme";
+import { devices } from "../features/fabric/scene";
 import { Freshness } from "./Freshness";
 
 const SearchDialog = lazy(() => import("./SearchDialog"));
@@ -57,7 +57,7 @@ export function Shell() {
           trigger={<><span className="visually-hidden">Machine </span>{machine?.name ?? "no machine"}{machine?.simulated && <span className="tag">simulated</span>}<Icon name="down" /></>}
           entries={(fabrics ?? []).map((fabric) => ({
             id: String(fabric.id), label: fabric.name,
-            detail: `${plural(fabric.routers, "router")}${fabric.simulated ? " · simulated" : ""}${fabric.timeless ? " · one sample" : ""}`,
+            detail: `${devices(fabric)}${fabric.simulated ? " · simulated" : ""}${fabric.timeless ? " · one sample" : ""}`,
             onSelect: () => void navigate({ to: "/fabric/$fabric", params: { fabric: fabric.name } }),
           }))}
         />

@@ -11,7 +11,6 @@ export interface Palette {
   ink2: string;
   ink3: string;
   accent: string;
-  switch: string;
 }
 
 export function readPalette(theme: Theme): Palette {
@@ -20,7 +19,7 @@ export function readPalette(theme: Theme): Palette {
   return {
     theme,
     surface: token("surface"), surface2: token("surface-2"), line: token("line"), lineStrong: token("line-strong"),
-    ink: token("ink"), ink2: token("ink-2"), ink3: token("ink-3"), accent: token("accent"), switch: token("switch"),
+    ink: token("ink"), ink2: token("ink-2"), ink3: token("ink-3"), accent: token("accent"),
   };
 }
 

@@ -200,6 +200,8 @@ export function drawTree(context: CanvasRenderingContext2D, layout: TreeLayout, 
   halves.sort((a, b) => ratioOf(a.half) - ratioOf(b.half));
   const mostFlits = Math.max(0, ...halves.map(({ half }) => half.flits));
   const dense = halves.length > 3000;
+  // Beside counted links the others are dashed; where none is counted the picture's caption says so, and strokes stay quick.
+  const mixed = halves.some(({ half }) => half.counted > 0);
   for (const { edge, half, side } of halves) {
     const [x0, y0, x1, y1] = [layout.x[edge.lower], layout.y[edge.lower], layout.x[edge.upper], layout.y[edge.upper]] as [number, number, number, number];
     const width = widthOf(half, mostFlits);
@@ -212,12 +214,14 @@ export function drawTree(context: CanvasRenderingContext2D, layout: TreeLayout, 
     context.strokeStyle = ratio < 0 ? palette.lineStrong : heatColour(ratio, palette.theme);
     context.globalAlpha = ratio < 0 ? (dense ? 0.35 : 0.7) : 1;
     context.lineWidth = width;
+    context.setLineDash(mixed && ratio < 0 ? [2, 3] : []);
     context.beginPath();
     context.moveTo(x0 + nx * shift, y0 + ny * shift);
     context.lineTo(x1 + nx * shift, y1 + ny * shift);
     context.stroke();
   }
   context.globalAlpha = 1;
+  context.setLineDash([]);
   drawNodes(context, layout, tree, machine, palette);
   drawSwitches(context, layout, machine, ratios, palette);
   context.textAlign = "left";
@@ -255,9 +259,11 @@ function drawSwitches(context: CanvasRenderingContext2D, layout: TreeLayout, mac
     const value = ratios?.[r] ?? NaN;
     context.beginPath();
     context.arc(layout.x[r] as number, layout.y[r] as number, layout.radius[r] as number, 0, 2 * Math.PI);
-    context.fillStyle = Number.isNaN(value) ? palette.switch : heatColour(value, palette.theme);
+    // Unknown is an outline without a fill, as a cell is.
+    const unknown = Number.isNaN(value);
+    context.fillStyle = unknown ? palette.surface : heatColour(value, palette.theme);
     context.fill();
-    context.strokeStyle = palette.surface;
+    context.strokeStyle = unknown ? palette.ink3 : palette.surface;
     context.lineWidth = 1;
     context.stroke();
   }

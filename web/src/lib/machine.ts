@@ -28,10 +28,10 @@ interface Named {
   last_ts: string | null;
 }
 
-/** The remembered machine if it is still there, else the one with the newest data. */
+/** The remembered machine if it is still there, else the one with the newest data, else one sample, else a topology alone. */
 export function currentMachine<F extends Named>(fabrics: F[], name: string | null): F | null {
   const chosen = fabrics.find((fabric) => fabric.name === name);
   if (chosen) return chosen;
-  const byNewest = [...fabrics].sort((a, b) => (b.last_ts ?? "").localeCompare(a.last_ts ?? "") || Number(a.timeless) - Number(b.timeless));
+  const byNewest = [...fabrics].sort((a, b) => (b.last_ts ?? "").localeCompare(a.last_ts ?? "") || Number(b.timeless) - Number(a.timeless));
   return byNewest[0] ?? null;
 }

@@ -18,7 +18,7 @@ import { DistributionPanel } from "./DistributionPanel";
 import "./fabric.css";
 import { GroupMatrix } from "./GroupMatrix";
 import { RouterPanel } from "./RouterPanel";
-import { sceneOf, type Scene } from "./scene";
+import { devices, sceneOf, type Scene } from "./scene";
 import { TimePanel } from "./TimePanel";
 import { useJobs } from "./useJobs";
 import { useSelection } from "./useSelection";
@@ -117,9 +117,9 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   const groupMatrix = fabric.kind === "dragonfly" && view !== "table" && view !== "tree" && (scene?.groups.length ?? 0) > 1;
   const window = clock ? intervalText(clock.window, clock.span.to) : "";
   const subtitle = fabric.timeless || !clock
-    ? `${plural(fabric.routers, "router")}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.timeless ? " · one sample" : " · no counters yet"}`
+    ? `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.timeless ? " · one sample" : " · no counters yet: what it carries is unknown"}`
     : difference ? `${window} against ${intervalText(clock.comparison, clock.span.to)}` : `${window}${clock.live ? ", live" : ""} · colours are stalls ÷ flits summed over this window`;
-  const label = `Routers of ${fabric.name} coloured by ${difference ? "change of " : ""}stall cycles per flit${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
+  const label = `${fabric.kind === "dragonfly" || fabric.kind === "torus" ? "Routers" : "Switches"} of ${fabric.name} coloured by ${difference ? "change of " : ""}stall cycles per flit${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
   const viewProps = scene && {
     scene, values: values.store, selected, jobs: jobs.overlays, jobsAt: jobs.at, label, onSelect: select, onDescend: descend,
   };

@@ -76,9 +76,9 @@ export function RingView({ congestion, moment, ...props }: Props) {
     <div ref={box} className="view-box ring">
       {layers && <Layers {...layers} />}
       <p className="ring-note subtitle">
-        {!chords.length ? "no link between groups is counted" : cut > 0
-          ? <>{count(shown.length)} of {count(chords.length)} {what} at {cut} or above<br />the rest is in the matrix</>
-          : <>{count(shown.length)} {what}<br />all drawn</>}
+        {!chords.length ? <>no link between groups is counted<br />all are unknown, none is drawn</> : cut > 0
+          ? <>{count(shown.length)} of {count(chords.length)} counted {what} at {cut} or above<br />the rest is in the matrix</>
+          : <>{count(shown.length)} counted {what}, all drawn<br />the others are unknown</>}
       </p>
     </div>
   );

@@ -63,7 +63,7 @@ export function TreeView({ scene, values, selected, jobs, jobsAt, label, onSelec
   return (
     <div className="tree-view">
       <div className="tree-head">
-        <span className="subtitle">upper half of an edge: down link · lower half: up link · {counted ? "width: flits" : "width: parallel cables; no link is counted"}{tree?.sideways ? ` · ${count(tree.sideways)} links within a level are not drawn` : ""}</span>
+        <span className="subtitle">upper half of an edge: down link · lower half: up link · {counted ? `width: flits${tree?.edges.some((edge) => edge.up.counted + edge.down.counted < edge.up.links + edge.down.links) ? " · dashed: no counter" : ""}` : "width: parallel cables; no link is counted"}{tree?.sideways ? ` · ${count(tree.sideways)} links within a level are not drawn` : ""}</span>
         <span className="spacer" />
         {counted && <HeatLegend theme={palette.theme} what="links" width={240} />}
       </div>

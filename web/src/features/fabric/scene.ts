@@ -3,7 +3,7 @@ import type { Fabric, Routers } from "../../api/shapes";
 import { arrange, cellsOf, type Arrangement, type Machine } from "../../charts/arrange";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
 import type { Sums } from "../../lib/prefix";
-import { count, ratio, change } from "../../lib/format";
+import { change, count, plural, ratio } from "../../lib/format";
 import { SILENT } from "../../charts/scale";
 
 export interface Scene {
@@ -31,6 +31,10 @@ export function sceneOf(fabric: Fabric, routers: Routers): Scene {
   const groups = [...new Set(machine.group.filter((g): g is number => g !== null))].sort((a, b) => a - b);
   return { fabric, machine, arrangement, index: cellsOf(arrangement), groups };
 }
+
+/** "1,440 routers", or "160 switches" where the field says switch. */
+export const devices = (fabric: Pick<Fabric, "kind" | "routers">): string =>
+  (fabric.kind === "dragonfly" || fabric.kind === "torus" ? plural(fabric.routers, "router") : plural(fabric.routers, "switch", "switches"));
 
 /** What is shown now; replaced on each frame of a drag. */
 export interface Values {

@@ -1,0 +1,88 @@
+"""The page in a real Chromium, over the real API and a real PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fixtures.databases import PLACE
+
+from e2e.beat import Beat
+from e2e.site import PAGE, ROOT, fill, served
+from flitwatch_db.embedded import Embedded
+from flitwatch_db.migrations import migrate
+
+pytestmark = pytest.mark.integration
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> dict[str, str]:
+    """The environment in which the page's scripts run: a browser of the system, and the built page."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("needs Chromium: sudo apt-get install chromium")
+    if shutil.which("node") is None or not (PAGE / "index.html").exists():
+        pytest.skip("needs the built page: make web")
+    return {**os.environ, "CHROMIUM": found}
+
+
+def run(script: str, environment: dict[str, str], timeout_s: int) -> None:
+    """Run one of the page's own scripts; what it prints is the failure's text."""
+    done = subprocess.run(["node", ROOT / "web" / "tests" / "e2e" / script], env=environment, capture_output=True, text=True, timeout=timeout_s)  # fmt: skip
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+def test_the_measured_fabrics(shared: Path, embedded_db: str, browser: dict[str, str]) -> None:
+    """Edison's hot links, a tree and a dragonfly without a counter: imported as a user does, then looked at."""
+    fill(embedded_db, shared / "data")
+    with served(embedded_db) as url:
+        run("site.mjs", {**browser, "FLITWATCH_URL": url}, timeout_s=240)
+
+
+@pytest.mark.slow
+def test_every_view_on_synthetic_data(browser: dict[str, str]) -> None:
+    """Keyboard, address, time axis, staleness, hostile names and accessibility, on a machine of 3,264 routers."""
+    run("run.mjs", {name: value for name, value in browser.items() if name != "FLITWATCH_URL"}, timeout_s=600)
+
+
+@pytest.mark.slow
+def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
+    """Stale data are called stale, and the page recovers by itself once the database is back."""
+    server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-test-", dir=PLACE)), durable=False)
+    server.start()
+    try:
+        migrate(server.url)
+        beat = Beat(server.url)
+        beat.start()
+        with served(server.url) as url:
+            script = [shutil.which("node") or "node", os.fspath(ROOT / "web" / "tests" / "e2e" / "recovery.mjs")]
+            said = _conversation(
+                script, {**browser, "FLITWATCH_URL": url}, {"stop": server.stop, "start": server.start}
+            )
+        beat.end()
+    finally:
+        server.destroy()
+    assert said[-1] == "1 of 1 passed", "\n".join(said)
+
+
+def _conversation(command: list[str], environment: dict[str, str], verbs: dict[str, Callable[[], object]]) -> list[str]:
+    """Run a script, do what a line of it asks for, and return the other lines."""
+    said = []
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:  # fmt: skip
+        assert process.stdin is not None and process.stdout is not None
+        for line in map(str.strip, process.stdout):
+            if line in verbs:
+                verbs[line]()
+                process.stdin.write("done\n")
+                process.stdin.flush()
+            else:
+                said.append(line)
+    return said

@@ -1,0 +1,119 @@
+// The fabric page: picture, keyboard, address, time axis, table.
+import assert from "node:assert/strict";
+import { colours, query, ready, title, until } from "../harness.mjs";
+
+export async function fabricPage({ url, check, api, timed, fabricUrl }) {
+  await check("the fabric is drawn in the colours of the scale", async (page) => {
+    await page.goto(`${fabricUrl}?view=tiles`);
+    await ready(page);
+    await until(() => colours(page), (n) => n >= 5, "colours on the canvas");
+  });
+
+  await check("the keyboard reaches views, difference, windows, selection and help", async (page) => {
+    await page.goto(fabricUrl);
+    await ready(page);
+    await page.keyboard.press("2");
+    assert.equal(query(page).view, "ring");
+    await page.keyboard.press("1");
+    assert.equal(query(page).view, "tiles");
+    await page.keyboard.press("d");
+    assert.equal(query(page).diff, "on");
+    await page.keyboard.press("d");
+    assert.equal(query(page).diff, undefined);
+    await page.keyboard.press("[");
+    const first = query(page);
+    assert.ok(first.from && first.to);
+    await page.keyboard.press("[");
+    assert.equal(Date.parse(query(page).to), Date.parse(first.from));
+    await page.keyboard.press("l");
+    assert.equal(query(page).from, undefined);
+    const before = await title(page);
+    await page.keyboard.press("ArrowRight");
+    await until(() => title(page), (now) => now !== before, "the selection moves");
+    assert.match(query(page).router, /^\d+$/);
+    await page.keyboard.press("?");
+    await page.waitForSelector('[role="dialog"] >> text=Difference');
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("g");
+    await page.keyboard.press("j");
+    await page.waitForURL(/\/jobs/);
+    await page.keyboard.press("g");
+    await page.keyboard.press("h");
+    await page.waitForSelector("h1 >> text=Now");
+  });
+
+  await check("search finds a router by a part of its name and goes there", async (page) => {
+    const name = (await api(`/fabrics/${timed.id}/routers`)).name[5];
+    await page.goto(url);
+    await page.waitForSelector("h1");
+    await page.keyboard.press("/");
+    await page.locator(".search-field").fill(name);
+    await page.locator(".menu-item", { hasText: name }).first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/router=/);
+    await until(() => title(page), (now) => now === name, "the router found is selected");
+  });
+
+  await check("the address holds the picture: a second visitor sees the same", async (page) => {
+    const to = Math.floor(Date.parse(timed.last_ts) / 60_000) * 60_000 - 120_000;
+    const address = `${fabricUrl}?view=group&from=${new Date(to - 300_000).toISOString()}&to=${new Date(to).toISOString()}&router=3&span=6h`;
+    await page.goto(address);
+    await ready(page);
+    assert.equal(query(page).view, "group");
+    assert.equal(query(page).router, "3");
+    assert.equal(await page.locator('.segmented [data-state="on"]').first().textContent(), "Group");
+    const shown = await title(page);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await ready(other);
+    assert.equal(await title(other), shown);
+  });
+
+  await check("a drag on the time axis sets the window, Shift-drag the comparison, live does not move it", async (page) => {
+    await page.goto(fabricUrl);
+    await ready(page);
+    const axis = await page.locator(".brush svg").boundingBox();
+    const drag = async (a, b) => {
+      await page.mouse.move(axis.x + axis.width * a, axis.y + 60);
+      await page.mouse.down();
+      await page.mouse.move(axis.x + axis.width * ((a + b) / 2), axis.y + 60, { steps: 4 });
+      await page.mouse.move(axis.x + axis.width * b, axis.y + 60, { steps: 4 });
+      await page.mouse.up();
+    };
+    await drag(0.3, 0.5);
+    const chosen = query(page);
+    assert.ok(Date.parse(chosen.to) > Date.parse(chosen.from));
+    await page.keyboard.down("Shift");
+    // The axis may have moved by a sixth of its length to a round end.
+    await drag(0.01, 0.1);
+    await page.keyboard.up("Shift");
+    assert.equal(query(page).diff, "on");
+    assert.ok(Date.parse(query(page).cto) <= Date.parse(chosen.from));
+    await page.waitForTimeout(6000);
+    assert.equal(query(page).from, chosen.from);
+  });
+
+  await check("live data advance without a shift of the layout", async (page) => {
+    await page.goto(`${fabricUrl}?view=tiles`);
+    await ready(page);
+    await page.waitForTimeout(1500);
+    await page.evaluate(() => {
+      window.__shift = 0;
+      new PerformanceObserver((list) => list.getEntries().forEach((e) => (window.__shift += e.value))).observe({ type: "layout-shift" });
+    });
+    const first = await page.locator(".fabric-page .subtitle").first().textContent();
+    await until(() => page.locator(".fabric-page .subtitle").first().textContent(), (now) => now !== first, "the window follows", 20_000);
+    assert.equal(await page.evaluate(() => window.__shift), 0);
+  });
+
+  await check("the table shows the same figures as the picture and sorts", async (page) => {
+    await page.goto(`${fabricUrl}?view=table`);
+    await page.waitForSelector(".data-table tbody tr[aria-rowindex]");
+    const ratios = async () => (await page.locator('.data-table tbody tr[aria-rowindex] td:nth-child(5)').allTextContents()).map(Number).filter((n) => !Number.isNaN(n));
+    const down = await ratios();
+    assert.deepEqual(down, [...down].sort((a, b) => b - a));
+    await page.locator("th button", { hasText: "stall / flit" }).click();
+    const up = await ratios();
+    assert.deepEqual(up, [...up].sort((a, b) => a - b));
+  });
+}

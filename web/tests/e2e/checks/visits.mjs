@@ -1,0 +1,59 @@
+// Visits as people make them: the slow job, the long list, the phone, hostile names.
+import assert from "node:assert/strict";
+import { violations } from "../axe.mjs";
+import { until } from "../harness.mjs";
+
+export async function visits({ url, check, api, timed }) {
+  await check("hostile names of jobs and users are text", async (page) => {
+    for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/health"]) {
+      await page.goto(url + path);
+      await page.waitForTimeout(1500);
+    }
+    const hostile = (await api("/jobs?limit=100")).items.find((job) => job.name.includes("<img"));
+    await page.goto(`${url}/jobs/${hostile.job_id}`);
+    await page.waitForSelector("h1");
+    await page.goto(`${url}/fabric/${timed.name}?job=${hostile.job_id}`);
+    await page.waitForSelector(".chip");
+    assert.match(await page.locator(".chip").textContent(), /<img src=x/);
+    assert.equal(await page.evaluate(() => window.__hurt), undefined);
+    assert.equal(await page.locator('img[src="x"]').count(), 0);
+  }, { fixtureOnly: true });
+
+  await check("2,000 jobs filter within a frame's budget of patience", async (page) => {
+    await page.goto(`${url}/jobs`);
+    await page.waitForSelector(".data-table tbody tr[aria-rowindex]");
+    assert.ok((await page.locator(".data-table tbody tr[aria-rowindex]").count()) < 100, "only rows in sight are in the document");
+    await page.getByLabel("Filter jobs").fill("amg");
+    await page.waitForURL(/q=amg/);
+    await until(async () => (await page.locator(".data-table tbody tr[aria-rowindex] td:nth-child(2)").allTextContents()).every((t) => t.includes("amg")), Boolean, "the filter holds");
+  }, { fixtureOnly: true });
+
+  await check("why was a job slow: at most four clicks from home, evidence on each screen", async (page) => {
+    await page.goto(url);
+    let clicks = 0;
+    const click = async (locator) => {
+      await locator.first().click();
+      clicks++;
+    };
+    await page.waitForSelector(".home-grid table a");
+    // With a job in trouble home says so first; on a calm machine the table of jobs leads to the same evidence.
+    const slow = page.locator(".home-item a", { hasText: "Why slow" });
+    await click((await slow.count()) ? slow : page.locator('section[aria-label="Jobs by stalls"] td a'));
+    await page.waitForSelector('section[aria-label="Verdict"] h2');
+    assert.match(await page.locator('section[aria-label="Verdict"]').textContent(), /stall/);
+    await page.waitForSelector('section[aria-label="Neighbours"] tbody tr');
+    await click(page.locator('section[aria-label="Neighbours"] button', { hasText: "show" }));
+    await click(page.locator('section[aria-label="Placement"] a', { hasText: "Open" }));
+    await page.waitForURL(/\/fabric\/.*job=\d+,\d+/);
+    await page.waitForSelector(".chip >> nth=1");
+    assert.ok(clicks <= 4);
+  });
+
+  await check("home fits a phone", async (page) => {
+    await page.goto(url);
+    await page.waitForSelector(".home-figures");
+    await page.waitForTimeout(800);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+    assert.deepEqual(await violations(page), []);
+  }, { viewport: { width: 390, height: 844 } });
+}

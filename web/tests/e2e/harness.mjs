@@ -1,0 +1,67 @@
+// One browser, one platform, and checks against them; each check has a page of its own and fails on any error of the page.
+import assert from "node:assert/strict";
+import { launch, platform } from "./browser.mjs";
+
+export async function until(probe, wanted, what, ms = 10_000) {
+  const end = Date.now() + ms;
+  let last;
+  while (Date.now() < end) {
+    last = await probe();
+    if (wanted(last)) return last;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.fail(`${what}: still ${JSON.stringify(last)} after ${ms} ms`);
+}
+
+/** The parameters in the page's address. */
+export const query = (page) => Object.fromEntries(new URL(page.url()).searchParams);
+export const ready = (page) => page.waitForSelector('aside[aria-label="Selected router"] h2');
+export const title = (page) => page.locator('aside[aria-label="Selected router"] h2').textContent();
+/** How many different colours the first picture holds. */
+export const colours = (page) => page.evaluate(() => {
+  const canvas = document.querySelector(".view-box canvas");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const seen = new Set();
+  for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+  return seen.size;
+});
+
+export async function start({ groups = 34, only } = {}) {
+  const { url, fixture, stop } = await platform({ groups });
+  const browser = await launch();
+  const failed = [];
+  let done = 0;
+
+  async function check(name, run, { fixtureOnly = false, viewport = { width: 1440, height: 900 }, colorScheme = "light" } = {}) {
+    if (only && !name.includes(only)) return;
+    if (fixtureOnly && !fixture) {
+      console.log(`skip  ${name}: it needs the fixture's switches`);
+      return;
+    }
+    const context = await browser.newContext({ viewport, colorScheme });
+    const page = await context.newPage();
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(error.message));
+    done++;
+    try {
+      await run(page);
+      assert.deepEqual(errors, [], "errors on the page");
+      console.log(`ok    ${name}`);
+    } catch (error) {
+      failed.push(name);
+      console.log(`FAIL  ${name}\n${error.stack ?? error}`);
+      await page.screenshot({ path: `/tmp/flitwatch-e2e-${done}.png` }).catch(() => {});
+    } finally {
+      await context.close();
+    }
+  }
+
+  const api = async (path) => (await fetch(`${url}/api/v1${path}`)).json();
+  async function finish() {
+    await browser.close();
+    stop();
+    console.log(`${done - failed.length} of ${done} passed`);
+    process.exit(failed.length || !done ? 1 : 0);
+  }
+  return { url, fixture, check, api, finish };
+}
