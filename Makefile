@@ -64,25 +64,23 @@ doctor: python ## check this site
 
 # --- test ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-all lint test-cxx test-sanitize test-python test-web test-compose fuzz
-test: ## set everything up and run the tests that a landing must pass (test-all: every suite)
-	@$(SETUP) uv compiler node
+.PHONY: test lint types test-cxx test-sanitize test-python test-web test-compose fuzz
+test: ## set everything up and run every test: real Kafka, TimescaleDB, Slurm, OpenSM and Chromium, sanitizers, random kills, fuzzing
+	@$(SETUP) uv compiler cpp_tests node browser java timescale slurm mpi opensm prometheus fuzz namespaces
 	@$(MAKE) --no-print-directory python-all web
 	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory types
 	@$(MAKE) --no-print-directory test-web
+	@$(MAKE) --no-print-directory test-cxx
+	@$(MAKE) --no-print-directory test-sanitize
+	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory test-python
-
-test-all: ## every suite: real Kafka, TimescaleDB, Slurm, OpenSM and Chromium, sanitizers, random kills (about an hour)
-	@$(SETUP) uv compiler cpp_tests node browser java timescale slurm mpi opensm fuzz namespaces
-	@$(MAKE) --no-print-directory python-all web lint types test-cxx test-sanitize test-web
-	.venv/bin/pytest -q
 
 lint: ## style, and the arrows between packages
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check -q .
 	.venv/bin/lint-imports
 
-.PHONY: types
 types: ## Python and TypeScript types
 	.venv/bin/mypy
 	cd web && npm run --silent lint
@@ -100,11 +98,9 @@ test-sanitize: ## the same under ASan and UBSan
 test-web: ## the page's unit tests
 	cd web && npm run --silent test
 
-# The suites that hold on a machine of any load; the rest stands in test-all.
-LANDING := tests/domain tests/ml tests/routing tests/cli/test_supervisor.py
-
-test-python: ## unit and property tests, and the estimators on a real PostgreSQL
-	.venv/bin/pytest -q $(LANDING)
+# Real servers on a busy machine now and then miss a time limit: a failed test gets a second try, and the summary counts it.
+test-python: ## every pytest suite
+	.venv/bin/pytest -q --reruns 1
 
 fuzz: ## every fuzz target, FUZZ_S seconds in all (120)
 	services/noise_core/fuzz/run $(or $(FUZZ_S),120)
