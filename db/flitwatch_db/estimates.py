@@ -9,17 +9,19 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
-from psycopg.types.json import Jsonb
 
 from flitwatch_domain.counters import TABLE_II
 
 Connection = psycopg.Connection[Any]
 Floats = NDArray[np.float64]
 
+#: What LDMS gives of routers without nodes of the job (Bhatele 2020, section III-B), by table II's abbreviations.
+LDMS_FOUR = ("RT_FLIT_TOT", "RT_RB_STL", "PT_FLIT_TOT", "PT_RB_STL_RQ")
+
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of one application and rank count, in order of start.
+    """Runs of one application on as many nodes, in order of start.
 
     Attributes
     ----------
@@ -34,22 +36,32 @@ class Runs:
     simulated: bool
 
 
-def applications(conn: Connection, least_runs: int = 2) -> list[tuple[str, int, int]]:
-    """(exe, ranks, runs) of every application with enough runs that have a start and steps."""
+#: Runs of one application on as many nodes are one set: those of its job, or the ranks that report where the job is not known.
+_NODES = sql.SQL("coalesce(j.nodes, r.ranks)")
+
+
+def applications(conn: Connection, least_runs: int = 1) -> list[tuple[str, int, int, int]]:
+    """(exe, nodes, runs, newest run_id) of every application with enough runs that have a start and have ended, most runs first."""
     return conn.execute(
-        "SELECT exe, ranks, count(*) FROM run WHERE start_ts IS NOT NULL AND EXISTS (SELECT 1 FROM run_step s WHERE s.run_id = run.run_id)"
-        " GROUP BY exe, ranks HAVING count(*) >= %s ORDER BY count(*) DESC, exe, ranks",
+        sql.SQL(
+            "SELECT r.exe, {}, count(*), max(r.run_id) FROM run r LEFT JOIN job j USING (job_pk)"
+            " WHERE r.start_ts IS NOT NULL AND EXISTS (SELECT FROM run_step s WHERE s.run_id = r.run_id)"
+            " AND (j.job_pk IS NULL OR j.end_ts IS NOT NULL) GROUP BY 1, 2 HAVING count(*) >= %s ORDER BY 3 DESC, 1, 2"
+        ).format(_NODES),
         [least_runs],
     ).fetchall()
 
 
-def runs_of(conn: Connection, exe: str, ranks: int) -> Runs:
-    """The runs of an application that have a start and steps."""
+def runs_of(conn: Connection, exe: str, nodes: int, most: int = 2000) -> Runs:
+    """The newest runs of an application that have a start and steps, in order of start."""
     rows = conn.execute(
-        "SELECT r.run_id, extract(epoch FROM r.start_ts)::float8, r.simulated, array_agg(s.step ORDER BY s.step), array_agg(s.time_s ORDER BY s.step)"
-        " FROM run r JOIN run_step s USING (run_id) WHERE r.exe = %s AND r.ranks = %s AND r.start_ts IS NOT NULL"
-        " GROUP BY r.run_id ORDER BY r.start_ts, r.run_id",
-        [exe, ranks],
+        sql.SQL(
+            "SELECT * FROM (SELECT r.run_id, extract(epoch FROM r.start_ts)::float8 AS start_s, r.simulated, array_agg(s.step ORDER BY s.step),"
+            " array_agg(s.time_s ORDER BY s.step) FROM run r JOIN run_step s USING (run_id) LEFT JOIN job j USING (job_pk)"
+            " WHERE r.exe = %s AND {} = %s AND r.start_ts IS NOT NULL GROUP BY r.run_id ORDER BY r.start_ts DESC, r.run_id DESC LIMIT %s) n"
+            " ORDER BY start_s, run_id"
+        ).format(_NODES),
+        [exe, nodes, most],
     ).fetchall()
     steps = max((max(row[3]) + 1 for row in rows), default=0)
     times = np.full((len(rows), steps), np.nan)
@@ -65,17 +77,17 @@ def runs_of(conn: Connection, exe: str, ranks: int) -> Runs:
 
 @dataclass(frozen=True)
 class Presence:
-    """Who ran beside the runs.
+    """Who ran beside the runs: users, or jobs of one name.
 
     Attributes
     ----------
-    users : list of str, sorted
-    overlap : float64 (runs, users)    largest share of the run that a job of the user covered
-    exposure : float64 (runs, users)   sum over the user's jobs of overlap share x sum over groups of the job's nodes x the run's share of its nodes there
-    own : set of str                   users who submitted one of the runs
+    names : list of str, sorted
+    overlap : float64 (runs, names)    largest share of the run that one of its jobs covered
+    exposure : float64 (runs, names)   sum over its jobs of overlap share x sum over groups of the job's nodes x the run's share of its nodes there
+    own : set of str                   names that one of the runs' own jobs bears
     """
 
-    users: list[str]
+    names: list[str]
     overlap: Floats
     exposure: Floats
     own: set[str]
@@ -87,16 +99,16 @@ WITH windows AS (
     FROM run r JOIN LATERAL (SELECT sum(time_s) AS time_s FROM run_step t WHERE t.run_id = r.run_id) s ON s.time_s > 0
     WHERE r.run_id = ANY(%(runs)s)
 ), beside AS (
-    SELECT w.run_id, w.job_pk AS own_pk, j.job_pk, j.user_name,
+    SELECT w.run_id, w.job_pk AS own_pk, j.job_pk, j.{name} AS name,
            extract(epoch FROM least(w.ends, coalesce(j.end_ts, w.ends)) - greatest(w.begins, j.start_ts)) / extract(epoch FROM w.ends - w.begins) AS share
     FROM windows w JOIN job j ON j.start_ts < w.ends AND (j.end_ts IS NULL OR j.end_ts > w.begins) AND j.job_pk IS DISTINCT FROM w.job_pk
-    WHERE j.user_name IS NOT NULL AND j.nodes >= %(nodes)s
+    WHERE j.{name} IS NOT NULL AND j.nodes >= %(nodes)s
 ), placed AS (
     SELECT n.job_pk, n.fabric_id, q.group_id, count(*)::float8 AS nodes
     FROM job_node n JOIN router q ON (q.fabric_id, q.router) = (n.fabric_id, n.router)
     WHERE n.job_pk IN (SELECT own_pk FROM beside UNION SELECT job_pk FROM beside) AND q.group_id IS NOT NULL GROUP BY 1, 2, 3
 ), sizes AS (SELECT job_pk, sum(nodes) AS nodes FROM placed GROUP BY 1)
-SELECT b.run_id, b.user_name, max(b.share)::float8, coalesce(sum(b.share * m.shared), 0)::float8
+SELECT b.run_id, b.name, max(b.share)::float8, coalesce(sum(b.share * m.shared), 0)::float8
 FROM beside b LEFT JOIN LATERAL (
     SELECT sum(o.nodes * p.nodes / s.nodes) AS shared
     FROM placed p JOIN sizes s USING (job_pk) JOIN placed o ON (o.fabric_id, o.group_id) = (p.fabric_id, p.group_id) AND o.job_pk = b.job_pk
@@ -106,56 +118,80 @@ GROUP BY 1, 2
 """
 
 
-def presence(conn: Connection, run_id: NDArray[np.int64], least_nodes: int) -> Presence:
-    """Users with jobs of at least `least_nodes` nodes beside the runs; the runs' own jobs are left out."""
-    rows = conn.execute(_BESIDE, {"runs": run_id.tolist(), "nodes": least_nodes}).fetchall()
-    users = sorted({row[1] for row in rows})
-    column, line = {user: i for i, user in enumerate(users)}, {run: i for i, run in enumerate(run_id.tolist())}
-    overlap, exposure = np.zeros((len(run_id), len(users))), np.zeros((len(run_id), len(users)))
-    for run, user, share, amount in rows:
-        overlap[line[run], column[user]] = min(max(share, 0.0), 1.0)
-        exposure[line[run], column[user]] = max(amount, 0.0)
-    own = conn.execute(
-        "SELECT DISTINCT j.user_name FROM run r JOIN job j USING (job_pk) WHERE r.run_id = ANY(%s)", [run_id.tolist()]
+#: What blame may be laid on, and the column of table `job` that says it.
+BY = {"user": "user_name", "application": "name"}
+
+
+def presence(conn: Connection, run_id: NDArray[np.int64], least_nodes: int, by: str = "user") -> Presence:
+    """Users, or names of jobs, with jobs of at least `least_nodes` nodes beside the runs; the runs' own jobs are left out."""
+    column_name = sql.Identifier(BY[by])
+    rows = conn.execute(
+        sql.SQL(_BESIDE).format(name=column_name), {"runs": run_id.tolist(), "nodes": least_nodes}
     ).fetchall()
-    return Presence(users, overlap, exposure, {row[0] for row in own if row[0] is not None})
+    names = sorted({row[1] for row in rows})
+    column, line = {name: i for i, name in enumerate(names)}, {run: i for i, run in enumerate(run_id.tolist())}
+    overlap, exposure = np.zeros((len(run_id), len(names))), np.zeros((len(run_id), len(names)))
+    for run, name, share, amount in rows:
+        overlap[line[run], column[name]] = min(max(share, 0.0), 1.0)
+        exposure[line[run], column[name]] = max(amount, 0.0)
+    own = conn.execute(
+        sql.SQL("SELECT DISTINCT j.{} FROM run r JOIN job j USING (job_pk) WHERE r.run_id = ANY(%s)").format(
+            column_name
+        ),
+        [run_id.tolist()],
+    ).fetchall()
+    return Presence(names, overlap, exposure, {row[0] for row in own if row[0] is not None})
 
 
 def step_counters(conn: Connection, runs: Runs) -> Floats:
-    """Counts of table II's counters on the runs' own routers during each step, (runs, steps, 13); NaN where nothing was counted."""
-    ends = np.nancumsum(runs.step_time_s, axis=1) + runs.start_s[:, None]
-    begins = ends - np.nan_to_num(runs.step_time_s)
-    at_run, at_step = np.nonzero(np.isfinite(runs.step_time_s))
-    sums = sql.SQL(", ").join(sql.SQL("sum(c.{})").format(sql.Identifier(counter.column)) for counter in TABLE_II)
-    rows = conn.execute(
-        sql.SQL(
-            "SELECT s.run, s.step, {} FROM unnest(%(run)s::bigint[], %(step)s::int[], %(begin)s::float8[], %(end)s::float8[])"
-            " AS s (run, step, begins, ends) JOIN run r ON r.run_id = s.run"
-            " JOIN LATERAL (SELECT DISTINCT fabric_id, router FROM job_node n WHERE n.job_pk = r.job_pk AND n.router IS NOT NULL) p ON true"
-            " JOIN router_1s c ON c.fabric_id = p.fabric_id AND c.router = p.router"
-            " AND c.ts >= to_timestamp(s.begins) AND c.ts < to_timestamp(s.ends) GROUP BY 1, 2"
-        ).format(sums),
-        {
-            "run": runs.run_id[at_run].tolist(), "step": at_step.tolist(), "begin": begins[at_run, at_step].tolist(),
-            "end": ends[at_run, at_step].tolist(),
-        },
-    ).fetchall()  # fmt: skip
+    """Counts of table II's counters on the runs' own routers during each step, (runs, steps, 13); NaN where nothing was counted.
+
+    As the run itself recorded them (AriesNCL); else as LDMS counted the routers of its nodes.
+    """
+    place = {counter.vendor: at for at, counter in enumerate(TABLE_II)}
     counts = np.full((*runs.step_time_s.shape, len(TABLE_II)), np.nan)
     line = {run: i for i, run in enumerate(runs.run_id.tolist())}
-    for run, step, *values in rows:
-        counts[line[run], step] = [np.nan if value is None else value for value in values]
+    names: dict[int, list[tuple[int, int]]] = {}
+    for run, listed in conn.execute("SELECT run_id, counter_names FROM run WHERE run_id = ANY(%s)", [list(line)]):
+        names[run] = [(at, place[name]) for at, name in enumerate(listed) if name in place]
+    for run, step, sums in conn.execute(
+        "SELECT run_id, step, counter_sums FROM run_step WHERE run_id = ANY(%s) AND counter_sums IS NOT NULL",
+        [list(line)],
+    ):
+        if step < counts.shape[1] and sums and names[run]:
+            source, target = zip(*names[run], strict=True)
+            counts[line[run], step, list(target)] = np.array(sums, float)[list(source)]
+    for run, step, rates in conn.execute(
+        "SELECT run_id, step, own FROM run_step_around WHERE run_id = ANY(%s) AND own IS NOT NULL", [list(line)]
+    ):
+        if step < counts.shape[1] and np.isnan(counts[line[run], step]).all():
+            counts[line[run], step] = np.array(rates, float) * runs.step_time_s[line[run], step]
     return counts
 
 
-def save(
-    conn: Connection, kind: str, exe: str, ranks: int, *, code_version: str, parameters: dict[str, Any], data: dict[str, Any], score: dict[str, Any],
-    result: dict[str, Any], simulated: bool,
-) -> int:  # fmt: skip
-    """Keep a result; return its number."""
-    row = conn.execute(
-        "INSERT INTO estimate (kind, exe, ranks, code_version, parameters, data, score, result, simulated)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING estimate_id",
-        [kind, exe, ranks, code_version, Jsonb(parameters), Jsonb(data), Jsonb(score), Jsonb(result), simulated],
-    ).fetchone()
-    assert row is not None
-    return int(row[0])
+def around(conn: Connection, runs: Runs) -> tuple[Floats, Floats]:
+    """Counts per second on routers with I/O nodes, and on those without the runs' nodes, each (runs, steps, 4); NaN where not kept."""
+    io, rest = (np.full((*runs.step_time_s.shape, len(LDMS_FOUR)), np.nan) for _ in range(2))
+    line = {run: i for i, run in enumerate(runs.run_id.tolist())}
+    for run, step, of_io, of_rest in conn.execute(
+        "SELECT run_id, step, io, sys FROM run_step_around WHERE run_id = ANY(%s)", [list(line)]
+    ):
+        if step < io.shape[1]:
+            for target, values in ((io, of_io), (rest, of_rest)):
+                if values is not None:
+                    target[line[run], step] = values
+    return io, rest
+
+
+def placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
+    """NUM_ROUTERS and NUM_GROUPS of each run, (runs, 2); NaN where its job's place is not known."""
+    found = np.full((len(run_id), 2), np.nan)
+    line = {run: i for i, run in enumerate(run_id.tolist())}
+    for run, routers, groups in conn.execute(
+        "SELECT r.run_id, count(DISTINCT n.router), count(DISTINCT q.group_id) FROM run r JOIN job_node n USING (job_pk)"
+        " JOIN router q ON (q.fabric_id, q.router) = (n.fabric_id, n.router) WHERE r.run_id = ANY(%s) GROUP BY r.run_id",
+        [list(line)],
+    ):
+        if routers and groups:
+            found[line[run]] = routers, groups
+    return found

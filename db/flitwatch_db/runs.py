@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import psycopg
 
 from flitwatch_domain.runs import Run, RunStep
@@ -51,11 +52,12 @@ def upsert_steps(conn: psycopg.Connection[Any], run_id: int, steps: Sequence[Run
     with conn.cursor() as cursor:
         for step in steps:
             values = None if step.values is None else step.values.ravel().tolist()
+            sums = None if step.values is None else step.values.sum(axis=0, dtype=np.float64).tolist()
             cursor.execute(
-                "INSERT INTO run_step (run_id, step, time_s, rank_time_ns, counters) VALUES (%s, %s, %s, %s, %s::numeric[])"
+                "INSERT INTO run_step (run_id, step, time_s, rank_time_ns, counters, counter_sums) VALUES (%s, %s, %s, %s, %s::numeric[], %s)"
                 " ON CONFLICT (run_id, step) DO UPDATE SET time_s = excluded.time_s, rank_time_ns = excluded.rank_time_ns,"
-                " counters = excluded.counters RETURNING xmax = 0",
-                [run_id, step.step, step.time_s, step.time_ns.tolist(), values],
+                " counters = excluded.counters, counter_sums = excluded.counter_sums RETURNING xmax = 0",
+                [run_id, step.step, step.time_s, step.time_ns.tolist(), values, sums],
             )
             row = cursor.fetchone()
             new += bool(row and row[0])

@@ -1,173 +1,96 @@
-"""Estimators as tasks: read runs from the database, estimate, keep the result with its data, parameters, version and score.
-
-`ml.blame {exe, ranks, ...}`, `ml.deviation {exe, ranks, ...}`, `ml.forecast {exe, ranks, m, k}`.
-"""
+"""Estimators as tasks: `ml.blame`, `ml.deviation`, `ml.forecast` {exe, nodes, ...}; engines are imported inside the handlers."""
 
 from __future__ import annotations
 
-from collections import Counter
-from importlib.metadata import version
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from flitwatch_db import connect, estimates
+from flitwatch_db import connect, estimate_store, estimates
+from flitwatch_db.events import emit
 from flitwatch_db.tasks import Handler, TaskContext
 from flitwatch_domain.counters import TABLE_II
-from flitwatch_domain.errors import BadRequest, NotEnoughData
-
-Floats = NDArray[np.float64]
-
-#: Jobs smaller than this are not counted as presence (Bhatele 2020, section IV-A: larger than 128 nodes).
-LARGE_JOB_NODES = 128
-CAVEAT = "Dependence between presence and slow runs; not proof of cause."
-
-
-def _application(args: dict[str, Any]) -> tuple[str, int]:
-    exe, ranks = args.get("exe"), args.get("ranks")
-    if not isinstance(exe, str) or not isinstance(ranks, int):
-        raise BadRequest("name an application: {exe: text, ranks: whole number}")
-    return exe, ranks
-
-
-def _complete(runs: estimates.Runs) -> estimates.Runs:
-    """Runs with the usual number of steps, none missing: partial runs have partial times."""
-    if len(runs.run_id) == 0:
-        raise NotEnoughData("there are no runs of this application with a start and steps")
-    counts = np.isfinite(runs.step_time_s).sum(1)
-    usual = Counter(counts.tolist()).most_common(1)[0][0]
-    whole = (counts == usual) & np.isfinite(runs.step_time_s[:, :usual]).all(1)
-    return estimates.Runs(runs.run_id[whole], runs.start_s[whole], runs.step_time_s[whole, :usual], runs.simulated)
-
-
-def _data(runs: estimates.Runs) -> dict[str, Any]:
-    return {
-        "runs": len(runs.run_id),
-        "steps": runs.step_time_s.shape[1],
-        "first_s": float(runs.start_s.min()),
-        "last_s": float(runs.start_s.max()),
-    }
+from flitwatch_domain.errors import NotEnoughData
+from flitwatch_ml.work.sets import Floats, application, complete, whole_number
 
 
 def blame(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Who: users whose exposure goes with slow runs of one application."""
-    from flitwatch_ml.blame import ExposureBlame, PresenceBlame
-    from flitwatch_ml.blame.strata import hour_and_weekend
+    """Who: users, and jobs of one name, whose exposure goes with slow runs of one application."""
+    from flitwatch_ml.work import blame as work
 
-    exe, ranks = _application(args)
-    least = int(args.get("least_nodes", LARGE_JOB_NODES))
+    exe, nodes = application(args)
+    least = whole_number(args, "least_nodes", 1, work.LARGE_JOB_NODES)
     with connect(context.dsn, role="writer") as conn:
-        runs = _complete(estimates.runs_of(conn, exe, ranks))
-        context.report(1, 3, f"{len(runs.run_id)} runs; who ran beside them")
-        beside = estimates.presence(conn, runs.run_id, least)
-        context.report(2, 3, f"{len(beside.users)} users")
-        times = runs.step_time_s.sum(1)
-        if not beside.users:
-            raise NotEnoughData(f"nobody had a job of {least} nodes or more beside these runs")
-        paper = PresenceBlame(rule="any").fit(beside.overlap, times)
-        ours = ExposureBlame().fit(beside.exposure, times, hour_and_weekend(runs.start_s))
-        users = [
-            {
-                "user": beside.users[at], "score": float(ours.score_[at]), "mi_bits": float(paper.mi_bits_[at]), "sign": int(ours.sign_[at]),
-                "p": _known(ours.p_value_[at]), "q": _known(ours.q_value_[at]), "testable": bool(ours.testable_[at]),
-                "exposed_runs": int(ours.exposed_runs_[at]), "own": beside.users[at] in beside.own,
-                "runs": runs.run_id[beside.exposure[:, at] > 0].tolist()[:200],
-            }
-            for at in ours.ranking_.tolist()
-        ]  # fmt: skip
-        parameters = {"least_nodes": least, **ours.get_params()}
-        found = sum(user["q"] is not None and user["q"] <= 0.1 for user in users)
-        return _keep(
-            conn,
-            "blame",
-            exe,
-            ranks,
-            parameters,
-            _data(runs),
-            {"found": found},
-            {"users": users, "caveat": CAVEAT},
-            runs.simulated,
-        )
-
-
-def _step_data(conn: Any, exe: str, ranks: int) -> tuple[estimates.Runs, Floats, list[str]]:
-    runs = _complete(estimates.runs_of(conn, exe, ranks))
-    counts = estimates.step_counters(conn, runs)
-    there = np.isfinite(counts)
-    known = np.logical_or.reduce(there.reshape(-1, counts.shape[2]))
-    if not known.any():
-        raise NotEnoughData("no counters were stored for the routers of these runs while they ran")
-    whole = np.logical_or.reduce(np.logical_and.reduce(there[:, :, known], axis=2), axis=1)
-    chosen = estimates.Runs(runs.run_id[whole], runs.start_s[whole], runs.step_time_s[whole], runs.simulated)
-    return (
-        chosen,
-        counts[whole][:, :, known],
-        [c.abbreviation for c, seen in zip(TABLE_II, known.tolist(), strict=True) if seen],
-    )
+        runs = complete(estimates.runs_of(conn, exe, nodes))
+        context.report(1, 4, f"{len(runs.run_id)} runs; who ran beside them")
+        beside = {by: estimates.presence(conn, runs.run_id, least, by) for by in estimates.BY}
+        context.report(2, 4, f"{len(beside['user'].names)} users, {len(beside['application'].names)} names of jobs")
+        context.check()
+        estimate, entries = work.estimate(runs, exe, nodes, beside, least)
+        return _keep(conn, estimate, entries=entries)
 
 
 def deviation(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """What: relevance of counters for the deviation of one application's step times."""
-    from flitwatch_ml.deviation import DeviationModel
+    from flitwatch_ml.work import deviation as work
 
-    exe, ranks = _application(args)
+    exe, nodes = application(args)
     with connect(context.dsn, role="writer") as conn:
-        runs, counts, names = _step_data(conn, exe, ranks)
+        runs, counts, names = _step_data(conn, exe, nodes)
         context.report(1, 2, f"{len(runs.run_id)} runs, {len(names)} counters")
-        model = DeviationModel(inputs=args.get("inputs", "rates")).fit(counts, runs.step_time_s)
-        result = {
-            "relevance": dict(zip(names, map(float, model.relevance_), strict=True)),
-            "rank": dict(zip(names, map(float, model.rank_), strict=True)),
-            "rank_spread": dict(zip(names, map(float, model.rank_spread_), strict=True)),
-        }
-        score = {"mape": model.mape_, "baseline_mape": model.baseline_mape_}
-        return _keep(conn, "deviation", exe, ranks, model.get_params(), _data(runs), score, result, runs.simulated)
+        return _keep(conn, work.estimate(runs, exe, nodes, counts, names, context.check))
 
 
 def forecast(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """What next: the backtest of one application; the forecaster with the least error serves."""
-    from flitwatch_ml.forecast import StepSeries, backtest
+    """What next: the backtests of one application; the forecaster with the least error serves."""
+    from threadpoolctl import threadpool_limits
 
-    exe, ranks = _application(args)
+    from flitwatch_ml.work import forecast as work
+
+    exe, nodes = application(args)
+
+    def tell(done: int, total: int, message: str) -> None:
+        context.check()
+        context.report(done, total, message)
+
     with connect(context.dsn, role="writer") as conn:
-        runs, counts, names = _step_data(conn, exe, ranks)
-        steps = runs.step_time_s.shape[1]
-        m, k = int(args.get("m", max(1, steps * 2 // 5))), int(args.get("k", max(1, steps // 2)))
-        context.report(1, 2, f"{len(runs.run_id)} runs, {m} past steps, {k} to come")
-        found = backtest(StepSeries(runs.step_time_s, counts / runs.step_time_s[:, :, None]), m, k)
-        mean, low, high = found.gain
-        score = {"mape": found.mape, "gain": {"mean": mean, "low": low, "high": high}, "coverage90": found.coverage90}
-        result = {
-            "serves": found.serves,
-            "half_width90": found.half_width90,
-            "train_s": found.train_s,
-            "counters": names,
-        }
-        return _keep(conn, "forecast", exe, ranks, {"m": m, "k": k}, _data(runs), score, result, runs.simulated)
+        runs, counts, _ = _step_data(conn, exe, nodes)
+        placement = estimates.placement(conn, runs.run_id)
+        series, notes, kept = work.series_of(runs, counts, placement, *estimates.around(conn, runs))
+        runs = _only(runs, kept)
+        # So small a net gains nothing from a second thread.
+        with threadpool_limits(1):
+            estimate, models = work.estimate(runs, exe, nodes, series, tell, notes)
+        return _keep(conn, estimate, models=models)
 
 
-def _keep(
-    conn: Any, kind: str, exe: str, ranks: int, parameters: dict[str, Any], data: dict[str, Any], score: dict[str, Any], result: dict[str, Any],
-    simulated: bool,
-) -> dict[str, Any]:  # fmt: skip
-    number = estimates.save(
-        conn,
-        kind,
-        exe,
-        ranks,
-        code_version=version("flitwatch"),
-        parameters=parameters,
-        data=data,
-        score=score,
-        result=result,
-        simulated=simulated,
+def _step_data(conn: Any, exe: str, nodes: int) -> tuple[estimates.Runs, Floats, list[str]]:
+    """Runs with the counters that were stored for them, (runs, steps, counters), and these counters' names."""
+    runs = complete(estimates.runs_of(conn, exe, nodes))
+    counts = estimates.step_counters(conn, runs)
+    there = np.isfinite(counts)
+    known = there.mean((0, 1)) >= 0.5
+    if not known.any():
+        raise NotEnoughData("no counters were stored for these runs, neither by themselves nor for their routers")
+    whole = there[:, :, known].all((1, 2))
+    names = [c.abbreviation for c, seen in zip(TABLE_II, known.tolist(), strict=True) if seen]
+    return _only(runs, whole), counts[whole][:, :, known], names
+
+
+def _only(runs: estimates.Runs, chosen: Any) -> estimates.Runs:
+    return replace(runs, run_id=runs.run_id[chosen], start_s=runs.start_s[chosen], step_time_s=runs.step_time_s[chosen])
+
+
+def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> dict[str, Any]:
+    number = estimate_store.save(conn, estimate, **parts)
+    kind, exe, nodes, runs = estimate.kind, estimate.exe, estimate.nodes, estimate.data["runs"]
+    newest = {(row[0], row[1]): row[3] for row in estimates.applications(conn)}
+    estimate_store.set_state(
+        conn, kind, exe, nodes, runs=runs, newest_run=newest.get((exe, nodes), 0), estimate_id=number
     )
-    return {"estimate_id": number, "score": score, "simulated": simulated}
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+    emit(conn, "estimate", {"kind": kind, "exe": exe, "nodes": nodes, "estimate_id": number})
+    return {"estimate_id": number, "score": estimate.score, "simulated": estimate.simulated}
 
 
 #: What a worker of this package can do.

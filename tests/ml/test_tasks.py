@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from flitwatch_db import connect, counters, estimates, fabrics
+from flitwatch_db import around, connect, counters, estimates, fabrics
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadRequest, NotEnoughData
 from flitwatch_domain.generators import dragonfly
@@ -23,6 +23,9 @@ class Context:
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
         self.said: list[str] = []
+
+    def check(self) -> None:
+        pass
 
     def report(self, done: int, total: int, message: str) -> None:
         self.said.append(message)
@@ -60,6 +63,8 @@ def seeded(embedded_db: str) -> str:
                     [run_id, step, value],
                 )
             _count(conn, fabric_id, begin, times, noisy, rng)
+            through = around.complete_through_s(conn, run_id)
+            assert around.keep_steps(conn, run_id, through) == STEPS and around.keep_steps(conn, run_id, through) == 0
     return embedded_db
 
 
@@ -98,17 +103,21 @@ def _count(conn, fabric_id: int, begin: int, times, noisy: bool, rng) -> None:
 def stored(url: str, number: int):
     with connect(url) as conn:
         return conn.execute(
-            "SELECT kind, exe, ranks, data, score, result, simulated FROM estimate WHERE estimate_id = %s", [number]
+            "SELECT kind, exe, nodes, data, score, result, simulated FROM estimate WHERE estimate_id = %s", [number]
         ).fetchone()
 
 
 @pytest.mark.integration
 def test_blame_finds_who_was_beside_the_slow_runs_and_says_the_data_is_simulated(seeded: str) -> None:
-    answer = tasks.blame({"exe": "amg", "ranks": 16}, Context(seeded))
-    kind, exe, ranks, data, _, result, simulated = stored(seeded, answer["estimate_id"])
-    assert (kind, exe, ranks, data["runs"], simulated) == ("blame", "amg", 16, RUNS, True)
-    first = result["users"][0]
-    assert first["user"] == "u0"
+    answer = tasks.blame({"exe": "amg", "nodes": 256}, Context(seeded))
+    kind, exe, nodes, data, _, result, simulated = stored(seeded, answer["estimate_id"])
+    assert (kind, exe, nodes, data["runs"], simulated) == ("blame", "amg", 256, RUNS, True)
+    with connect(seeded) as conn:
+        name, first, exposure = conn.execute(
+            "SELECT name, entry, exposure FROM estimate_entry WHERE estimate_id = %s AND by_what = 'user' AND place = 1",
+            [answer["estimate_id"]],
+        ).fetchone()
+    assert name == "u0" and [value > 0 for value in exposure] == result["runs"]["slow"]
     assert first["q"] < 0.05
     assert first["exposed_runs"] == RUNS // 2
     assert "not proof" in result["caveat"]
@@ -117,9 +126,9 @@ def test_blame_finds_who_was_beside_the_slow_runs_and_says_the_data_is_simulated
 @pytest.mark.integration
 def test_exposure_is_overlap_times_shared_nodes(seeded: str) -> None:
     with connect(seeded) as conn:
-        runs = estimates.runs_of(conn, "amg", 16)
+        runs = estimates.runs_of(conn, "amg", 256)
         beside = estimates.presence(conn, runs.run_id, 128)
-    column = beside.users.index("u0")
+    column = beside.names.index("u0")
     # u0's 4 nodes and all of the run's stand in group 0, and the job covers the whole run.
     assert set(np.round(beside.exposure[:, column], 6).tolist()) == {0.0, 4.0}
     assert beside.own == {"me"}
@@ -127,18 +136,19 @@ def test_exposure_is_overlap_times_shared_nodes(seeded: str) -> None:
 
 @pytest.mark.integration
 def test_deviation_finds_the_stalls(seeded: str) -> None:
-    answer = tasks.deviation({"exe": "amg", "ranks": 16}, Context(seeded))
+    answer = tasks.deviation({"exe": "amg", "nodes": 256}, Context(seeded))
     _, _, _, _, score, result, _ = stored(seeded, answer["estimate_id"])
-    assert set(result["rank"]) == {"RT_FLIT_TOT", "RT_RB_STL"}
-    assert result["rank"]["RT_RB_STL"] < result["rank"]["RT_FLIT_TOT"]
+    rank = dict(zip(result["counters"], result["rates"]["rank"], strict=True))
+    assert set(rank) == {"RT_FLIT_TOT", "RT_RB_STL"}
+    assert rank["RT_RB_STL"] < rank["RT_FLIT_TOT"]
     assert score["mape"] < score["baseline_mape"]
 
 
 @pytest.mark.integration
 def test_what_cannot_be_estimated_is_said(seeded: str) -> None:
     with pytest.raises(NotEnoughData, match="no runs"):
-        tasks.blame({"exe": "other", "ranks": 1}, Context(seeded))
+        tasks.blame({"exe": "other", "nodes": 1}, Context(seeded))
     with pytest.raises(BadRequest, match="name an application"):
         tasks.blame({}, Context(seeded))
     with pytest.raises(NotEnoughData, match="nobody had a job of 9999 nodes"):
-        tasks.blame({"exe": "amg", "ranks": 16, "least_nodes": 9999}, Context(seeded))
+        tasks.blame({"exe": "amg", "nodes": 256, "least_nodes": 9999}, Context(seeded))

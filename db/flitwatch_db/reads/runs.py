@@ -16,7 +16,8 @@ from flitwatch_db.reads.columns import Connection, columns
 Row = dict[str, Any]
 
 _RUN = SQL("""
-    SELECT r.run_id, r.run_key, coalesce(r.job_id, j.job_id) AS job_id, r.exe, r.start_ts AS start, r.ranks, r.simulated, r.counter_names,
+    SELECT r.run_id, r.run_key, coalesce(r.job_id, j.job_id) AS job_id, r.exe, r.start_ts AS start, r.ranks, coalesce(j.nodes, r.ranks) AS nodes,
+           r.simulated, r.counter_names,
            s.steps, s.time_s
     FROM run r LEFT JOIN job j USING (job_pk)
     LEFT JOIN LATERAL (SELECT count(*) AS steps, sum(time_s) AS time_s FROM run_step t WHERE t.run_id = r.run_id) s ON true
@@ -115,9 +116,9 @@ async def _counter_sums(
 
 
 async def usual(
-    conn: Connection, run_id: int, exe: str, ranks: int, step: NDArray[np.int32], most: int = 200
+    conn: Connection, run_id: int, exe: str, nodes: int, step: NDArray[np.int32], most: int = 200
 ) -> tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Mean, 10th and 90th percentile of each step over the newest other runs of the same application on as many ranks.
+    """Mean, 10th and 90th percentile of each step over the newest other runs of the same application on as many nodes.
 
     Returns
     -------
@@ -126,8 +127,11 @@ async def usual(
     """
     others = await _rows(
         conn,
-        SQL("SELECT run_id FROM run WHERE exe = %s AND ranks = %s AND run_id <> %s ORDER BY run_id DESC LIMIT %s"),
-        [exe, ranks, run_id, most],
+        SQL(
+            "SELECT r.run_id FROM run r LEFT JOIN job j USING (job_pk) WHERE r.exe = %s AND coalesce(j.nodes, r.ranks) = %s AND r.run_id <> %s"
+            " ORDER BY r.run_id DESC LIMIT %s"
+        ),
+        [exe, nodes, run_id, most],
     )
     if not others:
         return None

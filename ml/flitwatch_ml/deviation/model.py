@@ -33,12 +33,14 @@ class DeviationModel(BaseEstimator):
     Attributes
     ----------
     relevance_ : float64, shape (counters,)      share of folds in which the counter is in the well-performing subset
+    relevance_spread_ : float64, shape (counters,)   standard error of that share
     rank_ : float64, shape (counters,)           mean elimination rank; 1 was left last
     rank_spread_ : float64, shape (counters,)    its standard deviation over folds
     mape_ : float          % error of mean curve + predicted deviation, held out;  mape_spread_ over folds
     baseline_mape_ : float % error of the mean curve alone, held out
     constant_ : bool, shape (counters,)          counters that never deviate; they are left out, with relevance 0
     runs_ : int                                  distinct runs used
+    folds_ : int                                 folds made; at most one a distinct run
     """
 
     def __init__(
@@ -75,6 +77,8 @@ class DeviationModel(BaseEstimator):
         ranks = np.array([fold.rank for fold in folds], float)
         self.relevance_ = np.zeros(len(self.constant_))
         self.relevance_[active] = np.mean([fold.survives for fold in folds], axis=0)
+        self.folds_ = len(folds)
+        self.relevance_spread_ = np.sqrt(self.relevance_ * (1 - self.relevance_) / self.folds_)
         self.rank_ = np.full(len(self.constant_), float(len(self.constant_)))
         self.rank_[active] = ranks.mean(0)
         self.rank_spread_ = np.zeros(len(self.constant_))

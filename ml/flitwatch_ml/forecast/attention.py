@@ -41,6 +41,7 @@ class Attention(nn.Module):
 
     def __init__(self, nets: int, steps: int, features: int, linear: int, hidden: int, dropout: float) -> None:
         super().__init__()
+        self.shape = (nets, steps, features, linear, hidden, dropout)
         self.nets = nets
         self.embed = Linear(nets, features, hidden)
         self.position = nn.Parameter(torch.zeros(nets, 1, steps, hidden))

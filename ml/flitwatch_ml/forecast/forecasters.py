@@ -63,7 +63,7 @@ class LightGBMForecaster(BaseEstimator):
         }
         draw: dict[str, Any] = {"subsample": 0.7, "subsample_freq": 1, "colsample_bytree": 0.5, "max_bin": 127}
         run: dict[str, Any] = {"n_jobs": 1, "verbose": -1, "deterministic": True, "force_col_wise": True}
-        self.models_ = [
+        self.models_: list[Any] = [
             LGBMRegressor(**shape, **draw, **run, random_state=seed).fit(rows, target) for seed in range(self.seeds)
         ]
         return self

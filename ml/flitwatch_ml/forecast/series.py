@@ -144,6 +144,21 @@ class Standard:
         joined = {name: values[known] for name, values in joined.items()}
         return Windows(placement=place[joined["run"]], **joined)
 
+    def at_end(self, series: StepSeries, m: int, k: int) -> Windows:
+        """The window that ends with the last step of each run; the future is not known."""
+        steps = series.times.shape[1]
+        if steps < m:
+            raise NotEnoughData(f"not enough data: a forecast needs {m} steps, the run has {steps}")
+        curve, centre = _extended(self.curve_s, steps + k), _extended(self.centre, steps)
+        times = np.concatenate([series.times, np.full((len(series.times), k), np.nan)], axis=1)
+        standard = (series.features(self.sets) - centre) / self.scale
+        place = (_placement(series, self.sets) - self.placement_centre) / self.placement_scale
+        return Windows(placement=place, **self._ending_at(steps, times, standard, curve, m, k))
+
+    def usual_s(self, after: int, ahead: int) -> Floats:
+        """The mean curve's time of each of `ahead` steps from step `after` on."""
+        return _extended(self.curve_s, after + ahead)[after:]
+
     def _ending_at(self, t: int, times: Floats, standard: Floats, curve: Floats, m: int, k: int) -> dict[str, NDArray]:
         runs = len(times)
         past_s = times[:, t - m : t]

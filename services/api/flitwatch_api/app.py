@@ -12,6 +12,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from flitwatch_api import problems, site
 from flitwatch_api.counters.http import http as counters
+from flitwatch_api.estimates.http import http as estimates
 from flitwatch_api.events.http import http as events
 from flitwatch_api.fabric.http import http as fabrics
 from flitwatch_api.health.http import http as health
@@ -65,7 +66,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.site = site.Site(chosen.web)
     problems.install(app)
     api = APIRouter(prefix=BASE)
-    for part in (fabrics, counters, jobs, runs, tasks, ingest, search, events):
+    for part in (fabrics, counters, jobs, runs, estimates, tasks, ingest, search, events):
         api.include_router(part)
     app.include_router(api)
     app.include_router(health)

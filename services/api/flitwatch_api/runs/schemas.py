@@ -15,7 +15,8 @@ class Run(BaseModel):
     job_id: str | None
     exe: str
     start: datetime | None
-    ranks: int
+    ranks: int = Field(description="Ranks that report.")
+    nodes: int = Field(description="Nodes of its job, or the ranks that report where the job is not known.")
     steps: int
     time_s: float | None = Field(description="Sum of its steps' times.")
     simulated: bool
@@ -35,7 +36,7 @@ class RunSteps(BaseModel):
     step: list[int]
     time_s: list[float] = Field(description="The slowest rank's time.")
     time_p50_s: list[float | None] = Field(description="The median rank's time.")
-    others: int = Field(description="Other runs of the same application on as many ranks, behind the next three.")
+    others: int = Field(description="Other runs of the same application on as many nodes, behind the next three.")
     mean_time_s: list[float | None] | None
     p10_s: list[float | None] | None
     p90_s: list[float | None] | None

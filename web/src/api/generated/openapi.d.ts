@@ -340,6 +340,186 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/estimates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Estimates
+         * @description Instrumented applications, and how the estimates of each stand.
+         */
+        get: operations["estimates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/estimates/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Versions
+         * @description Every estimate that is kept, the newest first: data, parameters, code version, score.
+         */
+        get: operations["versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/estimates/blame": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Blame
+         * @description Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause.
+         */
+        get: operations["blame"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/estimates/blame/{estimate_id}/{by}/{place}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Blame Detail
+         * @description The runs behind one name: its exposure in each, and the time of each.
+         */
+        get: operations["blame_detail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/estimates/deviation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Deviation
+         * @description What: relevance of counters by application.
+         */
+        get: operations["deviation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/estimates/forecast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Forecast
+         * @description What next: backtests by m, k and features, the baselines, the forecaster that serves, its drift.
+         */
+        get: operations["forecast"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/forecasts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Forecasts
+         * @description Running instrumented jobs and what is foretold of them, the slowest first.
+         */
+        get: operations["forecasts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/forecast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run Forecast
+         * @description Steps of a run, the band over the next, and earlier forecasts beside what came.
+         */
+        get: operations["run_forecast"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/outlook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Outlook
+         * @description A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours.
+         */
+        get: operations["outlook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks": {
         parameters: {
             query?: never;
@@ -569,6 +749,250 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Application
+         * @description An instrumented application on as many nodes, and what is estimated of it.
+         */
+        Application: {
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+            /** Runs */
+            runs: number;
+            /**
+             * Running
+             * @description Runs whose job has not ended.
+             */
+            running: number;
+            /** Simulated */
+            simulated: boolean;
+            blame: components["schemas"]["Standing"];
+            deviation: components["schemas"]["Standing"];
+            forecast: components["schemas"]["Standing"];
+        };
+        /**
+         * Applications
+         * @description Those with most runs first.
+         */
+        Applications: {
+            /** Items */
+            items: components["schemas"]["Application"][];
+        };
+        /**
+         * Backtest
+         * @description One row of the ablation table.
+         */
+        Backtest: {
+            /** M */
+            m: number;
+            /** K */
+            k: number;
+            /**
+             * Features
+             * @description app, then any of placement, io, sys, joined by +.
+             */
+            features: string;
+            /**
+             * Mape
+             * @description % error on held-out runs by forecaster.
+             */
+            mape: {
+                [key: string]: number;
+            };
+            gain: components["schemas"]["Gain"] | null;
+            /**
+             * Coverage90
+             * @description Share of held-out windows within the 90 % interval.
+             */
+            coverage90: number | null;
+            /** Best */
+            best: string;
+            /** Runs */
+            runs: number;
+            /** Windows */
+            windows: number;
+        };
+        /**
+         * Band
+         * @description The newest forecast by step: the mean curve scaled to the forecast and its interval.
+         */
+        Band: {
+            /** Step */
+            step: number[];
+            /** Expected S */
+            expected_s: number[];
+            /** Low S */
+            low_s: number[];
+            /** High S */
+            high_s: number[];
+        };
+        /**
+         * Beside
+         * @description A job that runs on the same routers or groups, with what blame says of its user.
+         */
+        Beside: {
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Shared Routers */
+            shared_routers: number;
+            /** Shared Groups */
+            shared_groups: number;
+            /** Overlap S */
+            overlap_s: number;
+            /**
+             * Blamed
+             * @description Applications whose slow runs go with this user's exposure (q at most 0.1).
+             */
+            blamed: string[];
+        };
+        /**
+         * Blame
+         * @description Who: names ranked by how much exposure to their jobs goes with slow runs.
+         */
+        Blame: {
+            estimate: components["schemas"]["Head"];
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "user" | "application";
+            method: components["schemas"]["Method"];
+            /** Caveat */
+            caveat: string;
+            /**
+             * Found
+             * @description Entries with q at most 0.1.
+             */
+            found: number;
+            /** Testable */
+            testable: number;
+            /** Total */
+            total: number;
+            runs: components["schemas"]["BlameRuns"];
+            /** Entries */
+            entries: components["schemas"]["BlameEntry"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * BlameDetail
+         * @description The runs behind one name, by column in the order of start.
+         */
+        BlameDetail: {
+            estimate: components["schemas"]["Head"];
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "user" | "application";
+            entry: components["schemas"]["BlameEntry"];
+            /** Run Id */
+            run_id: number[];
+            /** Job Id */
+            job_id: (string | null)[];
+            /** Start */
+            start: string[];
+            /** Time S */
+            time_s: number[];
+            /** Slow */
+            slow: boolean[];
+            /**
+             * Overlap
+             * @description Largest share of the run that one of its jobs covered.
+             */
+            overlap: number[];
+            /**
+             * Exposure
+             * @description Sum over its jobs of overlap x shared nodes by group; 0: no such job beside the run.
+             */
+            exposure: number[];
+        };
+        /**
+         * BlameEntry
+         * @description A user, or the jobs of one name.
+         */
+        BlameEntry: {
+            /**
+             * Place
+             * @description In the ranking, from 1.
+             */
+            place: number;
+            /** Name */
+            name: string;
+            /** Pseudonym */
+            pseudonym: boolean;
+            /**
+             * Own
+             * @description The runs themselves were submitted by this user.
+             */
+            own: boolean;
+            /**
+             * Score
+             * @description Conditional z-score, given the others selected; high: exposed runs are slow.
+             */
+            score: number;
+            /** Sign */
+            sign: number;
+            /**
+             * P
+             * @description One-sided; null where not testable.
+             */
+            p: number | null;
+            /**
+             * Q
+             * @description Least false-discovery rate at which it is found.
+             */
+            q: number | null;
+            /** Testable */
+            testable: boolean;
+            /**
+             * Reason
+             * @description Why it is not testable.
+             */
+            reason: string | null;
+            /** Exposed Runs */
+            exposed_runs: number;
+            /**
+             * Selected
+             * @description Order in which the greedy selection took it; null: not selected.
+             */
+            selected: number | null;
+            /**
+             * Mi Bits
+             * @description Mutual information of presence and optimality.
+             */
+            mi_bits: number;
+            /** Mi Sign */
+            mi_sign: number;
+            /** Mi P */
+            mi_p: number | null;
+            /** Mi Q */
+            mi_q: number | null;
+        };
+        /**
+         * BlameRuns
+         * @description The runs that were compared, by column.
+         */
+        BlameRuns: {
+            /** Run Id */
+            run_id: number[];
+            /** Job Id */
+            job_id: (string | null)[];
+            /** Start */
+            start: string[];
+            /** Time S */
+            time_s: number[];
+            /**
+             * Slow
+             * @description At or above the mean time (not optimal, tau = 1).
+             */
+            slow: boolean[];
+        };
+        /**
          * ClassFigures
          * @description A link class in the window.
          */
@@ -625,6 +1049,20 @@ export interface components {
             timeless: boolean;
         };
         /**
+         * Counter
+         * @description A counter of table II.
+         */
+        Counter: {
+            /** Abbreviation */
+            abbreviation: string;
+            /** Vendor */
+            vendor: string;
+            /** Column */
+            column: string;
+            /** Description */
+            description: string;
+        };
+        /**
          * DeadLetter
          * @description A record that could not be used.
          */
@@ -673,6 +1111,56 @@ export interface components {
             total: number;
             /** Recent */
             recent: components["schemas"]["DeadLetter"][];
+        };
+        /**
+         * Deviation
+         * @description What: the heat map of counters and sets.
+         */
+        Deviation: {
+            /**
+             * Inputs
+             * @enum {string}
+             */
+            inputs: "rates" | "deltas";
+            /** Counters */
+            counters: components["schemas"]["Counter"][];
+            /** Sets */
+            sets: components["schemas"]["Relevance"][];
+            /** Lacking */
+            lacking: components["schemas"]["Lacking"][];
+            /** Caveat */
+            caveat: string;
+        };
+        /**
+         * Drift
+         * @description Whether the runs that come still look like those that were learned from.
+         */
+        Drift: {
+            /**
+             * Checked
+             * Format: date-time
+             */
+            checked: string;
+            /**
+             * Forecasts
+             * @description Forecasts since, whose outcome is known.
+             */
+            forecasts: number;
+            /** Coverage90 */
+            coverage90: number | null;
+            /** Mape */
+            mape: number | null;
+            /**
+             * Psi
+             * @description Population stability index by feature; above 0.25 is a shift.
+             */
+            psi: {
+                [key: string]: number;
+            };
+            /** Drifting */
+            drifting: boolean;
+            /** Why */
+            why: string | null;
         };
         /**
          * Endpoints
@@ -826,6 +1314,26 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * Forecast
+         * @description What next: backtests of every forecaster, the one that serves, and how it does since.
+         */
+        Forecast: {
+            estimate: components["schemas"]["Head"];
+            serves: components["schemas"]["Serving"];
+            /** Backtests */
+            backtests: components["schemas"]["Backtest"][];
+            /** Step */
+            step: number[];
+            /**
+             * Curve S
+             * @description Mean time of each step.
+             */
+            curve_s: number[];
+            drift: components["schemas"]["Drift"] | null;
+            /** Notes */
+            notes: string[];
+        };
+        /**
          * Frames
          * @description Router counters step by step, for brushing.
          */
@@ -843,6 +1351,18 @@ export interface components {
             flits: (number | null)[][];
             /** Stall Cycles */
             stall_cycles: (number | null)[][];
+        };
+        /**
+         * Gain
+         * @description Of attention over the best other, as a share; 90 % interval over runs.
+         */
+        Gain: {
+            /** Mean */
+            mean: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
         };
         /**
          * Gap
@@ -869,6 +1389,69 @@ export interface components {
             to: string;
             /** Reason */
             reason: string;
+        };
+        /**
+         * Head
+         * @description One result of an estimator: its data, parameters, code version and score.
+         */
+        Head: {
+            /** Estimate Id */
+            estimate_id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "blame" | "deviation" | "forecast";
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Code Version */
+            code_version: string;
+            /** Runs */
+            runs: number;
+            /** Steps */
+            steps: number;
+            /**
+             * First
+             * Format: date-time
+             * @description Start of the first run.
+             */
+            first: string;
+            /**
+             * Last
+             * Format: date-time
+             * @description Start of the last run.
+             */
+            last: string;
+            /** Parameters */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /**
+             * Score
+             * @description blame: found, testable; deviation: mape, baseline_mape; forecast: mape by forecaster, gain, coverage90.
+             */
+            score: {
+                [key: string]: unknown;
+            };
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
+         * HeadList
+         * @description A page of estimates.
+         */
+        HeadList: {
+            /** Items */
+            items: components["schemas"]["Head"][];
+            /** Next Cursor */
+            next_cursor: string | null;
         };
         /**
          * Health
@@ -1090,6 +1673,20 @@ export interface components {
             node_list: string | null;
         };
         /**
+         * Lacking
+         * @description An application without this estimate.
+         */
+        Lacking: {
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+            /** Runs */
+            runs: number;
+            /** Lacks */
+            lacks: string | null;
+        };
+        /**
          * LdmsSchema
          * @description A metric set that was seen.
          */
@@ -1210,6 +1807,38 @@ export interface components {
             ratio: (number | null)[][];
         };
         /**
+         * Method
+         * @description How blame was estimated.
+         */
+        Method: {
+            /** Name */
+            name: string;
+            /**
+             * Strata
+             * @description Runs are compared within these only.
+             */
+            strata: string;
+            /** Response */
+            response: string;
+            /** Alpha */
+            alpha: number;
+            /**
+             * Least Nodes
+             * @description Smaller jobs do not count.
+             */
+            least_nodes: number;
+            /**
+             * Min Exposed
+             * @description Fewer exposed runs: not testable.
+             */
+            min_exposed: number;
+            /**
+             * Beside
+             * @description The method of the paper, whose figures stand beside it.
+             */
+            beside: string;
+        };
+        /**
          * Neighbour
          * @description A job that ran at the same time on the same routers or groups.
          */
@@ -1244,6 +1873,61 @@ export interface components {
             };
         };
         /**
+         * Next
+         * @description A forecast of the next steps of a run.
+         */
+        Next: {
+            /** After Steps */
+            after_steps: number;
+            /** Ahead */
+            ahead: number;
+            /**
+             * Made
+             * Format: date-time
+             */
+            made: string;
+            /** Estimate Id */
+            estimate_id: number | null;
+            /** Forecaster */
+            forecaster: string;
+            /** Expected S */
+            expected_s: number;
+            /**
+             * Low S
+             * @description The interval, 90 %, is of the sum over the next `ahead` steps.
+             */
+            low_s: number;
+            /** High S */
+            high_s: number;
+            /**
+             * Usual S
+             * @description What the mean run takes for the same steps.
+             */
+            usual_s: number;
+            /**
+             * Slowdown
+             * @description expected / usual.
+             */
+            slowdown: number;
+            /**
+             * Observed S
+             * @description What they took, once known.
+             */
+            observed_s: number | null;
+        };
+        /**
+         * Observed
+         * @description Steps that have come, by column.
+         */
+        Observed: {
+            /** Step */
+            step: number[];
+            /** Time S */
+            time_s: number[];
+            /** Usual S */
+            usual_s: (number | null)[];
+        };
+        /**
          * Occupancy
          * @description Jobs that hold routers at a moment; of a timeless fabric those that its snapshot names.
          */
@@ -1252,6 +1936,25 @@ export interface components {
             at: string | null;
             /** Jobs */
             jobs: components["schemas"]["Holder"][];
+        };
+        /**
+         * Outlook
+         * @description What can be said of a job without recorded steps.
+         */
+        Outlook: {
+            /** Job Id */
+            job_id: string;
+            /** Elapsed S */
+            elapsed_s: number | null;
+            /** Has Steps */
+            has_steps: boolean;
+            /** Past */
+            past: components["schemas"]["Past"][];
+            stalls: components["schemas"]["Stalls"] | null;
+            /** Neighbours */
+            neighbours: components["schemas"]["Beside"][];
+            /** Simulated */
+            simulated: boolean;
         };
         /**
          * Overview
@@ -1322,6 +2025,30 @@ export interface components {
             detail: string;
         };
         /**
+         * Past
+         * @description Completed jobs that a job can be held against.
+         */
+        Past: {
+            /**
+             * Basis
+             * @description What they have in common: user, name, size (within a factor of two).
+             */
+            basis: string;
+            /** Jobs */
+            jobs: number;
+            /** P10 S */
+            p10_s: number | null;
+            /** P50 S */
+            p50_s: number | null;
+            /** P90 S */
+            p90_s: number | null;
+            /**
+             * Longer
+             * @description Share of them that took longer than this job has so far.
+             */
+            longer: number | null;
+        };
+        /**
          * Peer
          * @description The other end of a tile's link.
          */
@@ -1361,6 +2088,46 @@ export interface components {
             advice: string;
             /** Errors */
             errors?: components["schemas"]["ParameterProblem"][] | null;
+        };
+        /**
+         * Relevance
+         * @description One row of the heat map; arrays in the order of `counters`, null where a set does not have the counter.
+         */
+        Relevance: {
+            estimate: components["schemas"]["Head"];
+            /**
+             * Relevance
+             * @description Share of folds in which it is in the well-performing subset.
+             */
+            relevance: (number | null)[];
+            /** Relevance Spread */
+            relevance_spread: (number | null)[];
+            /**
+             * Rank
+             * @description Mean elimination rank; 1 was left last.
+             */
+            rank: (number | null)[];
+            /** Rank Spread */
+            rank_spread: (number | null)[];
+            /**
+             * Mape
+             * @description % error of mean curve + predicted deviation on held-out runs.
+             */
+            mape: number;
+            /** Mape Spread */
+            mape_spread: number;
+            /**
+             * Baseline Mape
+             * @description % error of the mean curve alone.
+             */
+            baseline_mape: number;
+            /**
+             * Row Split Mape
+             * @description With rows of one run on both sides, as in the paper: flatters.
+             */
+            row_split_mape: number | null;
+            /** Folds */
+            folds: number;
         };
         /**
          * RouterDetail
@@ -1457,8 +2224,16 @@ export interface components {
             exe: string;
             /** Start */
             start: string | null;
-            /** Ranks */
+            /**
+             * Ranks
+             * @description Ranks that report.
+             */
             ranks: number;
+            /**
+             * Nodes
+             * @description Nodes of its job, or the ranks that report where the job is not known.
+             */
+            nodes: number;
             /** Steps */
             steps: number;
             /**
@@ -1468,6 +2243,37 @@ export interface components {
             time_s: number | null;
             /** Simulated */
             simulated: boolean;
+        };
+        /**
+         * RunForecast
+         * @description A run, what is foretold of it, and what was foretold before.
+         */
+        RunForecast: {
+            /** Run Id */
+            run_id: number;
+            /** Job Id */
+            job_id: string | null;
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+            /** Start */
+            start: string | null;
+            /** Running */
+            running: boolean;
+            /** Simulated */
+            simulated: boolean;
+            observed: components["schemas"]["Observed"];
+            band: components["schemas"]["Band"] | null;
+            newest: components["schemas"]["Next"] | null;
+            /** Made */
+            made: components["schemas"]["Next"][];
+            backtest: components["schemas"]["Serving"] | null;
+            /**
+             * Lacks
+             * @description Why nothing is foretold.
+             */
+            lacks: string | null;
         };
         /**
          * RunList
@@ -1499,7 +2305,7 @@ export interface components {
             time_p50_s: (number | null)[];
             /**
              * Others
-             * @description Other runs of the same application on as many ranks, behind the next three.
+             * @description Other runs of the same application on as many nodes, behind the next three.
              */
             others: number;
             /** Mean Time S */
@@ -1515,6 +2321,63 @@ export interface components {
             counters: {
                 [key: string]: (number | null)[];
             } | null;
+        };
+        /**
+         * Running
+         * @description A running instrumented job in the list.
+         */
+        Running: {
+            /** Run Id */
+            run_id: number;
+            /** Job Id */
+            job_id: string | null;
+            /** User */
+            user: string | null;
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+            /** Start */
+            start: string | null;
+            /** Steps */
+            steps: number;
+            /** Elapsed S */
+            elapsed_s: number;
+            newest: components["schemas"]["Next"] | null;
+            /** Backtest Mape */
+            backtest_mape: number | null;
+            /** Lacks */
+            lacks: string | null;
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
+         * RunningList
+         * @description Those that are foretold to be slowest first.
+         */
+        RunningList: {
+            /** Items */
+            items: components["schemas"]["Running"][];
+        };
+        /**
+         * Serving
+         * @description The forecaster that serves, and why.
+         */
+        Serving: {
+            /** Forecaster */
+            forecaster: string;
+            /** M */
+            m: number;
+            /** K */
+            k: number;
+            /** Features */
+            features: string;
+            /** Mape */
+            mape: number;
+            /** Coverage90 */
+            coverage90: number | null;
+            /** Why */
+            why: string;
         };
         /**
          * Span
@@ -1533,6 +2396,49 @@ export interface components {
             to: string;
             /** Devices */
             devices: number;
+        };
+        /**
+         * Stalls
+         * @description Stall ratio on the job's routers against the machine, over the same minutes.
+         */
+        Stalls: {
+            /** Minutes */
+            minutes: number;
+            /** Routers */
+            routers: number;
+            /** Job */
+            job: number | null;
+            /** Machine */
+            machine: number | null;
+            /**
+             * Percentile
+             * @description Share of the machine's routers with a lower ratio than the job's.
+             */
+            percentile: number | null;
+        };
+        /**
+         * Standing
+         * @description How one kind of estimate stands for an application.
+         */
+        Standing: {
+            /** Estimate Id */
+            estimate_id: number | null;
+            /** Created */
+            created: string | null;
+            /**
+             * Checked
+             * @description When a worker last looked at these runs.
+             */
+            checked: string | null;
+            /**
+             * Lacks
+             * @description Why there is no newer estimate, for example "needs 8 runs, has 3".
+             */
+            lacks: string | null;
+            /** Score */
+            score: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * Status
@@ -2992,6 +3898,683 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunSteps"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    estimates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Applications"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    versions: {
+        parameters: {
+            query?: {
+                kind?: ("blame" | "deviation" | "forecast") | null;
+                /** @description The application; without it, of the newest estimate. */
+                exe?: string | null;
+                /** @description Its number of nodes. */
+                nodes?: number | null;
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeadList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    blame: {
+        parameters: {
+            query?: {
+                /** @description The application; without it, of the newest estimate. */
+                exe?: string | null;
+                /** @description Its number of nodes. */
+                nodes?: number | null;
+                /** @description This estimate instead of the newest (/estimates/versions). */
+                estimate?: number | null;
+                /** @description Users, or jobs of one name. */
+                by?: "user" | "application";
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blame"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    blame_detail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                estimate_id: number;
+                by: "user" | "application";
+                place: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlameDetail"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deviation: {
+        parameters: {
+            query?: {
+                /** @description Per second of the step, or as counted over it (the paper's; contains the step's duration). */
+                inputs?: "rates" | "deltas";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deviation"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forecast: {
+        parameters: {
+            query?: {
+                /** @description The application; without it, of the newest estimate. */
+                exe?: string | null;
+                /** @description Its number of nodes. */
+                nodes?: number | null;
+                /** @description This estimate instead of the newest (/estimates/versions). */
+                estimate?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forecast"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forecasts: {
+        parameters: {
+            query?: {
+                /** @description Most items in the answer. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunningList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_forecast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunForecast"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    outlook: {
+        parameters: {
+            query?: {
+                cluster?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outlook"];
                 };
             };
             /** @description The request cannot be understood */

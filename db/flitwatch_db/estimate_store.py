@@ -1,0 +1,146 @@
+"""What estimators leave behind: results with their data, parameters, code version and score; models; states; forecasts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+Connection = psycopg.Connection[Any]
+
+#: So many versions of an estimate are kept of each application.
+KEEP_VERSIONS = 20
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A result.
+
+    Attributes
+    ----------
+    kind : blame | deviation | forecast
+    data : at least runs, steps, first_s, last_s
+    """
+
+    kind: str
+    exe: str
+    nodes: int
+    code_version: str
+    parameters: dict[str, Any]
+    data: dict[str, Any]
+    score: dict[str, Any]
+    result: dict[str, Any]
+    simulated: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A blamed name; `overlap` and `exposure` have a value a run, in the order of the result's runs."""
+
+    name: str
+    entry: dict[str, Any]
+    overlap: Sequence[float]
+    exposure: Sequence[float]
+
+
+def save(
+    conn: Connection,
+    estimate: Estimate,
+    entries: dict[str, Sequence[Entry]] | None = None,
+    models: dict[int, bytes] | None = None,
+) -> int:
+    """Keep a result as the newest of its kind and application; return its number.
+
+    Parameters
+    ----------
+    entries : blamed names in the order of their ranking, by "user" and "application"
+    models : fitted forecasters by the number of past steps they take
+    """
+    row = conn.execute(
+        "INSERT INTO estimate (kind, exe, nodes, code_version, parameters, data, score, result, simulated)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING estimate_id",
+        [
+            estimate.kind, estimate.exe, estimate.nodes, estimate.code_version, Jsonb(estimate.parameters), Jsonb(estimate.data),
+            Jsonb(estimate.score), Jsonb(estimate.result), estimate.simulated,
+        ],
+    ).fetchone()  # fmt: skip
+    assert row is not None
+    number = int(row[0])
+    with conn.cursor() as cursor:
+        for by, ranked in (entries or {}).items():
+            cursor.executemany(
+                "INSERT INTO estimate_entry (estimate_id, by_what, place, name, entry, overlap, exposure) VALUES (%s, %s, %s, %s, %s, %s, %s)",
+                [
+                    [number, by, place, one.name, Jsonb(one.entry), list(one.overlap), list(one.exposure)]
+                    for place, one in enumerate(ranked, 1)
+                ],
+            )
+    for m, model in (models or {}).items():
+        conn.execute("INSERT INTO estimate_model (estimate_id, m, model) VALUES (%s, %s, %s)", [number, m, model])
+    conn.execute(
+        "DELETE FROM estimate WHERE estimate_id IN (SELECT estimate_id FROM estimate WHERE (kind, exe, nodes) = (%s, %s, %s)"
+        " ORDER BY estimate_id DESC OFFSET %s)",
+        [estimate.kind, estimate.exe, estimate.nodes, KEEP_VERSIONS],
+    )
+    return number
+
+
+def set_state(
+    conn: Connection, kind: str, exe: str, nodes: int, *, runs: int, newest_run: int, estimate_id: int | None = None, lacks: str | None = None
+) -> None:  # fmt: skip
+    """Say how a kind of estimate stands: the estimate there is now, or what is lacking; an earlier estimate then stays."""
+    conn.execute(
+        "INSERT INTO estimate_state (kind, exe, nodes, runs, newest_run, estimate_id, lacks) VALUES (%s, %s, %s, %s, %s, %s, %s)"
+        " ON CONFLICT (kind, exe, nodes) DO UPDATE SET checked_at = now(), runs = excluded.runs, newest_run = excluded.newest_run,"
+        " estimate_id = coalesce(excluded.estimate_id, estimate_state.estimate_id), lacks = excluded.lacks,"
+        " drift = CASE WHEN excluded.estimate_id IS NULL THEN estimate_state.drift END",
+        [kind, exe, nodes, runs, newest_run, estimate_id, lacks],
+    )
+
+
+def set_drift(conn: Connection, exe: str, nodes: int, drift: dict[str, Any]) -> None:
+    """Say how an application's forecasts did since its forecaster was learned."""
+    conn.execute(
+        "UPDATE estimate_state SET drift = %s WHERE (kind, exe, nodes) = ('forecast', %s, %s)",
+        [Jsonb(drift), exe, nodes],
+    )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A forecast of a run's next `ahead` steps, made after `after_steps`; `curve_s` is the mean curve's time of each."""
+
+    run_id: int
+    after_steps: int
+    ahead: int
+    estimate_id: int
+    forecaster: str
+    expected_s: float
+    low_s: float
+    high_s: float
+    usual_s: float
+    curve_s: Sequence[float]
+
+
+def save_forecast(conn: Connection, forecast: Forecast) -> bool:
+    """Keep a forecast; False where one was made after as many steps before."""
+    return (
+        conn.execute(
+            "INSERT INTO forecast (run_id, after_steps, ahead, estimate_id, forecaster, expected_s, low_s, high_s, usual_s, curve_s)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING true",
+            [
+                forecast.run_id, forecast.after_steps, forecast.ahead, forecast.estimate_id, forecast.forecaster, forecast.expected_s,
+                forecast.low_s, forecast.high_s, forecast.usual_s, list(forecast.curve_s),
+            ],
+        ).fetchone()
+        is not None
+    )  # fmt: skip
+
+
+def models_of(conn: Connection, estimate_id: int) -> dict[int, bytes]:
+    """The fitted forecasters of an estimate, by the number of past steps they take."""
+    rows = conn.execute("SELECT m, model FROM estimate_model WHERE estimate_id = %s", [estimate_id]).fetchall()
+    return {int(m): bytes(model) for m, model in rows}

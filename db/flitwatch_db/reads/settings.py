@@ -1,0 +1,13 @@
+"""The site's own settings."""
+
+from __future__ import annotations
+
+from flitwatch_db.reads.columns import Connection
+
+
+async def pseudonym_key(conn: Connection) -> str:
+    """The key with which pseudonyms are made; every site has its own from the first migration on."""
+    cursor = await conn.execute("SELECT value #>> '{}' FROM setting WHERE key = 'pseudonym_key'")
+    row = await cursor.fetchone()
+    assert row is not None
+    return str(row[0])

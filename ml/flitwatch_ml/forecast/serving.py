@@ -1,0 +1,167 @@
+"""The forecaster that won its backtest, fitted on all runs, as bytes that hold arrays and trees but no code."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import Ridge
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_ml.forecast.baselines import NAIVE
+from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
+from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
+
+Floats = NDArray[np.float64]
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A fitted forecaster and what it needs around it.
+
+    Attributes
+    ----------
+    name : ratio, curve, last steps, ridge, lightgbm or attention
+    model : the fitted forecaster; None for those that need no learning
+    half_width90 : of the 90 % interval, in log
+    """
+
+    name: str
+    standard: Standard
+    model: Any
+    m: int
+    k: int
+    half_width90: float
+
+    def forecast(self, series: StepSeries) -> tuple[Windows, Floats]:
+        """The window that ends with each run's last step, and the seconds of the next k steps, (runs,).
+
+        `series` holds runs with as many known steps each, at least m.
+        """
+        windows = self.standard.at_end(series, self.m, self.k)
+        if self.model is None:
+            return windows, NAIVE[self.name](windows, self.k)
+        return windows, self.model.predict(windows)
+
+
+def dump(serving: Serving) -> bytes:
+    """Bytes of a fitted forecaster."""
+    standard = serving.standard
+    arrays: dict[str, NDArray[Any]] = {
+        "standard.curve_s": standard.curve_s, "standard.centre": standard.centre, "standard.scale": standard.scale,
+        "standard.placement_centre": standard.placement_centre, "standard.placement_scale": standard.placement_scale,
+    }  # fmt: skip
+    head: dict[str, Any] = {
+        "format": FORMAT, "name": serving.name, "m": serving.m, "k": serving.k, "half_width90": serving.half_width90, "sets": list(standard.sets),
+    }  # fmt: skip
+    if isinstance(serving.model, RidgeForecaster):
+        _put_ridge(serving.model, arrays, "ridge")
+    elif isinstance(serving.model, LightGBMForecaster):
+        _put_trees(serving.model, arrays, "trees")
+    elif isinstance(serving.model, AttentionForecaster):
+        head["attention"] = _put_attention(serving.model, arrays)
+    file = io.BytesIO()
+    np.savez_compressed(file, head=np.frombuffer(json.dumps(head).encode(), np.uint8), **arrays)  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def load(stored: bytes) -> Serving:
+    """What `dump` wrote; BadInput for anything else."""
+    try:
+        with np.load(io.BytesIO(stored), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        head = json.loads(arrays["head"].tobytes())
+        if head["format"] != FORMAT:
+            raise BadInput(f"the forecaster was stored in format {head['format']}", advice="Estimate again.")
+        parts = ("curve_s", "centre", "scale", "placement_centre", "placement_scale")
+        standard = Standard(**{name: arrays[f"standard.{name}"] for name in parts}, sets=tuple(head["sets"]))
+        model = _model(head, arrays)
+    except (ValueError, KeyError, OSError, EOFError) as failure:
+        raise BadInput("the stored forecaster cannot be read", advice="Estimate again.") from failure
+    return Serving(head["name"], standard, model, head["m"], head["k"], head["half_width90"])
+
+
+def _model(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    match head["name"]:
+        case "ridge":
+            return _ridge(arrays, "ridge")
+        case "lightgbm":
+            return _trees(arrays, "trees")
+        case "attention":
+            return _attention(head["attention"], arrays)
+        case name if name in NAIVE:
+            return None
+        case name:
+            raise BadInput(f"there is no forecaster {name!r}", advice="Estimate again.")
+
+
+def _put_ridge(model: RidgeForecaster, arrays: dict[str, NDArray[Any]], prefix: str) -> None:
+    arrays[f"{prefix}.centre"], arrays[f"{prefix}.scale"] = model.centre_, model.scale_
+    arrays[f"{prefix}.weights"] = np.append(model.model_.coef_, model.model_.intercept_)
+
+
+def _ridge(arrays: dict[str, NDArray[Any]], prefix: str) -> RidgeForecaster:
+    found = RidgeForecaster()
+    found.centre_, found.scale_ = arrays[f"{prefix}.centre"], arrays[f"{prefix}.scale"]
+    found.model_ = Ridge()
+    found.model_.coef_, found.model_.intercept_ = (
+        arrays[f"{prefix}.weights"][:-1],
+        float(arrays[f"{prefix}.weights"][-1]),
+    )
+    return found
+
+
+def _put_trees(model: LightGBMForecaster, arrays: dict[str, NDArray[Any]], prefix: str) -> None:
+    for number, one in enumerate(model.models_):
+        text = one.booster_.model_to_string() if hasattr(one, "booster_") else one.model_to_string()
+        arrays[f"{prefix}.{number}"] = np.frombuffer(text.encode(), np.uint8)
+
+
+def _trees(arrays: dict[str, NDArray[Any]], prefix: str) -> LightGBMForecaster:
+    from lightgbm import Booster
+
+    found = LightGBMForecaster()
+    found.models_ = [
+        Booster(params={"num_threads": 1}, model_str=arrays[name].tobytes().decode())
+        for name in sorted(arrays)
+        if name.startswith(f"{prefix}.")
+    ]
+    return found
+
+
+def _put_attention(model: AttentionForecaster, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    arrays["linear_centre"], arrays["linear_scale"] = model.linear_centre_, model.linear_scale_
+    for name, value in model.net_.state_dict().items():
+        arrays[f"net.{name}"] = value.cpu().numpy()
+    if model.ridge_ is not None:
+        _put_ridge(model.ridge_, arrays, "ridge")
+    if model.boosting_ is not None:
+        _put_trees(model.boosting_, arrays, "trees")
+    return {
+        "parameters": model.get_params(), "shape": model.net_.shape, "target_centre": model.target_centre_, "target_scale": model.target_scale_,
+        "ridge": model.ridge_ is not None, "trees": model.boosting_ is not None,
+    }  # fmt: skip
+
+
+def _attention(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> AttentionForecaster:
+    import torch
+
+    from flitwatch_ml.forecast.attention import Attention
+
+    found = AttentionForecaster(**{**head["parameters"], "device": "cpu"})
+    found.device_ = "cpu"
+    found.linear_centre_, found.linear_scale_ = arrays["linear_centre"], arrays["linear_scale"]
+    found.target_centre_, found.target_scale_ = head["target_centre"], head["target_scale"]
+    found.net_ = Attention(*head["shape"])
+    found.net_.load_state_dict(
+        {name.removeprefix("net."): torch.from_numpy(arrays[name].copy()) for name in arrays if name.startswith("net.")}
+    )
+    found.net_.eval()
+    found.ridge_ = _ridge(arrays, "ridge") if head["ridge"] else None
+    found.boosting_ = _trees(arrays, "trees") if head["trees"] else None
+    return found

@@ -1,0 +1,63 @@
+"""The runs of one application, as estimators take them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_db import estimates
+from flitwatch_db.estimate_store import Estimate
+from flitwatch_domain.errors import BadRequest, NotEnoughData
+
+Floats = NDArray[np.float64]
+
+
+def application(args: dict[str, Any]) -> tuple[str, int]:
+    """exe and nodes of a task's argument."""
+    exe, nodes = args.get("exe"), args.get("nodes")
+    if not isinstance(exe, str) or not isinstance(nodes, int) or isinstance(nodes, bool):
+        raise BadRequest("name an application: {exe: text, nodes: whole number}")
+    return exe, nodes
+
+
+def whole_number(args: dict[str, Any], name: str, least: int, usual: int) -> int:
+    """A whole number of a task's argument."""
+    value = args.get(name, usual)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise BadRequest(f"{name} is a whole number from {least}, not {str(value)[:40]!r}")
+    return value
+
+
+def complete(runs: estimates.Runs) -> estimates.Runs:
+    """Runs with the usual number of steps, none missing: partial runs have partial times."""
+    if len(runs.run_id) == 0:
+        raise NotEnoughData("there are no runs of this application with a start and steps")
+    counts = np.isfinite(runs.step_time_s).sum(1)
+    usual = Counter(counts.tolist()).most_common(1)[0][0]
+    whole = (counts == usual) & np.isfinite(runs.step_time_s[:, :usual]).all(1)
+    return replace(
+        runs, run_id=runs.run_id[whole], start_s=runs.start_s[whole], step_time_s=runs.step_time_s[whole, :usual]
+    )
+
+
+def result_of(
+    kind: str, exe: str, nodes: int, runs: estimates.Runs, parameters: dict[str, Any], score: dict[str, Any], result: dict[str, Any]
+) -> Estimate:  # fmt: skip
+    """An estimate of these runs by this version of the code."""
+    data = {
+        "runs": len(runs.run_id),
+        "steps": runs.step_time_s.shape[1],
+        "first_s": float(runs.start_s.min()),
+        "last_s": float(runs.start_s.max()),
+    }
+    return Estimate(kind, exe, nodes, version("flitwatch"), parameters, data, score, result, runs.simulated)
+
+
+def known(value: float) -> float | None:
+    """A number, or None where it is not one."""
+    return None if np.isnan(value) else float(value)

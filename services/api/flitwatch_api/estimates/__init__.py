@@ -1,0 +1,1 @@
+"""Estimates: who, what and what next."""

@@ -1,0 +1,102 @@
+"""Routes of estimates and forecasts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer
+from flitwatch_api.estimates import live, schemas, service
+from flitwatch_api.names import TheNames
+from flitwatch_api.parameters import MAX_ID, CursorText, Id, Limit
+from flitwatch_api.platform import Reader
+from flitwatch_api.problems import RESPONSES
+
+http = APIRouter(tags=["estimates"], responses=RESPONSES)
+
+Exe = Annotated[str | None, Query(max_length=400, description="The application; without it, of the newest estimate.")]
+Nodes = Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Its number of nodes.")]
+Number = Annotated[
+    int | None, Query(ge=0, le=MAX_ID, description="This estimate instead of the newest (/estimates/versions).")
+]
+Kind = Annotated[Literal["blame", "deviation", "forecast"] | None, Query()]
+
+
+@http.get("/estimates", response_model=schemas.Applications)
+async def estimates(conn: Reader) -> Response:
+    """Instrumented applications, and how the estimates of each stand."""
+    return answer(await service.applications(conn))
+
+
+@http.get("/estimates/versions", response_model=schemas.HeadList)
+async def versions(
+    conn: Reader, kind: Kind = None, exe: Exe = None, nodes: Nodes = None, limit: Limit = 100, cursor: CursorText = None
+) -> Response:
+    """Every estimate that is kept, the newest first: data, parameters, code version, score."""
+    return answer(await service.versions(conn, limit, cursor, kind, exe or None, nodes))
+
+
+@http.get("/estimates/blame", response_model=schemas.Blame)
+async def blame(
+    conn: Reader,
+    names: TheNames,
+    exe: Exe = None,
+    nodes: Nodes = None,
+    estimate: Number = None,
+    by: Annotated[schemas.By, Query(description="Users, or jobs of one name.")] = "user",
+    limit: Limit = 100,
+    cursor: CursorText = None,
+) -> Response:
+    """Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause."""
+    return answer(await service.blame(conn, names, by, exe or None, nodes, estimate, limit, cursor))
+
+
+@http.get("/estimates/blame/{estimate_id}/{by}/{place}", response_model=schemas.BlameDetail)
+async def blame_detail(
+    conn: Reader, names: TheNames, estimate_id: Id, by: schemas.By, place: Annotated[int, Path(ge=1, le=2**31 - 1)]
+) -> Response:
+    """The runs behind one name: its exposure in each, and the time of each."""
+    return answer(await service.blame_detail(conn, names, estimate_id, by, place))
+
+
+@http.get("/estimates/deviation", response_model=schemas.Deviation)
+async def deviation(
+    conn: Reader,
+    inputs: Annotated[
+        Literal["rates", "deltas"],
+        Query(description="Per second of the step, or as counted over it (the paper's; contains the step's duration)."),
+    ] = "rates",
+) -> Response:
+    """What: relevance of counters by application."""
+    return answer(await service.deviation(conn, inputs))
+
+
+@http.get("/estimates/forecast", response_model=schemas.Forecast)
+async def forecast(conn: Reader, exe: Exe = None, nodes: Nodes = None, estimate: Number = None) -> Response:
+    """What next: backtests by m, k and features, the baselines, the forecaster that serves, its drift."""
+    return answer(await service.forecast(conn, exe or None, nodes, estimate))
+
+
+@http.get("/forecasts", response_model=schemas.RunningList)
+async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
+    """Running instrumented jobs and what is foretold of them, the slowest first."""
+    return answer(await live.running(conn, names, limit))
+
+
+@http.get("/runs/{run_id}/forecast", response_model=schemas.RunForecast)
+async def run_forecast(conn: Reader, run_id: Id) -> Response:
+    """Steps of a run, the band over the next, and earlier forecasts beside what came."""
+    return answer(await live.run_forecast(conn, run_id))
+
+
+@http.get("/jobs/{job_id}/outlook", response_model=schemas.Outlook)
+async def outlook(
+    conn: Reader,
+    names: TheNames,
+    job_id: Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
+    cluster: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
+    return answer(await live.outlook(conn, names, job_id, cluster or None))

@@ -1,0 +1,127 @@
+"""Answers about runs and jobs that run now: forecasts, and what can be said without recorded steps."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from flitwatch_api.estimates.service import Q_LIMIT
+from flitwatch_api.names import Names
+from flitwatch_db.reads import estimates as reads
+from flitwatch_db.reads import jobs, runs
+from flitwatch_db.reads.columns import Connection
+from flitwatch_domain.errors import NotFound
+
+#: Stalls are taken over the job's last minutes: long enough for a steady ratio, short enough to be about now.
+STALLS_MINUTES = 15
+MOST_NEIGHBOURS = 20
+NO_MODEL = "no forecaster has learned this application yet"
+
+
+def _next(row: dict[str, Any]) -> dict[str, Any]:
+    shown = {key: value for key, value in row.items() if key not in ("run_id", "curve_s")}
+    return {**shown, "slowdown": row["expected_s"] / row["usual_s"]}
+
+
+async def running(conn: Connection, names: Names, limit: int) -> dict[str, Any]:
+    """Running instrumented jobs, those that are foretold to be slowest first."""
+    rows = await reads.running(conn, limit)
+    made = await reads.newest_forecasts(conn, [row["run_id"] for row in rows])
+    models: dict[tuple[str, int], dict[str, Any] | None] = {}
+    items = []
+    for row in rows:
+        key = row["exe"], row["nodes"]
+        if key not in models:
+            models[key] = await reads.state(conn, "forecast", *key)
+        newest = made.get(row["run_id"])
+        items.append(
+            {
+                **row,
+                "user": None if row["user"] is None else names.user(row["user"]),
+                "newest": None if newest is None else _next(newest),
+                "backtest_mape": await _backtest_mape(conn, newest),
+                "lacks": None if newest is not None else _lacks(models[key], row["steps"]),
+            }
+        )
+    items.sort(key=lambda item: -item["newest"]["slowdown"] if item["newest"] else math.inf)
+    return {"items": items}
+
+
+async def _backtest_mape(conn: Connection, newest: dict[str, Any] | None) -> float | None:
+    serves = await _serves(conn, newest)
+    return None if serves is None else serves["mape"]
+
+
+async def _serves(conn: Connection, newest: dict[str, Any] | None) -> dict[str, Any] | None:
+    if newest is None or newest["estimate_id"] is None:
+        return None
+    row = await reads.one(conn, "forecast", None, None, newest["estimate_id"])
+    return None if row is None else row["result"]["serves"]
+
+
+def _lacks(state: dict[str, Any] | None, steps: int) -> str:
+    if state is None or state["estimate_id"] is None:
+        return (state or {}).get("lacks") or NO_MODEL
+    return f"too early: {steps} steps have come"
+
+
+async def run_forecast(conn: Connection, run_id: int) -> dict[str, Any]:
+    """A run with its steps, its newest forecast as a band, and every forecast made of it."""
+    row = await runs.one(conn, run_id)
+    if row is None:
+        raise NotFound(f"there is no run {run_id}", advice="/api/v1/runs lists them.")
+    steps = await runs.steps(conn, run_id, 0)
+    made = await reads.forecasts(conn, run_id)
+    newest = made[-1] if made else None
+    usual = await runs.usual(conn, run_id, row["exe"], row["nodes"], steps.step)
+    state = None if made else await reads.state(conn, "forecast", row["exe"], row["nodes"])
+    return {
+        **{key: row[key] for key in ("run_id", "job_id", "exe", "nodes", "start", "simulated")},
+        "running": await reads.is_running(conn, run_id),
+        "observed": {"step": steps.step, "time_s": steps.time_s, "usual_s": [None] * len(steps.step) if usual is None else usual[1]},
+        "band": None if newest is None else _band(newest), "newest": None if newest is None else _next(newest), "made": [_next(one) for one in made],
+        "backtest": await _serves(conn, newest), "lacks": None if made else _lacks(state, len(steps.step)),
+    }  # fmt: skip
+
+
+def _band(row: dict[str, Any]) -> dict[str, Any]:
+    """The mean curve of the next steps, scaled so that its sum is the forecast, and the ends of its interval."""
+    scaled = {
+        name: [value * row[name] / row["usual_s"] for value in row["curve_s"]]
+        for name in ("expected_s", "low_s", "high_s")
+    }
+    return {"step": [row["after_steps"] + at for at in range(len(row["curve_s"]))], **scaled}
+
+
+async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | None) -> dict[str, Any]:
+    """What can be said of a job without recorded steps."""
+    now = datetime.now(UTC)
+    row = await jobs.one(conn, job_id, cluster, now)
+    if row is None:
+        raise NotFound(
+            f"there is no job {job_id[:60]!r}",
+            advice="Write the id as the scheduler prints it; /api/v1/jobs lists them.",
+        )
+    number, start = row["job_pk"], row["start"]
+    place = (await jobs.places(conn, [number]))[number]
+    stalls, near = None, []
+    if place["fabric_id"] is not None and start is not None:
+        end = row["end"] or now
+        begin = max(start, end - timedelta(minutes=STALLS_MINUTES)).replace(second=0, microsecond=0)
+        found = await reads.stalls(conn, number, place["fabric_id"], begin, end)
+        stalls = None if found is None else {"minutes": math.ceil((end - begin).total_seconds() / 60), **found}
+        near = await jobs.neighbours(conn, number, place["fabric_id"], now, MOST_NEIGHBOURS)
+    blamed = await reads.blamed(conn, sorted({one["user"] for one in near if one["user"]}), Q_LIMIT)
+    neighbours = [
+        {
+            **{key: one[key] for key in ("job_id", "nodes", "shared_routers", "shared_groups", "overlap_s")},
+            "user": None if one["user"] is None else names.user(one["user"]),
+            "blamed": blamed.get(one["user"], []),
+        }
+        for one in near
+    ]
+    return {
+        "job_id": row["job_id"], "elapsed_s": row["elapsed_s"], "has_steps": place["runs"] > 0,
+        "past": await reads.past_jobs(conn, number, row["elapsed_s"]), "stalls": stalls, "neighbours": neighbours, "simulated": row["simulated"],
+    }  # fmt: skip

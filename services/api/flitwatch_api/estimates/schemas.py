@@ -1,0 +1,361 @@
+"""Shapes of answers about estimates. `simulated` is true where any run behind an estimate is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+By = Literal["user", "application"]
+
+
+class Head(BaseModel):
+    """One result of an estimator: its data, parameters, code version and score."""
+
+    estimate_id: int
+    kind: Literal["blame", "deviation", "forecast"]
+    exe: str
+    nodes: int
+    created: datetime
+    code_version: str
+    runs: int
+    steps: int
+    first: datetime = Field(description="Start of the first run.")
+    last: datetime = Field(description="Start of the last run.")
+    parameters: dict[str, Any]
+    score: dict[str, Any] = Field(
+        description="blame: found, testable; deviation: mape, baseline_mape; forecast: mape by forecaster, gain, coverage90."
+    )
+    simulated: bool
+
+
+class HeadList(BaseModel):
+    """A page of estimates."""
+
+    items: list[Head]
+    next_cursor: str | None
+
+
+class Standing(BaseModel):
+    """How one kind of estimate stands for an application."""
+
+    estimate_id: int | None
+    created: datetime | None
+    checked: datetime | None = Field(description="When a worker last looked at these runs.")
+    lacks: str | None = Field(description='Why there is no newer estimate, for example "needs 8 runs, has 3".')
+    score: dict[str, Any] | None
+
+
+class Application(BaseModel):
+    """An instrumented application on as many nodes, and what is estimated of it."""
+
+    exe: str
+    nodes: int
+    runs: int
+    running: int = Field(description="Runs whose job has not ended.")
+    simulated: bool
+    blame: Standing
+    deviation: Standing
+    forecast: Standing
+
+
+class Applications(BaseModel):
+    """Those with most runs first."""
+
+    items: list[Application]
+
+
+class Method(BaseModel):
+    """How blame was estimated."""
+
+    name: str
+    strata: str = Field(description="Runs are compared within these only.")
+    response: str
+    alpha: float
+    least_nodes: int = Field(description="Smaller jobs do not count.")
+    min_exposed: int = Field(description="Fewer exposed runs: not testable.")
+    beside: str = Field(description="The method of the paper, whose figures stand beside it.")
+
+
+class BlameEntry(BaseModel):
+    """A user, or the jobs of one name."""
+
+    place: int = Field(description="In the ranking, from 1.")
+    name: str
+    pseudonym: bool
+    own: bool = Field(description="The runs themselves were submitted by this user.")
+    score: float = Field(description="Conditional z-score, given the others selected; high: exposed runs are slow.")
+    sign: int
+    p: float | None = Field(description="One-sided; null where not testable.")
+    q: float | None = Field(description="Least false-discovery rate at which it is found.")
+    testable: bool
+    reason: str | None = Field(description="Why it is not testable.")
+    exposed_runs: int
+    selected: int | None = Field(description="Order in which the greedy selection took it; null: not selected.")
+    mi_bits: float = Field(description="Mutual information of presence and optimality.")
+    mi_sign: int
+    mi_p: float | None
+    mi_q: float | None
+
+
+class BlameRuns(BaseModel):
+    """The runs that were compared, by column."""
+
+    run_id: list[int]
+    job_id: list[str | None]
+    start: list[datetime]
+    time_s: list[float]
+    slow: list[bool] = Field(description="At or above the mean time (not optimal, tau = 1).")
+
+
+class Blame(BaseModel):
+    """Who: names ranked by how much exposure to their jobs goes with slow runs."""
+
+    estimate: Head
+    by: By
+    method: Method
+    caveat: str
+    found: int = Field(description="Entries with q at most 0.1.")
+    testable: int
+    total: int
+    runs: BlameRuns
+    entries: list[BlameEntry]
+    next_cursor: str | None
+
+
+class BlameDetail(BaseModel):
+    """The runs behind one name, by column in the order of start."""
+
+    estimate: Head
+    by: By
+    entry: BlameEntry
+    run_id: list[int]
+    job_id: list[str | None]
+    start: list[datetime]
+    time_s: list[float]
+    slow: list[bool]
+    overlap: list[float] = Field(description="Largest share of the run that one of its jobs covered.")
+    exposure: list[float] = Field(
+        description="Sum over its jobs of overlap x shared nodes by group; 0: no such job beside the run."
+    )
+
+
+class Counter(BaseModel):
+    """A counter of table II."""
+
+    abbreviation: str
+    vendor: str
+    column: str
+    description: str
+
+
+class Relevance(BaseModel):
+    """One row of the heat map; arrays in the order of `counters`, null where a set does not have the counter."""
+
+    estimate: Head
+    relevance: list[float | None] = Field(description="Share of folds in which it is in the well-performing subset.")
+    relevance_spread: list[float | None]
+    rank: list[float | None] = Field(description="Mean elimination rank; 1 was left last.")
+    rank_spread: list[float | None]
+    mape: float = Field(description="% error of mean curve + predicted deviation on held-out runs.")
+    mape_spread: float
+    baseline_mape: float = Field(description="% error of the mean curve alone.")
+    row_split_mape: float | None = Field(description="With rows of one run on both sides, as in the paper: flatters.")
+    folds: int
+
+
+class Lacking(BaseModel):
+    """An application without this estimate."""
+
+    exe: str
+    nodes: int
+    runs: int
+    lacks: str | None
+
+
+class Deviation(BaseModel):
+    """What: the heat map of counters and sets."""
+
+    inputs: Literal["rates", "deltas"]
+    counters: list[Counter]
+    sets: list[Relevance]
+    lacking: list[Lacking]
+    caveat: str
+
+
+class Gain(BaseModel):
+    """Of attention over the best other, as a share; 90 % interval over runs."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Backtest(BaseModel):
+    """One row of the ablation table."""
+
+    m: int
+    k: int
+    features: str = Field(description="app, then any of placement, io, sys, joined by +.")
+    mape: dict[str, float] = Field(description="% error on held-out runs by forecaster.")
+    gain: Gain | None
+    coverage90: float | None = Field(description="Share of held-out windows within the 90 % interval.")
+    best: str
+    runs: int
+    windows: int
+
+
+class Serving(BaseModel):
+    """The forecaster that serves, and why."""
+
+    forecaster: str
+    m: int
+    k: int
+    features: str
+    mape: float
+    coverage90: float | None
+    why: str
+
+
+class Drift(BaseModel):
+    """Whether the runs that come still look like those that were learned from."""
+
+    checked: datetime
+    forecasts: int = Field(description="Forecasts since, whose outcome is known.")
+    coverage90: float | None
+    mape: float | None
+    psi: dict[str, float] = Field(description="Population stability index by feature; above 0.25 is a shift.")
+    drifting: bool
+    why: str | None
+
+
+class Forecast(BaseModel):
+    """What next: backtests of every forecaster, the one that serves, and how it does since."""
+
+    estimate: Head
+    serves: Serving
+    backtests: list[Backtest]
+    step: list[int]
+    curve_s: list[float] = Field(description="Mean time of each step.")
+    drift: Drift | None
+    notes: list[str]
+
+
+class Next(BaseModel):
+    """A forecast of the next steps of a run."""
+
+    after_steps: int
+    ahead: int
+    made: datetime
+    estimate_id: int | None
+    forecaster: str
+    expected_s: float
+    low_s: float = Field(description="The interval, 90 %, is of the sum over the next `ahead` steps.")
+    high_s: float
+    usual_s: float = Field(description="What the mean run takes for the same steps.")
+    slowdown: float = Field(description="expected / usual.")
+    observed_s: float | None = Field(description="What they took, once known.")
+
+
+class Observed(BaseModel):
+    """Steps that have come, by column."""
+
+    step: list[int]
+    time_s: list[float]
+    usual_s: list[float | None]
+
+
+class Band(BaseModel):
+    """The newest forecast by step: the mean curve scaled to the forecast and its interval."""
+
+    step: list[int]
+    expected_s: list[float]
+    low_s: list[float]
+    high_s: list[float]
+
+
+class RunForecast(BaseModel):
+    """A run, what is foretold of it, and what was foretold before."""
+
+    run_id: int
+    job_id: str | None
+    exe: str
+    nodes: int
+    start: datetime | None
+    running: bool
+    simulated: bool
+    observed: Observed
+    band: Band | None
+    newest: Next | None
+    made: list[Next]
+    backtest: Serving | None
+    lacks: str | None = Field(description="Why nothing is foretold.")
+
+
+class Running(BaseModel):
+    """A running instrumented job in the list."""
+
+    run_id: int
+    job_id: str | None
+    user: str | None
+    exe: str
+    nodes: int
+    start: datetime | None
+    steps: int
+    elapsed_s: float
+    newest: Next | None
+    backtest_mape: float | None
+    lacks: str | None
+    simulated: bool
+
+
+class RunningList(BaseModel):
+    """Those that are foretold to be slowest first."""
+
+    items: list[Running]
+
+
+class Past(BaseModel):
+    """Completed jobs that a job can be held against."""
+
+    basis: str = Field(description="What they have in common: user, name, size (within a factor of two).")
+    jobs: int
+    p10_s: float | None
+    p50_s: float | None
+    p90_s: float | None
+    longer: float | None = Field(description="Share of them that took longer than this job has so far.")
+
+
+class Stalls(BaseModel):
+    """Stall ratio on the job's routers against the machine, over the same minutes."""
+
+    minutes: int
+    routers: int
+    job: float | None
+    machine: float | None
+    percentile: float | None = Field(description="Share of the machine's routers with a lower ratio than the job's.")
+
+
+class Beside(BaseModel):
+    """A job that runs on the same routers or groups, with what blame says of its user."""
+
+    job_id: str
+    user: str | None
+    nodes: int | None
+    shared_routers: int
+    shared_groups: int
+    overlap_s: float
+    blamed: list[str] = Field(description="Applications whose slow runs go with this user's exposure (q at most 0.1).")
+
+
+class Outlook(BaseModel):
+    """What can be said of a job without recorded steps."""
+
+    job_id: str
+    elapsed_s: float | None
+    has_steps: bool
+    past: list[Past]
+    stalls: Stalls | None
+    neighbours: list[Beside]
+    simulated: bool

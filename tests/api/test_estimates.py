@@ -1,0 +1,214 @@
+"""Estimates: rankings in pages, the runs behind a name, the heat map, backtests, forecasts of running jobs, pseudonyms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from fixtures.databases import Server
+
+from api.conftest import Served, serving
+from api.world import T0
+from flitwatch_api.names import Names
+from flitwatch_api.settings import Settings
+from flitwatch_db import connect, counters, estimate_store, fabrics, jobs, runs
+from flitwatch_domain.counters import ROUTER_COLUMNS, TABLE_II
+from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.runs import Run, RunStep
+
+RUNS = 10
+PEOPLE = ("ann", "bob", "eve")
+SERVES = {
+    "forecaster": "ridge", "m": 2, "k": 3, "features": "app", "mape": 7.5, "coverage90": 0.9, "why": "least error on held-out runs",
+}  # fmt: skip
+
+
+def head(kind: str, **more) -> estimate_store.Estimate:
+    data = {"runs": RUNS, "steps": 6, "first_s": T0, "last_s": T0 + 9000}
+    given = {"parameters": {"alpha": 0.05}, "score": {}, "result": {}, **more}
+    return estimate_store.Estimate(kind, "amg", 128, "0.1", data=data, simulated=True, **given)
+
+
+def blame_entry(name: str, place: int) -> estimate_store.Entry:
+    testable = name != "eve"
+    body = {
+        "own": False, "score": 5.0 - place, "sign": 1, "p": 0.01 * place if testable else None, "q": 0.04 * place if testable else None,
+        "testable": testable, "reason": None if testable else "exposed in 2 runs, needs 5", "exposed_runs": 5, "selected": 1 if place == 1 else None,
+        "mi_bits": 0.2, "mi_sign": 1, "mi_p": 0.02, "mi_q": None,
+    }  # fmt: skip
+    return estimate_store.Entry(name, body, [0.5] * RUNS, [float(place)] * RUNS)
+
+
+def relevance(mape: float) -> dict:
+    figures = {"relevance": [0.1, 0.9], "relevance_spread": [0.0, 0.1], "rank": [5.0, 1.0], "rank_spread": [1.0, 0.0]}
+    return {**figures, "mape": mape, "mape_spread": 0.5, "baseline_mape": 20.0, "row_split_mape": None, "folds": 10}
+
+
+@pytest.fixture(scope="module")
+def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
+    """A site with runs, one of them running, and an estimate of each kind."""
+    url = _embedded_template.create()
+    now = time.time()
+    with connect(url, role="writer") as conn:
+        fabric = dragonfly(2, 2, 4, name="toy")
+        fabric_id = fabrics.save(conn, fabric)
+        known = {"cluster": "c", "nodes": 128, "simulated": True, "account": None, "partition": None}
+        made = [
+            Job(job_id=str(n), user="ann", name="amg", state="COMPLETED", start_s=now - 9000 + n, end_s=now - 8000 + n, node_list="nid00000,nid00001", **known)
+            for n in range(4)
+        ]  # fmt: skip
+        made += [
+            Job(job_id="77", user="ann", name="amg", state="RUNNING", start_s=now - 60, node_list="nid00000,nid00001", **known),
+            Job(job_id="78", user="bob", name="vasp", state="RUNNING", start_s=now - 500, node_list="nid00002", **known),
+        ]  # fmt: skip
+        jobs.upsert(conn, made, fabric_id)
+        _stall(conn, fabric_id, int(now) // 60 * 60 - 60)
+        ids = []
+        for n in range(RUNS):
+            run = Run(
+                run_key=f"a{n}", exe="amg", job_id="77" if n == 9 else None, start_s=now - 60 if n == 9 else T0 + 1000 * n, ranks=tuple(range(128)), simulated=True,
+            )  # fmt: skip
+            ids.append(runs.upsert_run(conn, run))
+            steps = range(3 if n == 9 else 6)
+            runs.upsert_steps(conn, ids[-1], [RunStep(step, np.full(128, (10 + step) * 10**9)) for step in steps])
+        columns = {"run_id": ids, "start_s": [T0 + 1000 * n for n in range(RUNS)], "time_s": [60.0 + n for n in range(RUNS)], "slow": [n > 4 for n in range(RUNS)]}  # fmt: skip
+        method = {"name": "exposure", "strata": "hour and weekend", "response": "rank", "alpha": 0.05, "least_nodes": 128, "min_exposed": 5, "beside": "mi"}  # fmt: skip
+        blame = head("blame", result={"runs": columns, "method": method, "caveat": "not proof"}, score={"found": 2})
+        ranked = [blame_entry(name, place) for place, name in enumerate(PEOPLE, 1)]
+        numbers = {"blame": estimate_store.save(conn, blame, {"user": ranked, "application": [blame_entry("vasp", 1)]})}
+        found = {"counters": ["RT_FLIT_TOT", "RT_RB_STL"], "rates": relevance(6.0), "deltas": relevance(3.0)}
+        numbers["deviation"] = estimate_store.save(conn, head("deviation", result=found))
+        tested = {"m": 2, "k": 3, "features": "app", "mape": {"ridge": 7.5, "ratio": 8.0}, "gain": None, "coverage90": 0.9, "best": "ridge", "runs": 10, "windows": 30}  # fmt: skip
+        foretold = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
+        numbers["forecast"] = estimate_store.save(conn, head("forecast", result=foretold), models={2: b"weights"})
+        for kind, number in numbers.items():
+            estimate_store.set_state(conn, kind, "amg", 128, runs=RUNS, newest_run=ids[-1], estimate_id=number)
+        for after, expected in ((2, 45.0), (3, 50.0)):
+            usual = [10.0 + after + at for at in range(3)]
+            estimate_store.save_forecast(
+                conn, estimate_store.Forecast(ids[-1], after, 3, numbers["forecast"], "ridge", expected, expected - 5, expected + 6, sum(usual), usual)
+            )  # fmt: skip
+        drift = {"checked": datetime.now(UTC).isoformat(), "forecasts": 4, "coverage90": 0.75, "mape": 9.0, "psi": {"time": 0.1}, "drifting": False, "why": None}  # fmt: skip
+        estimate_store.set_drift(conn, "amg", 128, drift)
+    with serving(Settings(db=url, web=None)) as served:
+        yield served, {**numbers, "runs": ids}
+    _embedded_template.drop(url)
+
+
+def _stall(conn, fabric_id: int, minute: int) -> None:
+    """The first router stalls, the others do not."""
+    values = np.full((4, len(ROUTER_COLUMNS)), np.nan)
+    values[:, ROUTER_COLUMNS.index("rt_flits")] = 100.0
+    values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = [300.0, 100, 100, 100]
+    rows = counters.Rows(
+        np.full(4, fabric_id, np.int32), np.arange(4, dtype=np.int32), np.full(4, minute), np.ones(4, np.int32), np.full(4, 48.0), values
+    )  # fmt: skip
+    counters.write_batch(conn, counters.Batch(routers=rows))
+
+
+def test_every_application_says_how_its_estimates_stand(estimated) -> None:
+    api, there = estimated
+    items = api.get("/estimates")["items"]
+    amg = items[0]
+    assert len(items) == 1, items
+    assert (amg["exe"], amg["nodes"], amg["runs"], amg["running"]) == ("amg", 128, RUNS, 1)
+    assert {kind: amg[kind]["estimate_id"] for kind in ("blame", "deviation", "forecast")} == {
+        kind: there[kind] for kind in ("blame", "deviation", "forecast")
+    }
+    assert [v["kind"] for v in api.get("/estimates/versions", limit=2)["items"]] == ["forecast", "deviation"]
+
+
+def test_blame_is_ranked_in_pages_and_leads_to_the_runs_behind_a_name(estimated) -> None:
+    api, there = estimated
+    first = api.get("/estimates/blame", exe="amg", nodes=128, limit=2)
+    assert (first["found"], first["testable"], first["total"]) == (2, 2, 3)
+    assert [e["place"] for e in first["entries"]] == [1, 2] and len(first["runs"]["run_id"]) == RUNS
+    rest = api.get("/estimates/blame", limit=2, cursor=first["next_cursor"])
+    assert rest["entries"][0]["reason"] == "exposed in 2 runs, needs 5" and rest["entries"][0]["q"] is None
+    assert rest["next_cursor"] is None
+    detail = api.get(f"/estimates/blame/{there['blame']}/user/2")
+    assert detail["exposure"] == [2.0] * RUNS and detail["job_id"][-1] == "77"
+    assert detail["entry"] == first["entries"][1]
+
+
+def test_nobody_below_operator_reads_a_name(estimated) -> None:
+    api, there = estimated
+    paths = ["/estimates/blame", "/estimates/blame?by=application", f"/estimates/blame/{there['blame']}/user/1", "/forecasts", "/jobs/77/outlook"]  # fmt: skip
+    for path in paths:
+        text = api.http.get(f"/api/v1{path}").text
+        assert not any(f'"{name}"' in text for name in (*PEOPLE, "vasp"))
+    first = api.get("/estimates/blame")["entries"][0]
+    assert first["pseudonym"] and first["name"].startswith("user-") and len(first["name"]) == 13
+    # The same person has the same pseudonym everywhere.
+    assert api.get("/forecasts")["items"][0]["user"] == first["name"]
+
+
+def test_operators_read_names_and_people_their_own() -> None:
+    assert Names(None).user("ann") == "ann" and not Names(None).pseudonyms
+    some = Names(b"key", own="ann")
+    assert some.user("ann") == "ann" and some.user("bob") == Names(b"key").user("bob") != Names(b"other").user("bob")
+    assert some.user("vasp")[5:] != some.application("vasp")[4:]
+
+
+def test_the_heat_map_has_a_column_for_every_counter_of_the_paper(estimated) -> None:
+    api, _ = estimated
+    rates, deltas = (api.get("/estimates/deviation", inputs=inputs) for inputs in ("rates", "deltas"))
+    (row,) = rates["sets"]
+    assert [c["abbreviation"] for c in rates["counters"]] == [c.abbreviation for c in TABLE_II]
+    known = {c["abbreviation"]: value for c, value in zip(rates["counters"], row["rank"], strict=True)}
+    assert known["RT_RB_STL"] == 1.0 and known["PT_FLIT_VC0"] is None
+    assert row["mape"] == 6.0 and deltas["sets"][0]["mape"] == 3.0
+
+
+def test_backtests_say_what_serves_and_why(estimated) -> None:
+    api, _ = estimated
+    got = api.get("/estimates/forecast", exe="amg")
+    assert got["serves"] == SERVES and got["backtests"][0]["mape"]["ratio"] == 8.0
+    assert got["drift"]["coverage90"] == 0.75 and got["step"] == list(range(6))
+
+
+def test_a_running_job_has_a_band_and_its_earlier_forecasts(estimated) -> None:
+    api, there = estimated
+    (item,) = api.get("/forecasts")["items"]
+    assert (item["job_id"], item["steps"], item["newest"]["expected_s"], item["backtest_mape"]) == ("77", 3, 50.0, 7.5)
+    got = api.get(f"/runs/{there['runs'][-1]}/forecast")
+    assert got["running"] and got["observed"]["time_s"] == [10.0, 11.0, 12.0]
+    assert [made["after_steps"] for made in got["made"]] == [2, 3]
+    band = got["band"]
+    assert band["step"] == [3, 4, 5]
+    assert sum(band["expected_s"]) == pytest.approx(50) and sum(band["low_s"]) == pytest.approx(45)
+    assert got["newest"]["slowdown"] == pytest.approx(50 / 42) and got["newest"]["observed_s"] is None
+    finished = api.get(f"/runs/{there['runs'][0]}/forecast")
+    assert not finished["running"] and finished["band"] is None and "too early" in finished["lacks"]
+
+
+def test_a_job_without_steps_is_held_against_its_past_and_its_routers(estimated) -> None:
+    api, _ = estimated
+    got = api.get("/jobs/77/outlook")
+    assert got["past"][0] == {
+        "basis": "user, name, size",
+        "jobs": 4,
+        "p10_s": 1000,
+        "p50_s": 1000,
+        "p90_s": 1000,
+        "longer": 1.0,
+    }
+    assert got["stalls"], got
+    assert got["stalls"]["job"] == 3.0 and got["stalls"]["machine"] == 1.5 and got["stalls"]["percentile"] == 0.75
+    assert [n["job_id"] for n in got["neighbours"]] == ["78"]
+    assert got["neighbours"][0]["blamed"] == ["amg"]
+    assert api.get("/jobs/78/outlook")["past"][0]["p50_s"] is None
+
+
+def test_what_is_not_there_is_said(estimated) -> None:
+    api, there = estimated
+    assert "lists the applications" in api.refused("/estimates/blame", 404, exe="umt")["advice"]
+    api.refused(f"/estimates/blame/{there['blame']}/user/9", 404)
+    api.refused(f"/estimates/blame/{there['forecast']}/user/1", 404)
+    api.refused("/runs/99999/forecast", 404)
+    api.refused("/jobs/none/outlook", 404)
+    api.refused("/estimates/deviation", 422, inputs="both")
