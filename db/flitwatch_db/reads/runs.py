@@ -116,9 +116,9 @@ async def _counter_sums(
 
 
 async def usual(
-    conn: Connection, run_id: int, exe: str, nodes: int, step: NDArray[np.int32], most: int = 200
+    conn: Connection, run_id: int, exe: str, nodes: int, ranks: int, step: NDArray[np.int32], most: int = 200
 ) -> tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Mean, 10th and 90th percentile of each step over the newest other runs of the same application on as many nodes.
+    """Mean, 10th and 90th percentile of each step over the newest other runs of the same application on as many nodes, or with as many ranks that report.
 
     Returns
     -------
@@ -128,10 +128,10 @@ async def usual(
     others = await _rows(
         conn,
         SQL(
-            "SELECT r.run_id FROM run r LEFT JOIN job j USING (job_pk) WHERE r.exe = %s AND coalesce(j.nodes, r.ranks) = %s AND r.run_id <> %s"
+            "SELECT r.run_id FROM run r LEFT JOIN job j USING (job_pk) WHERE r.exe = %s AND (coalesce(j.nodes, r.ranks) = %s OR r.ranks = %s) AND r.run_id <> %s"
             " ORDER BY r.run_id DESC LIMIT %s"
         ),
-        [exe, nodes, run_id, most],
+        [exe, nodes, ranks, run_id, most],
     )
     if not others:
         return None

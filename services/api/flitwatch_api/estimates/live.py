@@ -74,7 +74,7 @@ async def run_forecast(conn: Connection, run_id: int) -> dict[str, Any]:
     steps = await runs.steps(conn, run_id, 0)
     made = await reads.forecasts(conn, run_id)
     newest = made[-1] if made else None
-    usual = await runs.usual(conn, run_id, row["exe"], row["nodes"], steps.step)
+    usual = await runs.usual(conn, run_id, row["exe"], row["nodes"], row["ranks"], steps.step)
     state = None if made else await reads.state(conn, "forecast", row["exe"], row["nodes"])
     return {
         **{key: row[key] for key in ("run_id", "job_id", "exe", "nodes", "start", "simulated")},

@@ -43,7 +43,7 @@ async def steps(conn: Reader, run_id: Id) -> Response:
     names: list[str] = row["counter_names"]
     need(row["steps"] * (6 + len(names)), MAX_VALUES, "MAX_VALUES", "values in the answer")
     found = await reads.steps(conn, run_id, len(names))
-    usual = await reads.usual(conn, run_id, row["exe"], row["nodes"], found.step)
+    usual = await reads.usual(conn, run_id, row["exe"], row["nodes"], row["ranks"], found.step)
     body: dict[str, Any] = {
         "run": run_item(row),
         "step": found.step,
