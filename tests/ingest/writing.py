@@ -98,6 +98,26 @@ def stored(url: str) -> dict[int, tuple[int, int, int, int, int]]:
     return {r: (count, samples, int(f), int(s), int(ports.get(r, 0))) for r, count, samples, f, s in seconds}
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What became of LDMS records; letters are (source, reason, raw)."""
+
+    accepted: int
+    duplicates: int
+    letters: list[tuple[str, str, bytes]]
+
+
+def kept(url: str) -> Kept:
+    """Records by what became of them; those that no fabric knows stand in table observation, one row each."""
+    with connect(url, autocommit=True) as conn:
+        accepted = conn.execute("SELECT count(*) FROM observation").fetchone()
+        duplicates = conn.execute("SELECT coalesce(sum(duplicates), 0) FROM ingest_minute").fetchone()
+        letters = conn.execute("SELECT source, reason, raw FROM dead_letter ORDER BY dead_letter_id").fetchall()
+    assert accepted is not None
+    assert duplicates is not None
+    return Kept(int(accepted[0]), int(duplicates[0]), [(s, r, bytes(raw)) for s, r, raw in letters])
+
+
 def quality(url: str) -> tuple[list, list]:
     """(gaps, dead letters)"""
     with connect(url, autocommit=True) as conn:

@@ -267,7 +267,7 @@ class Writer:
             measures.late += rates.late
             measures.dead += rates.dead
         if found.oldest_ms:
-            measures.lags_s.append(max(0.0, time.time() - found.oldest_ms / 1000))
+            measures.lagged(max(0.0, time.time() - found.oldest_ms / 1000))
 
     # --- partitions that come and go -----------------------------------------------------------------------------------
 

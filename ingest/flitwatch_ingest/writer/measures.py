@@ -16,7 +16,7 @@ LAST_LAGS = 1_000
 
 @dataclass
 class Measures:
-    """Totals since the start, the last transactions' lags, and processor time by stage."""
+    """Totals since the start, the last transactions' lags, and by stage: processor time, and time waited."""
 
     records: int = 0
     values: int = 0
@@ -27,16 +27,25 @@ class Measures:
     commits: int = 0
     retries: int = 0
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    waits: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     lags_s: deque[float] = field(default_factory=lambda: deque(maxlen=LAST_LAGS))
+    lag_max_s: float | None = None
+
+    def lagged(self, lag_s: float) -> None:
+        """A transaction ended so long after its oldest record was appended."""
+        self.lags_s.append(lag_s)
+        self.lag_max_s = max(lag_s, self.lag_max_s or 0.0)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count the processor time of this thread under a stage."""
-        begin = time.thread_time()
+        """Count the processor time of this thread under a stage, and the time it waited for others."""
+        begin, began = time.thread_time(), time.perf_counter()
         try:
             yield
         finally:
-            self.stages[name] += time.thread_time() - begin
+            spent = time.thread_time() - begin
+            self.stages[name] += spent
+            self.waits[name] += max(0.0, time.perf_counter() - began - spent)
 
     def lag(self, fraction: float = 0.95) -> float | None:
         """A quantile of the time from a record's append to the end of its transaction, by the oldest record of each."""
@@ -55,9 +64,11 @@ class Measures:
             "commits": self.commits,
             "retries": self.retries,
             "lag_s": self.lag(),
+            "lag_max_s": self.lag_max_s,
             "rss_mb": round(self.rss_mb(), 1),
             "cpu_s": round(self.cpu_s(), 3),
             "stages": {name: round(seconds, 3) for name, seconds in self.stages.items()},
+            "waits": {name: round(seconds, 3) for name, seconds in self.waits.items()},
         }
 
     @staticmethod

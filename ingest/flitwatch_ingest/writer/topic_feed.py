@@ -91,7 +91,8 @@ class TopicFeed:
         offsets = np.fromiter((record.offset for record in records), np.int64, n)
         chosen = np.arange(n, dtype=np.uint32)
         rates = gathered.rates[self.topic]
-        for _ in range(2 * MOST_PLANS):
+        # Every round adds a plan or an instance, or refuses a record: it ends.
+        while len(chosen):
             _, _, repeats, _, counted, _, pending, strangers, refused = self.feed.consume(
                 values, partitions, offsets, chosen, replaying
             )
@@ -99,11 +100,7 @@ class TopicFeed:
                 rates.values += counted
                 rates.duplicates += repeats
                 self._refuse(records, refused, gathered)
-            if not pending:
-                break
             chosen = self._provide(records, pending, strangers, gathered, replaying)
-            if not len(chosen):
-                break
         if not replaying:
             self.collect(gathered)
 
@@ -124,13 +121,15 @@ class TopicFeed:
     ) -> Any:
         """Learn what records wait for; return which to give again, the others are dead letters now."""
         again: list[int] = []
-        fresh: set[str] = set()
+        fresh: set[tuple[int, int]] = set()
         for index, need, number, code, field, byte in pending:
-            if need == Need.INSTANCE:
+            # One new plan at a time: nearly always it fits all that wait, and learning costs milliseconds.
+            if need == Need.INSTANCE or (need, number) in fresh:
                 again.append(index)
                 continue
             try:
-                self._learn(records[index].value, need, number, (code, field, byte), fresh)
+                self._learn(records[index].value, need, number, (code, field, byte))
+                fresh.add((need, number))
                 again.append(index)
             except BadInput as bad:
                 if not replaying:
@@ -139,18 +138,14 @@ class TopicFeed:
             self._meet(plan, component, identity, hint, gathered)
         return np.array(again, np.uint32)
 
-    def _learn(self, value: bytes, need: int, number: int, why: tuple[int, int, int], fresh: set[str]) -> None:
+    def _learn(self, value: bytes, need: int, number: int, why: tuple[int, int, int]) -> None:
         wires = None
         if need == Need.PLAN:
             schema = json_schema(self.name, value, self._columns)
-            key = f"json {schema.digest}"
         else:
             fields = self._schemas.fields(number)
             schema = fields.row_schema(self.name, value)
             wires = fields.wires_for(schema)
-            key = f"avro {number} {schema.digest}"
-        if key in fresh:
-            return
         known = next(
             (
                 p
@@ -163,7 +158,6 @@ class TopicFeed:
             raise BadInput(reason(why[0], known.schema.columns[why[1]].name if why[1] >= 0 else None, why[2]))
         if len(self.plans) >= MOST_PLANS:
             raise BadInput(f"more than {MOST_PLANS} different lists of metrics on one topic")
-        fresh.add(key)
         self._add_plan(schema, None if wires is None else number, wires)
 
     def _add_plan(self, schema: RowSchema, avro_id: int | None, wires: Sequence[tuple] | None) -> None:

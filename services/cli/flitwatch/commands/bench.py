@@ -1,0 +1,36 @@
+"""`flitwatch bench`: measure this installation; each benchmark is loaded when it is named."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+BENCHMARKS = {
+    "api": ("bench_api", "Time the API's answers about a whole machine, while a feed is written."),
+    "ingest": ("bench_ingest", "Carry a machine's counters through log, writer and database, and count them."),
+}
+
+
+class Benchmarks(click.Group):
+    """Imports a benchmark's module only when it is named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(BENCHMARKS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in BENCHMARKS:
+            return None
+        command: click.Command = getattr(
+            importlib.import_module(f"flitwatch.commands.{BENCHMARKS[cmd_name][0]}"), cmd_name
+        )
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in BENCHMARKS.items()])
+
+
+@click.group(cls=Benchmarks)
+def bench() -> None:
+    """Measure this installation."""

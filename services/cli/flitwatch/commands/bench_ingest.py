@@ -1,0 +1,218 @@
+"""`flitwatch bench ingest`: a machine's counters through log, writer and database, and every row counted at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flitwatch.console import emit, fail, json_option, progress
+
+if TYPE_CHECKING:
+    from flitwatch.ingest_bench.load import Order
+    from flitwatch.ingest_bench.servers import Servers
+
+ROUTERS_PER_GROUP = 96
+PARTITIONS = 4
+READY_S = 120.0
+#: The log may be behind by so much after the load's end before it is called lost.
+DRAIN_S = 300.0
+
+
+@click.command("ingest")
+@click.option(
+    "--routers",
+    type=click.IntRange(96, 20_000),
+    default=3264,
+    show_default=True,
+    help="Size of the machine; whole groups of 96.",
+)
+@click.option("--seconds", type=click.IntRange(5, 2_000), default=60, show_default=True, help="How long to send.")
+@click.option("--format", "form", type=click.Choice(["avro", "json"]), default="avro", show_default=True)
+@click.option(
+    "--sets",
+    type=click.Choice(["full", "quarter"]),
+    default="full",
+    show_default=True,
+    help="One set a router and second, or one of each of its four nodes.",
+)
+@click.option(
+    "--stack",
+    type=click.Choice(["full", "embedded"]),
+    default="full",
+    show_default=True,
+    help="Kafka and TimescaleDB, or the embedded database with its log.",
+)
+@json_option
+def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json: bool) -> None:
+    """Send a machine's counters at the pace of its clocks, and count every row at the end.
+
+    492 counters a router and second, replayed from records encoded before. The lag runs from the moment at which a record was due to the end of the
+    transaction that holds it. Exits with 1 if a row is missing, double or wrong.
+    """
+    from flitwatch.ingest_bench.baseline import baseline
+    from flitwatch.ingest_bench.checks import checked
+    from flitwatch.ingest_bench.servers import servers
+    from flitwatch_db import connect, fabrics
+    from flitwatch_domain.generators import dragonfly
+
+    fabric = dragonfly(round(routers / ROUTERS_PER_GROUP), name="bench-ingest")
+    with servers(stack) as running, progress("") as shown, tempfile.TemporaryDirectory() as folder:
+        order, registry = _order(running.log_url, fabric, sets == "quarter", form, seconds, Path(folder))
+        with connect(running.url) as conn:
+            fabrics.save(conn, fabric)
+        compared = baseline(order)
+        figures = _carried(running, order, registry, shown)
+        counted = checked(running.url, order)
+    result = {
+        **_summary(order, figures), "lost": counted.pop("lost"), "duplicated": counted.pop("duplicated"), **counted,
+        "baseline": _ratio(compared, figures), "routers": len(fabric.routers), "seconds": seconds, "format": form, "sets": sets, "stack": stack,
+        "cores": os.cpu_count(), "load_1m": round(os.getloadavg()[0], 2),
+    }  # fmt: skip
+    emit(result, as_json)
+    problems = [name for name in ("lost", "duplicated", "wrong", "gaps", "dead_letters") if result[name]]
+    if problems:
+        fail("the tables differ from what was sent: " + ", ".join(f"{result[name]} {name}" for name in problems))
+
+
+def _order(log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, folder: Path) -> tuple[Order, Path]:
+    """What to send, its topics made and its schemas registered in a file."""
+    from flitwatch.ingest_bench.load import Order
+    from flitwatch.ingest_bench.sets import metric_sets
+    from flitwatch_stream.log import open_log
+
+    found = metric_sets(fabric, quarters)
+    ids = list(range(1, len(found) + 1))
+    registry = folder / "registry.json"
+    schemas = {str(i): one.avro_schema() for i, one in zip(ids, found, strict=True)}
+    registry.write_text(json.dumps({"subjects": {}, "schemas": schemas}))
+    with open_log(log_url) as log:
+        for one in found:
+            log.create_topic(one.topic, PARTITIONS)
+    return Order(log_url, found, form, seconds, ids), registry
+
+
+def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> dict[str, Any]:
+    """Run load and writer; return what they and the watch report."""
+    from flitwatch.ingest_bench.load import load, told
+    from flitwatch.ingest_bench.watch import Watch
+
+    with load(order) as pipe, _writer(running, registry) as (process, port):
+        told(pipe, READY_S)
+        _await_topics(port, len(order.sets))
+        watch = Watch({**running.processes, "writer": process.pid})
+        first_s = int(time.time()) + 2
+        pipe.send(first_s)
+        task = shown.add_task("sending", total=order.seconds)
+        while not pipe.poll(1.0):
+            shown.update(task, completed=min(order.seconds, time.time() - first_s))
+            if process.poll() is not None:
+                fail("the writer ended before the load did")
+        sent = told(pipe, READY_S)
+        drained_s = _await_end(running, order) - sent["ended_at"]
+        watched = watch.stop()
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=DRAIN_S)
+        pipe.send("done")
+    return {"sent": sent, "watched": watched, "writer": json.loads(out), "drain_s": drained_s, "first_s": first_s}
+
+
+@contextmanager
+def _writer(running: Servers, registry: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """`flitwatch writer` in a process of its own, and the port of its figures."""
+    from flitwatch.stack.daemon import free_port
+
+    port = free_port()
+    command = [sys.executable, "-m", "flitwatch.main", "writer", "--db", running.url, "--log", running.log_url]
+    command += ["--registry", str(registry), "--metrics-port", str(port), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        yield process, port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _await_topics(port: int, count: int) -> None:
+    import httpx
+
+    deadline = time.monotonic() + READY_S
+    while time.monotonic() < deadline:
+        try:
+            text = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=5).text
+            found = re.search(r"^flitwatch_writer_topics (\S+)", text, re.MULTILINE)
+            if found and float(found[1]) >= count:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.2)
+    fail("the writer did not begin to read")
+
+
+def _await_end(running: Servers, order: Order) -> float:
+    """Wait until everything sent is in the database; the moment at which it was."""
+    from flitwatch_db import connect
+    from flitwatch_stream.log import open_log
+
+    topics = [one.topic for one in order.sets]
+    with open_log(running.log_url) as log, connect(running.url, autocommit=True) as conn:
+        total = sum(sum(log.end_offsets(topic)) for topic in topics)
+        deadline = time.monotonic() + DRAIN_S
+        while time.monotonic() < deadline:
+            row = conn.execute("SELECT coalesce(sum(position), 0) FROM stream_position WHERE topic = ANY(%s)", [topics])
+            if int((row.fetchone() or (0,))[0]) >= total:
+                return time.time()
+            time.sleep(0.05)
+    return time.time()
+
+
+def _summary(order: Order, figures: dict[str, Any]) -> dict[str, Any]:
+    sent, writer, watched = figures["sent"], figures["writer"], figures["watched"]
+    elapsed_s = order.seconds + max(0.0, figures["drain_s"])
+    values = sent["records"] * len(order.sets[0].metrics)
+    return {
+        "values_per_s": round(values / elapsed_s),
+        "records_per_s": round(sent["records"] / elapsed_s),
+        "bytes_per_s": round(sent["bytes"] / elapsed_s),
+        "lag_s": _rounded(writer["lag_s"]),
+        "lag_max_s": _rounded(writer["lag_max_s"]),
+        "drain_s": round(figures["drain_s"], 2),
+        "rss_mb": watched["writer"]["rss_mb"],
+        "rss_slope_mb_per_min": watched["writer"]["rss_slope_mb_per_min"],
+        "stages": writer["stages"],
+        "waits": writer["waits"],
+        "cpu_cores": {
+            **{name: round((found["cpu_s"] or 0.0) / elapsed_s, 3) for name, found in watched.items()},
+            "load": round(sent["cpu_s"] / elapsed_s, 3),
+        },
+        "load_cpu_s": sent["cpu_s"],
+        "load_late_max_s": sent["late_max_s"],
+        "processes": watched,
+        "commits": writer["commits"],
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def _ratio(compared: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
+    """The writer's decoding, deltas included, against the library's decoding alone."""
+    writer = figures["writer"]
+    ours = writer["values"] / max(writer["stages"]["decode"], 1e-9)
+    return {
+        **compared,
+        "decode_and_deltas_per_s_per_core": round(ours),
+        "ratio": round(ours / compared["values_per_s_per_core"], 2),
+    }

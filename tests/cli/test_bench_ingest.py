@@ -1,0 +1,71 @@
+"""`flitwatch bench ingest`: its load says what it holds, and a short run ends with exact counts and the contract's keys."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import fastavro
+import numpy as np
+import pytest
+
+from flitwatch.ingest_bench.pool import Pool
+from flitwatch.ingest_bench.sets import metric_sets
+from flitwatch_domain.counters import identify
+from flitwatch_domain.fabric import Technology
+from flitwatch_domain.generators import dragonfly
+
+from .test_import_fabric import flitwatch, succeed
+
+START_S = 1_795_000_000
+
+
+@pytest.mark.parametrize("form", ["avro", "json"])
+@pytest.mark.parametrize("quarters", [False, True])
+def test_records_decode_to_counters_that_grow_by_what_the_pool_says(form: str, quarters: bool) -> None:
+    sets = metric_sets(dragonfly(1, 2, 4), quarters)
+    assert sum(len(one.metrics) for one in sets) == 492
+    for one in sets:
+        assert all(identify(name, Technology.CRAY_XC) is not None for name in one.metrics)
+        pool = Pool(one, form, seconds=11, schema_id=7)
+        schema = fastavro.parse_schema(json.loads(one.avro_schema()))
+
+        def decode(record: bytes, schema=schema) -> dict:
+            if form == "json":
+                return json.loads(record)
+            assert record[:5] == b"\0\0\0\0\7"
+            return fastavro.schemaless_reader(io.BytesIO(record[5:]), schema, None)
+
+        seconds = [[decode(record) for record in pool.second(s, START_S + s)] for s in range(11)]
+        values = np.array([[[row[name] for name in one.metrics] for row in second] for second in seconds])
+        assert (np.diff(values, axis=0) >= 0).all()
+        assert (values[-1] - values[0]).sum(axis=1).tolist() == pool.grown(11, list(range(len(one.metrics)))).tolist()
+        assert [row["component_id"] for row in seconds[3]] == list(one.components)
+        times = [row["timestamp"].timestamp() if form == "avro" else row["timestamp"] for row in seconds[10]]
+        assert all(START_S + 10 <= time < START_S + 10.01 for time in times)
+
+
+@pytest.mark.integration
+def test_a_short_run_counts_every_row() -> None:
+    argv = ["bench", "ingest", "--routers", "96", "--seconds", "6", "--sets", "quarter", "--stack", "embedded"]
+    found = succeed(*argv)
+    assert {
+        "values_per_s",
+        "records_per_s",
+        "lag_s",
+        "lag_max_s",
+        "rss_mb",
+        "rss_slope_mb_per_min",
+        "stages",
+        "load_cpu_s",
+    } <= set(found)
+    assert (found["lost"], found["duplicated"], found["wrong"], found["gaps"], found["dead_letters"]) == (0, 0, 0, 0, 0)
+    assert found["rows"]["router_1s"] == found["rows_expected"] == 96 * 5
+    assert found["values_per_s"] > 0
+    assert found["baseline"]["name"] == "fastavro.schemaless_reader"
+
+
+def test_bad_use_is_one_line() -> None:
+    for argv in (["ingest", "--routers", "1"], ["ingest", "--format", "xml"], ["nothing"]):
+        code, out, err = flitwatch("bench", *argv)
+        assert (code != 0, out, err.count("\n")) == (True, "", 1)
