@@ -91,7 +91,7 @@ test-cxx: ## the noise core's own tests
 	ctest --test-dir $(CXX_BUILD) --output-on-failure -j2
 
 test-sanitize: ## the same under ASan and UBSan
-	cmake -S services/noise_core -B $(SANITIZE_BUILD) -G Ninja -DFLITWATCH_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITWATCH_SANITIZE=address,undefined >/dev/null
+	cmake -S services/noise_core -B $(SANITIZE_BUILD) -G Ninja -DFLITWATCH_TESTS=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DFLITWATCH_SANITIZE=address,undefined >/dev/null
 	cmake --build $(SANITIZE_BUILD) -j2 >/dev/null
 	ctest --test-dir $(SANITIZE_BUILD) --output-on-failure -j2
 
