@@ -112,7 +112,9 @@ def kept(url: str) -> Kept:
     with connect(url, autocommit=True) as conn:
         accepted = conn.execute("SELECT count(*) FROM observation").fetchone()
         duplicates = conn.execute("SELECT coalesce(sum(duplicates), 0) FROM ingest_minute").fetchone()
-        letters = conn.execute("SELECT source, reason, raw FROM dead_letter ORDER BY dead_letter_id").fetchall()
+        letters = conn.execute(
+            "SELECT source, reason, raw FROM dead_letter ORDER BY topic, partition, offset_"
+        ).fetchall()
     assert accepted is not None
     assert duplicates is not None
     return Kept(int(accepted[0]), int(duplicates[0]), [(s, r, bytes(raw)) for s, r, raw in letters])

@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from flitwatch_db.shares import Shares
+from flitwatch_ingest.writer.merging import Merger
 from flitwatch_stream import topics
-from flitwatch_stream.log import Consumer, Log, OnAssign, Record
+from flitwatch_stream.log import Consumer, Log, OnAssign, Record, TopicPartition
 
 #: How often it is looked for new topics and for writers that came or went.
 LOOK_S = 1.0
+#: While records wait for other partitions, reading waits no longer for more.
+_MERGING_S = 0.02
 #: A topic that waits for the schema registry is tried again after this time.
 BLOCKED_S = 5.0
 OURS = (topics.JOBS, topics.RUNS, topics.REJECTED)
@@ -54,18 +57,19 @@ class Holdings:
         self._on_assign = on_assign
         self._let_go = let_go
         self._consumer: Consumer | None = None
+        self._merger = Merger(self._unread)
         self._reading: frozenset[str] = frozenset()
         self._blocked: dict[str, float] = {}
         self._looked_at = -LOOK_S
         self.mine: set[str] = set()
 
     def poll(self, most: int, timeout_s: float) -> list[Record]:
-        """Records of the topics that are this writer's."""
+        """Records of the topics that are this writer's, those of a backlog in the order of their times."""
         self._look()
         if self._consumer is None:
             time.sleep(timeout_s)
             return []
-        return self._consumer.poll(most, timeout_s)
+        return self._merger.merge(self._consumer.poll(most, timeout_s if self._merger.empty else _MERGING_S))
 
     def block(self, topic: str) -> None:
         """Leave a topic alone for a while; it is read again from where `on_assign` says."""
@@ -84,9 +88,17 @@ class Holdings:
 
     def caught_up(self) -> bool:
         """Whether everything that stands in the log was read."""
+        return self._merger.empty and not self._unread()
+
+    def _unread(self) -> set[TopicPartition]:
         if self._consumer is None:
-            return True
-        return all(self._consumer.position(*place) >= end for place, end in self._consumer.end_offsets().items())
+            return set()
+        ends = self._consumer.end_offsets()
+        return {place for place, end in ends.items() if self._consumer.position(*place) < end}
+
+    def _begin(self, places: list[TopicPartition]) -> Mapping[TopicPartition, int] | None:
+        self._merger.drop(places)
+        return self._on_assign(places)
 
     def close(self) -> None:
         """Stop reading; the locks go."""
@@ -125,10 +137,11 @@ class Holdings:
         self._close_consumer()
         if wanted:
             group = f"{self._group}-{uuid.uuid4().hex[:12]}"
-            self._consumer = self._log.consumer(group, topics=sorted(wanted), on_assign=self._on_assign)
+            self._consumer = self._log.consumer(group, topics=sorted(wanted), on_assign=self._begin)
         self._reading = wanted
 
     def _close_consumer(self) -> None:
         consumer, self._consumer, self._reading = self._consumer, None, frozenset()
+        self._merger = Merger(self._unread)
         if consumer is not None:
             consumer.close()

@@ -1,0 +1,114 @@
+"""One order over the partitions of a topic, for a backlog.
+
+A producer spreads the samples of a node over all partitions. Read one after the other, as a log hands out a backlog, neighbouring samples
+would be minutes apart, and the later partitions' too late to be counted. So old records wait until every partition of their topic has come
+as far, by the times at which they were appended, or holds no more. They wait outside of the writer's memory: a position never covers a
+record that was not handed on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+from flitwatch_stream.log import Record, TopicPartition
+
+#: Records appended no longer ago go straight on: by how much partitions differ then is within what the deltas put right.
+LIVE_S = 4.0
+#: Records that wait may have so many bytes; then the oldest go on unmerged.
+MOST_BYTES = 96 << 20
+#: Nothing waits longer: a producer whose clock is ahead must not hold its partition up.
+LONGEST_S = 5.0
+#: How often it is asked which partitions hold more.
+ASK_S = 0.1
+
+
+@dataclass
+class _Partition:
+    """Records that wait, each with the time it is ordered by (never before the one ahead) and when it was read."""
+
+    records: deque[tuple[int, float, Record]] = field(default_factory=deque)
+    reached_ms: int = -1
+
+
+class Merger:
+    """Holds records of a backlog until they can be handed on in the order of their times.
+
+    Parameters
+    ----------
+    unread : callable
+        The partitions that hold more than was read of them.
+    """
+
+    def __init__(self, unread: Callable[[], set[TopicPartition]]) -> None:
+        self._unread = unread
+        self._topics: dict[str, dict[int, _Partition]] = {}
+        self._bytes = 0
+        self._asked_at = -ASK_S
+        self._more: set[TopicPartition] = set()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._topics
+
+    def drop(self, places: Iterable[TopicPartition]) -> None:
+        """Forget what waits of these partitions: they are read anew."""
+        for topic, partition in places:
+            gone = self._topics.get(topic, {}).pop(partition, None)
+            if gone is not None:
+                self._bytes -= sum(_size(record) for _, _, record in gone.records)
+                if not self._topics[topic]:
+                    del self._topics[topic]
+
+    def merge(self, records: Sequence[Record]) -> list[Record]:
+        """Take records as they were read; return those whose turn has come."""
+        live_ms = (time.time() - LIVE_S) * 1000
+        old = {record.topic for record in records if record.timestamp_ms < live_ms} | self._topics.keys()
+        if not old:
+            return list(records)
+        now, out = time.monotonic(), []
+        for record in records:
+            if record.topic in old:
+                self._hold(record, now)
+            else:
+                out.append(record)
+        if now - self._asked_at >= ASK_S:
+            self._asked_at = now
+            self._more = self._unread()
+        for topic in list(self._topics):
+            out += self._release(topic, now)
+        return out
+
+    def _hold(self, record: Record, now: float) -> None:
+        partition = self._topics.setdefault(record.topic, {}).setdefault(record.partition, _Partition())
+        partition.reached_ms = max(partition.reached_ms, record.timestamp_ms)
+        partition.records.append((partition.reached_ms, now, record))
+        self._bytes += _size(record)
+
+    def _release(self, topic: str, now: float) -> list[Record]:
+        partitions = self._topics[topic]
+        more = [place.partition for place in self._more if place.topic == topic]
+        # What is still to come of a partition is no older than what came last of it.
+        horizon = min((partitions[p].reached_ms if p in partitions else -1 for p in more), default=None)
+        out: list[tuple[int, Record]] = []
+        for partition in partitions.values():
+            queue = partition.records
+            while queue and (
+                horizon is None or queue[0][0] <= horizon or now - queue[0][1] > LONGEST_S or self._bytes > MOST_BYTES
+            ):
+                time_ms, _, record = queue.popleft()
+                self._bytes -= _size(record)
+                out.append((time_ms, record))
+        if not any(partition.records for partition in partitions.values()):
+            del self._topics[topic]
+        # Stable: records of one partition keep their order.
+        out.sort(key=itemgetter(0))
+        return [record for _, record in out]
+
+
+def _size(record: Record) -> int:
+    return len(record.value) + 64
