@@ -1,0 +1,98 @@
+"""The manifests of k8s/: built by kustomize, valid against Kubernetes' schemas, and as strict as the README says."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = "1.32"
+OURS = {"api", "writer", "worker", "twin"}
+DATABASE_ENV = "password=x\nurl=postgresql://flitwatch:x@database/flitwatch\nowner-url=postgresql://flitwatch:x@database/flitwatch\n"
+
+
+@pytest.fixture(scope="module", params=["production", "demo"])
+def manifests(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+    """What an overlay builds to."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("needs kubectl (with kustomize)")
+    place = tmp_path_factory.mktemp("k8s") / "k8s"
+    shutil.copytree(ROOT / "k8s", place)
+    (place / "overlays" / "demo" / "database.env").write_text(DATABASE_ENV)
+    folder = place / "overlays" / request.param
+    done = subprocess.run(["kubectl", "kustomize", str(folder)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return [one for one in yaml.safe_load_all(done.stdout) if one]
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "k8s").rglob("*.yaml")), ids=lambda f: str(f.relative_to(ROOT / "k8s")))
+def test_files_follow_the_schemas(file: Path) -> None:
+    for manifest in yaml.safe_load_all(file.read_text()):
+        if not manifest["apiVersion"].startswith("kustomize."):
+            kubernetes_validate.validate(manifest, SCHEMAS, strict=True)
+
+
+def pods(manifests: list[dict]) -> dict[str, dict]:
+    """Pod template by name."""
+    return {
+        m["metadata"]["name"]: m["spec"]["template"] for m in manifests if m["kind"] in ("Deployment", "StatefulSet")
+    }
+
+
+def test_builds_follow_the_schemas(manifests: list[dict]) -> None:
+    for manifest in manifests:
+        kubernetes_validate.validate(manifest, SCHEMAS, strict=True)
+
+
+def test_our_pods_are_confined(manifests: list[dict]) -> None:
+    found = pods(manifests)
+    assert {"api", "writer", "worker"} <= set(found)
+    for name, template in found.items():
+        pod = template["spec"]
+        assert pod["automountServiceAccountToken"] is False and pod["securityContext"]["runAsNonRoot"] is True
+        for container in [*pod["containers"], *pod.get("initContainers", [])]:
+            confined = container["securityContext"]
+            assert confined["allowPrivilegeEscalation"] is False and confined["capabilities"] == {"drop": ["ALL"]}
+            assert "memory" in container["resources"]["limits"]
+            assert name not in OURS or confined["readOnlyRootFilesystem"] is True
+            assert not any("value" in one and "@" in one["value"] and ":" in one["value"].split("@")[0].split("//")[-1]
+                           for one in container.get("env", [])), "a password stands in the manifest"  # fmt: skip
+
+
+def test_the_owner_of_the_tables_is_seen_by_migrations_only(manifests: list[dict]) -> None:
+    for name in OURS & set(pods(manifests)):
+        pod = pods(manifests)[name]["spec"]
+        keys = {c["name"]: c["env"][0]["valueFrom"]["secretKeyRef"]["key"] for c in [*pod["containers"], *pod["initContainers"]]}  # fmt: skip
+        assert keys == {name: "url", "migrate": "owner-url"}
+
+
+def test_policies_budgets_and_services_find_their_pods(manifests: list[dict]) -> None:
+    labels = [template["metadata"]["labels"] for template in pods(manifests).values()]
+    for manifest in manifests:
+        selector = manifest.get("spec", {}).get("podSelector") or manifest.get("spec", {}).get("selector")
+        if manifest["kind"] not in ("NetworkPolicy", "PodDisruptionBudget", "Service"):
+            continue
+        if manifest["kind"] == "Service":
+            selector = {"matchLabels": selector}
+        assert any(_selects(selector, one) for one in labels), f"{manifest['kind']} {manifest['metadata']['name']}"
+
+
+def _selects(selector: dict, labels: dict[str, str]) -> bool:
+    equal = all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
+    return equal and all(labels.get(e["key"]) in e["values"] for e in selector.get("matchExpressions", []))
+
+
+def test_images_are_those_of_the_compose_file(manifests: list[dict]) -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    known = {service["image"] for service in compose["services"].values()}
+    known = {
+        image.replace("${FLITWATCH_VERSION:-0.1.0}", "0.1.0").removeprefix("images.example.org/") for image in known
+    }
+    for template in pods(manifests).values():
+        for container in [*template["spec"]["containers"], *template["spec"].get("initContainers", [])]:
+            assert container["image"].removeprefix("images.example.org/") in known
