@@ -8,15 +8,15 @@ const isNumber = (x: unknown) => typeof x === "number";
 const isText = (x: unknown) => typeof x === "string";
 const orNull = (holds: (x: unknown) => boolean) => (x: unknown) => x === null || holds(x);
 
-const integers = columnOf<number>("numbers", isNumber);
-const figures = columnOf<number | null>("numbers or null", orNull(isNumber));
-const texts = columnOf<string>("strings", isText);
-const booleans = columnOf<boolean>("booleans", (x) => typeof x === "boolean");
-const figure = v.nullable(v.number());
-const maybe = <S extends v.GenericSchema>(shape: S) => v.optional(v.nullable(shape), null);
-const text = v.nullable(v.string());
+export const integers = columnOf<number>("numbers", isNumber);
+export const figures = columnOf<number | null>("numbers or null", orNull(isNumber));
+export const texts = columnOf<string>("strings", isText);
+export const booleans = columnOf<boolean>("booleans", (x) => typeof x === "boolean");
+export const figure = v.nullable(v.number());
+export const maybe = <S extends v.GenericSchema>(shape: S) => v.optional(v.nullable(shape), null);
+export const text = v.nullable(v.string());
 const places = columnOf<number[] | null>("coordinates", orNull((x) => Array.isArray(x) && x.every(isNumber)));
-const identifier = v.pipe(v.union([v.string(), v.number()]), v.transform(String));
+export const identifier = v.pipe(v.union([v.string(), v.number()]), v.transform(String));
 
 export const pageOf = <S extends v.GenericSchema>(item: S) => v.object({ items: v.array(item), next_cursor: maybe(v.string()) });
 

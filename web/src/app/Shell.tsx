@@ -37,6 +37,9 @@ export function Shell() {
     { keys: "g h", label: "Home", run: () => void navigate({ to: "/" }) },
     { keys: "g f", label: "Fabric", run: () => void (machine ? navigate({ to: "/fabric/$fabric", params: { fabric: machine.name } }) : navigate({ to: "/fabric" })) },
     { keys: "g j", label: "Jobs", run: () => void navigate({ to: "/jobs" }) },
+    { keys: "g b", label: "Blame", run: () => void navigate({ to: "/blame" }) },
+    { keys: "g d", label: "Drivers", run: () => void navigate({ to: "/drivers" }) },
+    { keys: "g n", label: "Forecast: what is next", run: () => void navigate({ to: "/forecast" }) },
     { keys: "g i", label: "Ingest health", run: () => void navigate({ to: "/health" }) },
     { keys: "t", label: "Light or dark", run: toggleTheme },
   ], [machine, navigate]);
@@ -65,6 +68,9 @@ export function Shell() {
           <Link to="/" activeOptions={{ exact: true }}>Home</Link>
           {machine ? <Link to="/fabric/$fabric" params={{ fabric: machine.name }} activeOptions={{ includeSearch: false }}>Fabric</Link> : <Link to="/fabric">Fabric</Link>}
           <Link to="/jobs" activeOptions={{ includeSearch: false }}>Jobs</Link>
+          <Link to="/blame" activeOptions={{ includeSearch: false }}>Blame</Link>
+          <Link to="/drivers" activeOptions={{ includeSearch: false }}>Drivers</Link>
+          <Link to="/forecast" activeOptions={{ includeSearch: false }}>Forecast</Link>
           <Link to="/health">Health</Link>
         </nav>
         <div className="spacer" />

@@ -1,7 +1,10 @@
 /** Stable paths and what their addresses hold. Pages load when they are first opened. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { Failure, Waiting } from "../components/Notice";
+import { blameSearch } from "../features/blame/address";
+import { driversSearch } from "../features/drivers/address";
 import { fabricSearch } from "../features/fabric/address";
+import { forecastSearch } from "../features/forecast/address";
 import { jobSearch } from "../features/job/address";
 import { jobsSearch } from "../features/jobs/address";
 import { parseSearch, stringifySearch } from "../lib/search";
@@ -29,6 +32,18 @@ const job = createRoute({
   getParentRoute: () => root, path: "/jobs/$job", validateSearch: jobSearch,
   component: lazyRouteComponent(() => import("../features/job/JobPage"), "JobPage"),
 });
+const blame = createRoute({
+  getParentRoute: () => root, path: "/blame", validateSearch: blameSearch,
+  component: lazyRouteComponent(() => import("../features/blame/BlamePage"), "BlamePage"),
+});
+const drivers = createRoute({
+  getParentRoute: () => root, path: "/drivers", validateSearch: driversSearch,
+  component: lazyRouteComponent(() => import("../features/drivers/DriversPage"), "DriversPage"),
+});
+const forecast = createRoute({
+  getParentRoute: () => root, path: "/forecast", validateSearch: forecastSearch,
+  component: lazyRouteComponent(() => import("../features/forecast/ForecastPage"), "ForecastPage"),
+});
 const health = createRoute({
   getParentRoute: () => root, path: "/health",
   component: lazyRouteComponent(() => import("../features/health/HealthPage"), "HealthPage"),
@@ -42,7 +57,7 @@ const index = createRoute({
 
 export function makeRouter() {
   return createRouter({
-    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, health, index]),
+    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, health, index]),
     parseSearch, stringifySearch,
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,

@@ -1,0 +1,54 @@
+/** What the pages ask for about estimates. */
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { getJson } from "./client";
+import * as shapes from "./estimateShapes";
+
+export interface OfApplication {
+  exe?: string;
+  nodes?: number;
+}
+export type By = "user" | "application";
+
+export const estimatesQuery = () =>
+  queryOptions({ queryKey: ["estimates", "list"], queryFn: ({ signal }) => getJson(shapes.estimatesShape, "/estimates", {}, signal), staleTime: 30_000 });
+
+/** Entries come by the thousand, so that a filter over 300 users asks nobody. */
+export const blameQuery = (of: OfApplication, by: By) =>
+  infiniteQueryOptions({
+    queryKey: ["estimates", "blame", of, by],
+    queryFn: ({ pageParam, signal }) => getJson(shapes.blameShape, "/estimates/blame", { ...of, by, limit: 1000, cursor: pageParam }, signal),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+  });
+
+export const blameDetailQuery = (estimate: number, by: By, place: number) =>
+  queryOptions({
+    queryKey: ["estimates", "blame", estimate, by, place],
+    queryFn: ({ signal }) => getJson(shapes.blameDetailShape, `/estimates/blame/${estimate}/${by}/${place}`, {}, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export type DeviationInputs = "rates" | "deltas";
+export const deviationQuery = (inputs: DeviationInputs) =>
+  queryOptions({
+    queryKey: ["estimates", "deviation", inputs],
+    queryFn: ({ signal }) => getJson(shapes.deviationShape, "/estimates/deviation", { inputs }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const forecastQuery = (of: OfApplication) =>
+  queryOptions({
+    queryKey: ["estimates", "forecast", of],
+    queryFn: ({ signal }) => getJson(shapes.forecastShape, "/estimates/forecast", { ...of }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const runningQuery = () =>
+  queryOptions({ queryKey: ["forecasts", "running"], queryFn: ({ signal }) => getJson(shapes.runningShape, "/forecasts", { limit: 200 }, signal) });
+
+export const runForecastQuery = (run: number) =>
+  queryOptions({ queryKey: ["forecasts", "run", run], queryFn: ({ signal }) => getJson(shapes.runForecastShape, `/runs/${run}/forecast`, {}, signal) });
+
+export const outlookQuery = (job: string) =>
+  queryOptions({ queryKey: ["jobs", "outlook", job], queryFn: ({ signal }) => getJson(shapes.outlookShape, `/jobs/${encodeURIComponent(job)}/outlook`, {}, signal) });

@@ -1,0 +1,47 @@
+/** A picture with its table behind it, and both as files. */
+import { useRef, useState, type ReactNode } from "react";
+import { savePng, saveSvg } from "../lib/picture";
+import { save } from "../lib/csv";
+import { DataTable, tableCsv, type Column } from "./DataTable";
+import { Icon } from "./Icon";
+import { Menu } from "./Menu";
+import { Segmented } from "./Segmented";
+
+interface Props<R> {
+  title: string;
+  note?: ReactNode;
+  /** Of the files. */
+  name: string;
+  rows: R[];
+  columns: Column<R>[];
+  id: (row: R) => string;
+  className?: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+export function PictureCard<R>({ title, note, name, rows, columns, id, className = "", actions, children }: Props<R>) {
+  const box = useRef<HTMLElement>(null);
+  const [shown, setShown] = useState<"picture" | "table">("picture");
+  const svg = () => box.current?.querySelector<SVGSVGElement>(".picture-body svg") ?? null;
+  const pictures = [
+    { id: "svg", label: "Picture as SVG", onSelect: () => { const found = svg(); if (found) saveSvg(found, name); } },
+    { id: "png", label: "Picture as PNG", onSelect: () => { const found = svg(); if (found) void savePng(found, name); } },
+  ];
+  return (
+    <section ref={box} className={`card picture-card ${className}`} aria-label={title}>
+      <div className="card-head">
+        <h2>{title}</h2>
+        {note && <span className="subtitle">{note}</span>}
+        <span className="spacer" />
+        {actions}
+        <Segmented label={`${title} as`} value={shown} options={[{ value: "picture", label: "Picture" }, { value: "table", label: "Table" }]} onChange={setShown} />
+        <Menu
+          trigger={<>Export<Icon name="down" /></>}
+          entries={[{ id: "csv", label: "Table as CSV", onSelect: () => save(`${name}.csv`, tableCsv(rows, columns)) }, ...(shown === "picture" ? pictures : [])]}
+        />
+      </div>
+      {shown === "picture" ? <div className="picture-body">{children}</div> : <div className="picture-table"><DataTable label={title} rows={rows} columns={columns} id={id} /></div>}
+    </section>
+  );
+}

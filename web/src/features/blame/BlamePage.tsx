@@ -1,0 +1,146 @@
+/** Who: names ranked by how much exposure to their jobs goes with slow runs; never called a cause. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { blameQuery, type By } from "../../api/estimates";
+import type { Application, Blame, BlameEntry } from "../../api/estimateShapes";
+import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { HowToRead } from "../../components/HowToRead";
+import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/Segmented";
+import { save } from "../../lib/csv";
+import { count, plural } from "../../lib/format";
+import { useKeys } from "../../lib/keys";
+import { day, parseTime } from "../../lib/time";
+import { ApplicationMenu, applicationText } from "../estimates/ApplicationMenu";
+import "../estimates/estimates.css";
+import { Lacking } from "../estimates/Lacking";
+import { useApplication } from "../estimates/useApplication";
+import { RunsBehind } from "./RunsBehind";
+
+/** q and p as people read them: never a bare zero. */
+export const chance = (value: number | null): string => (value === null ? "–" : value < 0.001 ? "< 0.001" : value.toFixed(3));
+
+export const direction = (entry: Pick<BlameEntry, "testable" | "sign">): string =>
+  (!entry.testable ? "–" : entry.sign > 0 ? "slower with" : entry.sign < 0 ? "faster with" : "no difference");
+
+function columnsOf(by: By, alpha: number): Column<BlameEntry>[] {
+  return [
+    { key: "place", header: "#", numeric: true, value: (e) => e.place, width: 44 },
+    {
+      key: "name", header: by === "user" ? "User" : "Application", value: (e) => e.name,
+      render: (e) => <>{by === "user" && !e.pseudonym ? <Link to="/jobs" search={{ user: e.name }}>{e.name}</Link> : e.name}{e.own && <> <span className="tag">runs' owner</span></>}</>,
+    },
+    { key: "sign", header: "Runs are", value: direction },
+    { key: "q", header: "q-value", numeric: true, value: (e) => e.q, render: (e) => (e.testable ? <span className={e.q !== null && e.q <= alpha && e.sign > 0 ? "alarm strong" : undefined}>{chance(e.q)}</span> : <span className="muted" title={e.reason ?? ""}>not testable</span>) },
+    { key: "score", header: "score", numeric: true, value: (e) => (e.testable ? e.score : null), render: (e) => (e.testable ? e.score.toFixed(1).replace("-", "\u2212") : "–") },
+    { key: "exposed", header: "exposed runs", numeric: true, value: (e) => e.exposed_runs, render: (e) => count(e.exposed_runs) },
+    { key: "bits", header: "MI, bits", numeric: true, value: (e) => e.mi_bits * e.mi_sign, render: (e) => (e.mi_bits * e.mi_sign).toFixed(3).replace("-", "\u2212") },
+    { key: "mi_q", header: "q of MI", numeric: true, value: (e) => e.mi_q, render: (e) => chance(e.mi_q) },
+  ];
+}
+
+/** In the file also why a name was not tested; on the page that stands beside its runs. */
+const blameCsv = (entries: BlameEntry[], columns: Column<BlameEntry>[]) =>
+  tableCsv(entries, [...columns, { key: "reason", header: "why not tested", value: (e) => e.reason }]);
+
+export function BlamePage() {
+  const search = useSearch({ from: "/blame" });
+  const navigate = useNavigate({ from: "/blame" });
+  const { list, applications, chosen } = useApplication("blame", search);
+  if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
+  const by: By = search.by ?? "user";
+  return (
+    <div className="estimate-page">
+      <div className="context">
+        <h1>Blame</h1>
+        {chosen?.simulated && <span className="tag">simulated</span>}
+        <span className="subtitle">{chosen ? `who is beside ${applicationText(chosen)} when it is slow · ${plural(chosen.runs, "run")}` : "who is beside slow runs"}</span>
+        <span className="spacer" />
+        <Segmented label="By" value={by} options={[{ value: "user", label: "Users" }, { value: "application", label: "Applications" }]} onChange={(next) => void navigate({ search: (old) => ({ ...old, by: next === "user" ? undefined : next, who: undefined }) })} />
+        <ApplicationMenu applications={applications} kind="blame" chosen={chosen} onChoose={(one) => void navigate({ search: (old) => ({ by: old.by, exe: one.exe, nodes: one.nodes }) })} />
+      </div>
+      {!list.data ? <Waiting what="the estimates" />
+        : chosen?.blame.estimate_id != null ? <Ranking key={`${chosen.exe} ${chosen.nodes} ${by}`} application={chosen} by={by} />
+        : <section className="card estimate-empty"><Lacking what="blame" all={(chosen ? [chosen] : applications).map((one) => ({ ...one, lacks: one.blame.lacks }))} /></section>}
+    </div>
+  );
+}
+
+function Ranking({ application, by }: { application: Application; by: By }) {
+  const search = useSearch({ from: "/blame" });
+  const navigate = useNavigate({ from: "/blame" });
+  const pages = useInfiniteQuery(blameQuery({ exe: application.exe, nodes: application.nodes }, by));
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const blame = pages.data?.pages[0] ?? null;
+  const [text, setText] = useState(search.q ?? "");
+  const asked = useDeferredValue(text.trim().toLowerCase());
+  useEffect(() => {
+    const timer = setTimeout(() => void navigate({ search: (old) => ({ ...old, q: asked || undefined }), replace: true }), 250);
+    return () => clearTimeout(timer);
+  }, [asked, navigate]);
+  const all = useMemo(() => pages.data?.pages.flatMap((page) => page.entries) ?? [], [pages.data]);
+  const entries = useMemo(() => (asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all), [all, asked]);
+  const columns = useMemo(() => columnsOf(by, blame?.method.alpha ?? 0.1), [by, blame?.method.alpha]);
+  const who = entries.find((entry) => entry.place === search.who) ?? all.find((entry) => entry.place === search.who) ?? entries[0];
+  const bindings = useMemo(() => {
+    const at = who ? entries.indexOf(who) : -1;
+    const show = (i: number) => {
+      const next = entries[i];
+      if (next) void navigate({ search: (old) => ({ ...old, who: next.place }), replace: true });
+    };
+    return [
+      { keys: "j", label: "Next name", run: () => show(at + 1) },
+      { keys: "k", label: "Name before", run: () => show(at - 1) },
+      { keys: "e", label: "Export as CSV", run: () => save("blame.csv", blameCsv(entries, columns)) },
+    ];
+  }, [who, entries, columns, navigate]);
+  useKeys("Blame", bindings);
+  if (pages.error && !blame) return <section className="card estimate-empty"><Failure error={pages.error} retry={() => void pages.refetch()} /></section>;
+  if (!blame) return <Waiting what="the ranking" />;
+  return (
+    <>
+      <section className="card verdict-line" aria-label="Result"><h2>{said(blame, by)}</h2><p className="muted">{span(blame)}</p></section>
+      <div className="estimate-main">
+        <section className="card ranking" aria-label="Ranking">
+          <div className="card-head">
+            <h2>Ranked</h2>
+            <span className="subtitle">{count(entries.length)} of {count(blame.total)} · {count(blame.testable)} testable</span>
+            <span className="spacer" />
+            <input className="field" type="search" aria-label="Filter names" placeholder="Name" value={text} onChange={(event) => setText(event.target.value)} />
+            <button className="button" onClick={() => save("blame.csv", blameCsv(entries, columns))}>Export CSV</button>
+          </div>
+          {entries.length ? <DataTable label="Ranking" rows={entries} columns={columns} id={(e) => String(e.place)} current={who ? String(who.place) : null} onPick={(e) => void navigate({ search: (old) => ({ ...old, who: e.place }), replace: true })} />
+            : <Empty title="No name fits">Use fewer letters.</Empty>}
+        </section>
+        <div className="estimate-side">
+          {who && <RunsBehind estimate={blame.estimate.estimate_id} by={by} place={who.place} />}
+          <HowToRead
+            lines={[
+              <>A low q-value with “slower with” says: runs were slow on occasions when this name's jobs shared groups with them. Of the names at q ≤ {blame.method.alpha}, that share may be chance.</>,
+              <>Score compares runs within {blame.method.strata}; each name is judged given the others selected, so that one does not hide behind another.</>,
+              <>“MI” is the published method ({blame.method.beside}), which stands beside ours; where the two disagree, look at the runs.</>,
+            ]}
+            not={blame.caveat}
+          />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function said(blame: Blame, by: By): string {
+  const noun = by === "user" ? "user" : "application";
+  if (!blame.testable) return `No ${noun} was beside enough runs to be tested`;
+  if (!blame.found) return `No ${noun} stands out among ${count(blame.testable)} tested`;
+  return `${plural(blame.found, noun)} of ${count(blame.testable)} tested stand${blame.found === 1 ? "s" : ""} out at q ≤ ${blame.method.alpha}`;
+}
+
+function span(blame: Blame): string {
+  const [first, last, made] = [blame.estimate.first, blame.estimate.last, blame.estimate.created].map((text) => parseTime(text) ?? 0) as [number, number, number];
+  const slow = blame.runs.slow.filter(Boolean).length;
+  return `${plural(blame.estimate.runs, "run")} from ${day(first, true)} to ${day(last, true)}, ${count(slow)} of them slower than the mean · estimated ${day(made, true)} by version ${blame.estimate.code_version}`;
+}

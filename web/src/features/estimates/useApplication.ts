@@ -1,0 +1,16 @@
+import { useQuery } from "@tanstack/react-query";
+import { estimatesQuery } from "../../api/estimates";
+import type { Application } from "../../api/estimateShapes";
+import type { Kind } from "./ApplicationMenu";
+
+/** The application that the address names, else the first of which there is an estimate. */
+export function chosenApplication(all: Application[], kind: Kind, search: { exe?: string; nodes?: number }): Application | null {
+  const named = all.find((one) => one.exe === search.exe && (search.nodes === undefined || one.nodes === search.nodes));
+  return named ?? all.find((one) => one[kind].estimate_id !== null) ?? null;
+}
+
+export function useApplication(kind: Kind, search: { exe?: string; nodes?: number }) {
+  const list = useQuery(estimatesQuery());
+  const applications = list.data?.items ?? [];
+  return { list, applications, chosen: chosenApplication(applications, kind, search) };
+}

@@ -1,0 +1,90 @@
+/** One run: its steps, the usual, and the band over the steps to come. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { runForecastQuery } from "../../api/estimates";
+import type { Next, RunForecast } from "../../api/estimateShapes";
+import { useSize } from "../../charts/Canvas";
+import { foretoldLayout } from "../../charts/foretold";
+import type { Column } from "../../components/DataTable";
+import { Failure, Waiting } from "../../components/Notice";
+import { PictureCard } from "../../components/PictureCard";
+import { change, duration, plural, ratio } from "../../lib/format";
+import { applicationText } from "../estimates/ApplicationMenu";
+
+interface Row {
+  step: number;
+  time: number | null;
+  usual: number | null;
+  expected: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+function rowsOf({ observed, band }: RunForecast): Row[] {
+  const rows = new Map<number, Row>();
+  const row = (step: number) => {
+    const found = rows.get(step) ?? { step, time: null, usual: null, expected: null, low: null, high: null };
+    rows.set(step, found);
+    return found;
+  };
+  observed.step.forEach((step, i) => Object.assign(row(step), { time: observed.time_s[i] ?? null, usual: observed.usual_s[i] ?? null }));
+  band?.step.forEach((step, i) => Object.assign(row(step), { expected: band.expected_s[i] ?? null, low: band.low_s[i] ?? null, high: band.high_s[i] ?? null }));
+  return [...rows.values()].sort((a, b) => a.step - b.step);
+}
+
+const cell = (key: keyof Row, header: string): Column<Row> => ({ key, header, numeric: true, value: (r) => r[key], render: (r) => (key === "step" ? r.step : ratio(r[key])) });
+const columns = [cell("step", "step"), cell("time", "time, s"), cell("usual", "usual, s"), cell("expected", "expected, s"), cell("low", "low, 90 %"), cell("high", "high, 90 %")];
+
+export const nextText = (next: Next): string =>
+  `next ${plural(next.ahead, "step")}: ${duration(next.expected_s)} (90 %: ${duration(next.low_s)} to ${duration(next.high_s)}), usual ${duration(next.usual_s)}, ${change(next.slowdown)}`;
+
+export function RunBand({ run }: { run: number }) {
+  const answer = useQuery(runForecastQuery(run));
+  const forecast = answer.data;
+  const rows = useMemo(() => (forecast ? rowsOf(forecast) : []), [forecast]);
+  if (answer.error && !forecast) return <section className="card" aria-label="Run"><Failure error={answer.error} retry={() => void answer.refetch()} /></section>;
+  if (!forecast) return <section className="card" aria-label="Run"><Waiting what="the run" /></section>;
+  const newest = forecast.newest;
+  return (
+    <PictureCard
+      title={forecast.job_id === null ? `Run ${run}` : `Job ${forecast.job_id}`} name={`forecast-run-${run}`} rows={rows} columns={columns} id={(r) => String(r.step)}
+      note={newest ? nextText(newest) : forecast.lacks ?? `${applicationText(forecast)}: nothing is foretold of this run`}
+      actions={forecast.job_id !== null && <Link className="button" to="/jobs/$job" params={{ job: forecast.job_id }}>The job</Link>}
+    >
+      <Band forecast={forecast} />
+      <p className="muted chart-key">step time, s · grey: usual · dashed with band: foretold, 90 %{forecast.backtest ? ` · on held-out runs the error of ${forecast.backtest.forecaster} was ${forecast.backtest.mape.toFixed(1)} %` : ""}</p>
+    </PictureCard>
+  );
+}
+
+function Band({ forecast }: { forecast: RunForecast }) {
+  const [box, size] = useSize();
+  const layout = useMemo(() => {
+    if (!size || size.width < 120 || size.height < 80) return null;
+    const { observed, band } = forecast;
+    return foretoldLayout({
+      step: observed.step, time: observed.time_s, usual: observed.usual_s,
+      band: band && { step: band.step, expected: band.expected_s, low: band.low_s, high: band.high_s },
+    }, size.width, size.height);
+  }, [forecast, size]);
+  return (
+    <div ref={box} className="chart-box">
+      {size && layout && (
+        <svg width={size.width} height={size.height} role="img" aria-label={`${plural(forecast.observed.step.length, "step")} observed${forecast.newest ? `, ${nextText(forecast.newest)}` : ""}`}>
+          {layout.yTicks.map((tick) => (
+            <g key={tick}>
+              <line className="grid" x1={44} x2={size.width - 8} y1={layout.y(tick)} y2={layout.y(tick)} />
+              <text x={36} y={layout.y(tick) + 4} textAnchor="end">{ratio(tick)}</text>
+            </g>
+          ))}
+          {layout.xTicks.map((tick, i) => <text key={tick} x={layout.x(tick)} y={size.height - 6} textAnchor="middle">{i === 0 ? `step ${tick}` : tick}</text>)}
+          <path d={layout.spread} className="foretold" />
+          <path d={layout.usual} className="median" />
+          <path d={layout.time} className="high" />
+          <path d={layout.expected} className="expected" />
+        </svg>
+      )}
+    </div>
+  );
+}
