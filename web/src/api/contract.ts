@@ -4,10 +4,11 @@
  */
 import type { GenericSchema, InferInput } from "valibot";
 import type { components } from "./generated/openapi";
+import type * as estimates from "./estimateShapes";
 import type * as shapes from "./shapes";
 
 type Answers = components["schemas"];
-type Shapes = typeof shapes;
+type Shapes = typeof shapes & typeof estimates;
 /** True where every answer of the API is one that the shape takes. */
 type Accepts<Answer, Shape extends GenericSchema> = Answer extends InferInput<Shape> ? true : { refused: Answer; expected: InferInput<Shape> };
 
@@ -29,4 +30,12 @@ export type Contract = [
   Proof<Accepts<Answers["RunSteps"], Shapes["runStepsShape"]>>,
   Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,
   Proof<Accepts<Answers["Hits"], Shapes["searchShape"]>>,
+  Proof<Accepts<Answers["Applications"], Shapes["estimatesShape"]>>,
+  Proof<Accepts<Answers["Blame"], Shapes["blameShape"]>>,
+  Proof<Accepts<Answers["BlameDetail"], Shapes["blameDetailShape"]>>,
+  Proof<Accepts<Answers["Deviation"], Shapes["deviationShape"]>>,
+  Proof<Accepts<Answers["Forecast"], Shapes["forecastShape"]>>,
+  Proof<Accepts<Answers["RunningList"], Shapes["runningShape"]>>,
+  Proof<Accepts<Answers["RunForecast"], Shapes["runForecastShape"]>>,
+  Proof<Accepts<Answers["Outlook"], Shapes["outlookShape"]>>,
 ];

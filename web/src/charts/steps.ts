@@ -13,6 +13,8 @@ export interface StepSeries {
   p90: Column | null;
   /** Runs laid beside it. */
   others: { label: string; time: Column }[];
+  /** What is foretold of the steps to come. */
+  ahead?: { step: number[]; expected: Column; low: Column; high: Column };
 }
 
 export interface StepsLayout {
@@ -22,6 +24,8 @@ export interface StepsLayout {
   mean: string;
   band: string;
   others: { label: string; path: string }[];
+  expected: string;
+  ahead: string;
   xTicks: number[];
   yTicks: number[];
 }
@@ -29,23 +33,37 @@ export interface StepsLayout {
 const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
 
 export function stepsLayout(series: StepSeries, width: number, height: number): StepsLayout {
-  const [first = 0, last = 1] = extent(series.step);
+  const next = series.ahead;
+  const [first = 0, last = 1] = extent([...series.step, ...(next?.step ?? [])]);
   const x = scaleLinear().domain([first, Math.max(last, first + 1)]).range([44, width - 8]);
-  const all = [series.time, series.mean ?? [], series.p10 ?? [], series.p90 ?? [], ...series.others.map((other) => other.time)].flat().filter(known);
+  const all = [series.time, series.mean ?? [], series.p10 ?? [], series.p90 ?? [], ...series.others.map((other) => other.time), next?.expected ?? [], next?.low ?? [], next?.high ?? []].flat().filter(known);
   const low = quantile(all, 0) ?? 0;
   const high = max(all) ?? 1;
   // A step chart may leave zero out when all of it lies far above, as in the dissertation's figures; the axis says where it starts.
   const floor = low > high * 0.4 ? low - (high - low) * 0.15 : 0;
   const y = scaleLinear().domain([floor, high + (high - floor) * 0.05 || 1]).nice(4).range([height - 24, 8]);
-  const draw = (column: Column) => line<number | null>().defined(known).x((_, i) => x(series.step[i] ?? 0)).y((v) => y(v ?? 0))(column) ?? "";
-  const { p10, p90 } = series;
-  const band = p10 && p90
-    ? area<number>().defined((i) => known(p10[i]) && known(p90[i])).x((i) => x(series.step[i] ?? 0)).y0((i) => y(p10[i] ?? 0)).y1((i) => y(p90[i] ?? 0))(series.step.map((_, i) => i)) ?? ""
-    : "";
+  const draw = (column: Column, at = series.step) => line<number | null>().defined(known).x((_, i) => x(at[i] ?? 0)).y((v) => y(v ?? 0))(column) ?? "";
+  const between = (low: Column | null, high: Column | null, at: number[]) => (low && high
+    ? area<number>().defined((i) => known(low[i]) && known(high[i])).x((i) => x(at[i] ?? 0)).y0((i) => y(low[i] ?? 0)).y1((i) => y(high[i] ?? 0))(at.map((_, i) => i)) ?? ""
+    : "");
   return {
-    x, y, run: draw(series.time), mean: series.mean ? draw(series.mean) : "", band,
+    x, y, run: draw(series.time), mean: series.mean ? draw(series.mean) : "", band: between(series.p10, series.p90, series.step),
+    expected: next ? draw(next.expected, next.step) : "", ahead: next ? between(next.low, next.high, next.step) : "",
     others: series.others.map((other) => ({ label: other.label, path: draw(other.time) })), xTicks: x.ticks(8).filter(Number.isInteger), yTicks: y.ticks(4),
   };
+}
+
+/** The same as rows, one a step. */
+export function stepRows({ step, time, mean, p10, p90, others, ahead }: StepSeries) {
+  const observed = step.map((n, i) => ({
+    step: n, time: time[i] ?? null, mean: mean?.[i] ?? null, p10: p10?.[i] ?? null, p90: p90?.[i] ?? null, others: others.map((other) => other.time[i] ?? null),
+    expected: null as number | null, low: null as number | null, high: null as number | null,
+  }));
+  const next = ahead?.step.map((n, i) => ({
+    step: n, time: null, mean: null, p10: null, p90: null, others: others.map(() => null),
+    expected: ahead.expected[i] ?? null, low: ahead.low[i] ?? null, high: ahead.high[i] ?? null,
+  }));
+  return [...observed, ...(next ?? [])];
 }
 
 export interface RunVerdict {

@@ -21,7 +21,7 @@ const running = (await api("/jobs?state=RUNNING&limit=200")).items.filter((j) =>
 const withRun = running.find((j) => (j.runs ?? 0) > 0) ?? (await api("/jobs?limit=200")).items.find((j) => (j.runs ?? 0) > 0);
 const job = withRun ?? running[0] ?? (await api("/jobs?limit=1")).items[0];
 
-const pages = [["home", "/"], ["jobs", "/jobs"], ["health", "/health"]];
+const pages = [["home", "/"], ["jobs", "/jobs"], ["blame", "/blame"], ["drivers", "/drivers"], ["forecast", "/forecast"], ["health", "/health"]];
 const at = (fabric, search = "") => `/fabric/${encodeURIComponent(fabric.name)}${search}`;
 if (dragonfly) {
   const overlay = running[0] ? `&job=${encodeURIComponent((running.find((j) => j.job_id === job?.job_id) ?? running[0]).job_id)}` : "";

@@ -139,7 +139,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
           )}
           <HowToRead
             lines={[
-              <>Each column is a network counter, each row an application and size. Dark means: models that foretell how far a step deviates from its mean keep this counter.</>,
+              <>Each column is a network counter, each row an application and size. A high figure (a strong shade) means: models that foretell how far a step deviates from its mean keep this counter.</>,
               <>Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The spread over folds stands beside it.</>,
               <>“Deltas” contain the step's own duration and therefore look better than they are; rates are the honest inputs.</>,
             ]}

@@ -3,14 +3,15 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { runForecastQuery } from "../../api/estimates";
-import type { Next, RunForecast } from "../../api/estimateShapes";
+import type { RunForecast } from "../../api/estimateShapes";
 import { useSize } from "../../charts/Canvas";
 import { foretoldLayout } from "../../charts/foretold";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { change, duration, plural, ratio } from "../../lib/format";
+import { plural, ratio } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
+import { nextText } from "./nextText";
 
 interface Row {
   step: number;
@@ -35,9 +36,6 @@ function rowsOf({ observed, band }: RunForecast): Row[] {
 
 const cell = (key: keyof Row, header: string): Column<Row> => ({ key, header, numeric: true, value: (r) => r[key], render: (r) => (key === "step" ? r.step : ratio(r[key])) });
 const columns = [cell("step", "step"), cell("time", "time, s"), cell("usual", "usual, s"), cell("expected", "expected, s"), cell("low", "low, 90 %"), cell("high", "high, 90 %")];
-
-export const nextText = (next: Next): string =>
-  `next ${plural(next.ahead, "step")}: ${duration(next.expected_s)} (90 %: ${duration(next.low_s)} to ${duration(next.high_s)}), usual ${duration(next.usual_s)}, ${change(next.slowdown)}`;
 
 export function RunBand({ run }: { run: number }) {
   const answer = useQuery(runForecastQuery(run));

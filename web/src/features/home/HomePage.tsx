@@ -2,6 +2,8 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
+import { runningQuery } from "../../api/estimates";
+import type { RunningRun } from "../../api/estimateShapes";
 import { useFreshness } from "../../api/freshness";
 import { congestionQuery, fabricsQuery, ingestQuery, jobsQuery, occupancyQuery, overviewQuery, routersQuery } from "../../api/queries";
 import type { Fabric } from "../../api/shapes";
@@ -27,6 +29,7 @@ import { MiniFabric } from "./MiniFabric";
 const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
+const NONE: RunningRun[] = [];
 
 export function HomePage() {
   const fabrics = useQuery(fabricsQuery());
@@ -48,6 +51,7 @@ function useHome(fabric: Fabric) {
   const overview = useQuery({ ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60), enabled: minute !== null && !fabric.timeless });
   const occupancy = useQuery(occupancyQuery(fabric.id, edge === null ? null : Math.floor(edge / 30_000) * 30_000));
   const ingest = useQuery(ingestQuery());
+  const forecasts = useQuery(runningQuery());
   const running = useInfiniteQuery(jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500));
   const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
   const values = useMemo<Values | null>(() => {
@@ -55,11 +59,11 @@ function useHome(fabric: Fabric) {
     const window = routerWindow(sumsOf(scene.machine.size, congestion.data.routers), scene.machine.sampled);
     return { window, figures: panelFigures(window, scene.arrangement), before: null };
   }, [scene, congestion.data]);
-  return { fresh, scene, values, congestion, overview: overview.data ?? null, occupancy: occupancy.data ?? null, ingest: ingest.data ?? null, running };
+  return { fresh, scene, values, congestion, overview: overview.data ?? null, occupancy: occupancy.data ?? null, ingest: ingest.data ?? null, forecasts: forecasts.data?.items ?? NONE, running };
 }
 
 function HomeOf({ fabric }: { fabric: Fabric }) {
-  const { fresh, scene, values, congestion, overview, occupancy, ingest, running } = useHome(fabric);
+  const { fresh, scene, values, congestion, overview, occupancy, ingest, forecasts, running } = useHome(fabric);
   const navigate = useNavigate();
   const theme = useStore(themeStore);
   const [now, setNow] = useState(() => Date.now());
@@ -73,9 +77,9 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
   }, [store, values]);
   const stalls = useMemo(() => (values && occupancy ? jobStalls(occupancy.jobs, values.window) : []), [values, occupancy]);
   const items = useMemo(() => attention({
-    fabric: fabric.name, noun: scene?.arrangement.noun ?? "group", window: values?.window ?? null, jobs: stalls, ingest, now: fresh.through ?? now,
+    fabric: fabric.name, noun: scene?.arrangement.noun ?? "group", window: values?.window ?? null, jobs: stalls, ingest, forecasts, now: fresh.through ?? now,
     panels: scene && values ? scene.arrangement.panels.map((p, i) => ({ label: p.label, routers: p.routers, figures: values.figures[i] as Values["figures"][number] })) : [],
-  }), [fabric.name, scene, values, stalls, ingest, fresh.through, now]);
+  }), [fabric.name, scene, values, stalls, ingest, forecasts, fresh.through, now]);
   const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
   const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);
   const [at, setAt] = useState(0);
@@ -140,7 +144,7 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
               <table className="tight"><thead className="visually-hidden"><tr><th scope="col">Pair</th><th scope="col">stall / flit</th></tr></thead><tbody>
                 {pairs.map((pair) => (
                   <tr key={`${pair.src} ${pair.dst}`}>
-                    <td><Swatch colour={heatColour(pair.ratio, theme)} /><Link to="/fabric/$fabric" params={{ fabric: fabric.name }}>g{pair.src} → g{pair.dst}</Link></td>
+                    <td><Swatch colour={heatColour(pair.ratio, theme)} /><Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ view: "group", router: Math.max(0, scene?.machine.group.indexOf(pair.src) ?? 0) }}>g{pair.src} → g{pair.dst}</Link></td>
                     <td className="numeric">{ratio(pair.ratio)}</td>
                   </tr>
                 ))}

@@ -1,7 +1,8 @@
 /** What needs attention now, ordered by nodes at stake; every item leads to its evidence. Pure. */
+import type { RunningRun } from "../../api/estimateShapes";
 import type { IngestStatus, Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
-import { change, count, plural, ratio } from "../../lib/format";
+import { change, count, duration, plural, ratio } from "../../lib/format";
 import { parseTime } from "../../lib/time";
 import { isOpen } from "../health/gaps";
 
@@ -22,6 +23,7 @@ export interface Item {
 export const HOT = 8;
 const HOT_SHARE = 0.1;
 const JOB_FACTOR = 1.5;
+const FORETOLD_FACTOR = 1.1;
 
 export interface JobStall {
   job: Occupancy["jobs"][number];
@@ -57,11 +59,12 @@ interface Inputs {
   panels: { label: string; routers: number[]; figures: PanelFigures }[];
   jobs: JobStall[];
   ingest: IngestStatus | null;
+  forecasts: RunningRun[];
   now: number;
 }
 
-export function attention({ fabric, noun, window, panels, jobs, ingest, now }: Inputs): Item[] {
-  const items: Item[] = [];
+export function attention({ fabric, noun, window, panels, jobs, ingest, forecasts, now }: Inputs): Item[] {
+  const items: Item[] = foretold(forecasts);
   const fabricPath = `/fabric/${encodeURIComponent(fabric)}`;
   for (const { job, ratio: own, factor } of jobs) {
     if (factor < JOB_FACTOR || own < 2) continue;
@@ -104,6 +107,19 @@ export function attention({ fabric, noun, window, panels, jobs, ingest, now }: I
     });
   }
   return items.sort((a, b) => b.weight - a.weight);
+}
+
+/** Running jobs whose whole 90 % interval lies above the usual. */
+function foretold(forecasts: RunningRun[]): Item[] {
+  return forecasts.flatMap(({ newest, job_id, run_id, exe, nodes }): Item[] => {
+    if (!newest || newest.slowdown < FORETOLD_FACTOR || newest.low_s <= newest.usual_s) return [];
+    return [{
+      id: `forecast ${run_id}`, level: newest.slowdown >= 1.5 ? "high" : "medium", title: `${job_id === null ? `Run ${run_id}` : `Job ${job_id}`} ${exe} is foretold to be slow: ${change(newest.slowdown)}`,
+      detail: `next ${plural(newest.ahead, "step")} in ${duration(newest.low_s)} to ${duration(newest.high_s)} (90 %), usual ${duration(newest.usual_s)}`,
+      stake: plural(nodes, "node"), at: parseTime(newest.made), href: job_id === null ? `/forecast?run=${run_id}` : `/jobs/${encodeURIComponent(job_id)}`,
+      action: job_id === null ? "Forecast" : "Why slow", weight: nodes * (newest.slowdown - 1),
+    }];
+  });
 }
 
 /** Open gaps of the same schema and minute are one item. */

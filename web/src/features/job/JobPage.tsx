@@ -14,6 +14,7 @@ import { moment as momentText, parseTime, ZONE } from "../../lib/time";
 import "./job.css";
 import { Neighbours } from "./Neighbours";
 import { CompareMenu } from "./CompareMenu";
+import { Past } from "./Past";
 import { Placement } from "./Placement";
 import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
@@ -133,13 +134,14 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
       <div className="job-main">
         <div className="job-left">
           <RunCard run={run ?? null} series={steps} figures={runFigures} compare={search.compare} />
+          <Past job={job.job_id} />
           {run && <RunCounters run={run.run_id} />}
           {placed && fabric && start !== null && <StallHistory fabric={fabric.id} routers={routers} from={start} to={until} slowAt={slowAt} />}
           {!placed && <section className="card job-note"><p className="muted">{placementNote(job, fabric)}</p></section>}
         </div>
         <div className="job-right">
           {fabric && routers.length > 0 && <Placement fabric={fabric} job={job.job_id} routers={routers} neighbour={neighbour} moment={moment} />}
-          <Neighbours neighbours={job.neighbours} chosen={neighbour} onChoose={setNeighbour} />
+          <Neighbours job={job.job_id} neighbours={job.neighbours} chosen={neighbour} onChoose={setNeighbour} />
         </div>
       </div>
     </div>

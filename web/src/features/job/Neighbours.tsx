@@ -1,15 +1,20 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { outlookQuery } from "../../api/estimates";
 import type { JobDetail } from "../../api/shapes";
 import { count, duration } from "../../lib/format";
 
 interface Props {
+  job: string;
   neighbours: JobDetail["neighbours"];
   chosen: string | null;
   onChoose: (job: string | null) => void;
 }
 
 /** Jobs that shared routers or groups while this one ran: presence, not blame. */
-export function Neighbours({ neighbours, chosen, onChoose }: Props) {
+export function Neighbours({ job, neighbours, chosen, onChoose }: Props) {
+  const outlook = useQuery(outlookQuery(job)).data;
+  const blamed = new Map(outlook?.neighbours.filter((n) => n.blamed.length).map((n) => [n.job_id, n.blamed]));
   const ordered = [...neighbours].sort((a, b) => (b.shared_routers ?? 0) - (a.shared_routers ?? 0) || (b.shared_groups ?? 0) * (b.nodes ?? 0) - (a.shared_groups ?? 0) * (a.nodes ?? 0));
   return (
     <section className="card job-neighbours" aria-label="Neighbours">
@@ -24,7 +29,10 @@ export function Neighbours({ neighbours, chosen, onChoose }: Props) {
               {ordered.slice(0, 100).map((n) => (
                 <tr key={n.job_pk}>
                   <td className="ellipsis"><Link to="/jobs/$job" params={{ job: n.job_id }}>{n.job_id} {n.name ?? ""}</Link></td>
-                  <td className="ellipsis">{n.user ?? "–"}</td>
+                  <td className="ellipsis">
+                    {n.user ?? "–"}
+                    {blamed.has(n.job_id) && <> <Link to="/blame" className="tag" title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} go with this user's exposure; that is no proof of cause`}>blamed</Link></>}
+                  </td>
                   <td className="numeric">{count(n.nodes)}</td>
                   <td className="numeric">{count(n.shared_routers)}</td>
                   <td className="numeric">{count(n.shared_groups)}</td>

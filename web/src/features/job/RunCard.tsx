@@ -1,7 +1,11 @@
+import { useQuery } from "@tanstack/react-query";
+import { runForecastQuery } from "../../api/estimates";
 import type { Run } from "../../api/shapes";
-import type { RunVerdict, StepSeries } from "../../charts/steps";
-import { csv, save } from "../../lib/csv";
+import { stepRows, type RunVerdict, type StepSeries } from "../../charts/steps";
+import type { Column } from "../../components/DataTable";
+import { PictureCard } from "../../components/PictureCard";
 import { change, count, plural, ratio } from "../../lib/format";
+import { nextText } from "../forecast/nextText";
 import { StepChart } from "./StepChart";
 
 interface Props {
@@ -11,7 +15,20 @@ interface Props {
   compare: string | undefined;
 }
 
+type Row = ReturnType<typeof stepRows>[number];
+
+const cell = (key: string, header: string, value: (row: Row) => number | null): Column<Row> => ({ key, header, numeric: true, value, render: (row) => ratio(value(row)) });
+
+function columnsOf(series: StepSeries): Column<Row>[] {
+  return [
+    { key: "step", header: "step", numeric: true, value: (r) => r.step }, cell("time", "time, s", (r) => r.time), cell("mean", "mean of others, s", (r) => r.mean),
+    cell("p10", "10 %", (r) => r.p10), cell("p90", "90 %", (r) => r.p90), ...series.others.map((other, i) => cell(other.label, other.label, (r) => r.others[i] ?? null)),
+    ...(series.ahead ? [cell("expected", "foretold, s", (r) => r.expected), cell("low", "low, 90 %", (r) => r.low), cell("high", "high, 90 %", (r) => r.high)] : []),
+  ];
+}
+
 export function RunCard({ run, series, figures, compare }: Props) {
+  const forecast = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: run !== null }).data;
   if (!run) {
     return (
       <section className="card job-note" aria-label="Steps">
@@ -20,18 +37,18 @@ export function RunCard({ run, series, figures, compare }: Props) {
       </section>
     );
   }
-  const range = series?.p10 ? "grey: 10–90 % and mean of other runs of the same program and size" : "no other run of the same program and size";
-  const rows = series ? series.step.map((step, i) => [step, series.time[i], series.mean?.[i], series.p10?.[i], series.p90?.[i]]) : [];
+  if (!series) return <section className="card job-steps" aria-label="Step time, s"><p className="muted job-note">Loading steps…</p></section>;
+  const band = forecast?.band;
+  const shown: StepSeries = band ? { ...series, ahead: { step: band.step, expected: band.expected_s, low: band.low_s, high: band.high_s } } : series;
+  const range = series.p10 ? "grey: 10–90 % and mean of other runs" : "no other run of the same program and size";
+  const since = figures?.slowFactor != null && figures.slowFrom !== null ? ` · since step ${count(figures.slowFrom)}: ${change(figures.slowFactor)}` : "";
   return (
-    <section className="card job-steps" aria-label="Step time">
-      <div className="card-head">
-        <h2>Step time, s</h2>
-        <span className="subtitle">{run.exe} · {plural(run.ranks ?? 0, "rank")} · {range}{compare ? ` · dashed: run ${compare}` : ""}</span>
-        <span className="spacer" />
-        {figures?.slowFactor != null && figures.slowFrom !== null && <span className="subtitle">since step {count(figures.slowFrom)}: {change(figures.slowFactor)}</span>}
-        {series && <button className="button plain" onClick={() => save(`run-${run.run_id}-steps.csv`, csv(["step", "time_s", "mean_time_s", "p10_s", "p90_s"], rows))}>CSV</button>}
-      </div>
-      {series ? <StepChart series={series} slowFrom={figures?.slowFactor != null && figures.slowFactor >= 1.1 ? figures.slowFrom : null} label={`Time of ${plural(series.step.length, "step")}, mean ${ratio(figures?.mean)} s`} /> : <p className="muted job-note">Loading steps…</p>}
-    </section>
+    <PictureCard
+      title="Step time, s" name={`run-${run.run_id}-steps`} className="job-steps" rows={stepRows(shown)} columns={columnsOf(shown)} id={(r) => String(r.step)}
+      note={`${run.exe} · ${plural(run.ranks ?? 0, "rank")} · ${range}${compare ? ` · dashed: run ${compare}` : ""}${since}`}
+    >
+      <StepChart series={shown} slowFrom={figures?.slowFactor != null && figures.slowFactor >= 1.1 ? figures.slowFrom : null} label={`Time of ${plural(series.step.length, "step")}, mean ${ratio(figures?.mean)} s`} />
+      {forecast?.newest && <p className="muted chart-key">blue: {nextText(forecast.newest)}{forecast.backtest ? ` · error on held-out runs ${forecast.backtest.mape.toFixed(1)} %` : ""}</p>}
+    </PictureCard>
   );
 }

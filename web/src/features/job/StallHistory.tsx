@@ -6,7 +6,9 @@ import { useMemo } from "react";
 import { overviewQuery, timeseriesQuery } from "../../api/queries";
 import type { Timeseries } from "../../api/shapes";
 import { useSize } from "../../charts/Canvas";
+import type { Column } from "../../components/DataTable";
 import { Failure } from "../../components/Notice";
+import { PictureCard } from "../../components/PictureCard";
 import { plural, ratio } from "../../lib/format";
 import { clock, day, parseTime, timeTicks, ZONE } from "../../lib/time";
 
@@ -38,6 +40,18 @@ export function summedRatio(series: Timeseries): (number | null)[] {
   });
 }
 
+interface Row {
+  at: string;
+  own: number | null;
+  machine: number | null;
+}
+
+const columns: Column<Row>[] = [
+  { key: "at", header: `Time, ${ZONE}`, value: (r) => r.at, render: (r) => { const ms = parseTime(r.at); return ms === null ? r.at : `${day(ms)} ${clock(ms, true)}`; } },
+  { key: "own", header: "the job's routers", numeric: true, value: (r) => r.own, render: (r) => ratio(r.own) },
+  { key: "machine", header: "machine", numeric: true, value: (r) => r.machine, render: (r) => ratio(r.machine) },
+];
+
 export function StallHistory({ fabric, routers, from, to, slowAt }: Props) {
   const [box, size] = useSize();
   const span = useMemo(() => ({ from: Math.floor(from / 60_000) * 60_000, to: Math.ceil(to / 60_000) * 60_000 }), [from, to]);
@@ -55,13 +69,16 @@ export function StallHistory({ fabric, routers, from, to, slowAt }: Props) {
       line<number | null>().defined((v) => v !== null).x((_, i) => x((parseTime(ts[i]) ?? 0) + stepS * 500)).y((v) => y(v ?? 0))(column) ?? "";
     return { x, y, own: draw(own.data.ts, own.data.step_s, values), machine: machine.data ? draw(machine.data.ts, machine.data.step_s, whole) : "" };
   }, [size, own.data, machine.data, span]);
+  const rows = useMemo(() => {
+    const whole = new Map(machine.data?.ts.map((at, i) => [at, machine.data?.ratio[i] ?? null]));
+    return own.data ? summedRatio(own.data).map((value, i) => ({ at: own.data?.ts[i] ?? "", own: value, machine: whole.get(own.data?.ts[i] ?? "") ?? null })) : [];
+  }, [own.data, machine.data]);
   const long = span.to - span.from > 86_400_000;
   return (
-    <section className="card job-stalls" aria-label="Stalls">
-      <div className="card-head">
-        <h2>Stalls per flit</h2>
-        <span className="subtitle">on {asked.length < routers.length ? `${asked.length} of ` : ""}the job's {plural(routers.length, "router")} · grey: whole machine</span>
-      </div>
+    <PictureCard
+      title="Stalls per flit" name="job-stalls" className="job-stalls" rows={rows} columns={columns} id={(r) => r.at}
+      note={`on ${asked.length < routers.length ? `${asked.length} of ` : ""}the job's ${plural(routers.length, "router")} · grey: whole machine`}
+    >
       {own.error && !own.data ? <Failure error={own.error} retry={() => void own.refetch()} /> : (
         <div ref={box} className="step-chart">
           {size && layout && (
@@ -83,6 +100,6 @@ export function StallHistory({ fabric, routers, from, to, slowAt }: Props) {
           )}
         </div>
       )}
-    </section>
+    </PictureCard>
   );
 }

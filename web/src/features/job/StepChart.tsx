@@ -23,6 +23,8 @@ export function StepChart({ series, label, slowFrom }: { series: StepSeries; lab
           <path d={layout.mean} className="median" />
           {layout.others.map((other) => <path key={other.label} d={other.path} className="other" />)}
           <path d={layout.run} className="high" />
+          <path d={layout.ahead} className="foretold" />
+          <path d={layout.expected} className="expected" />
         </svg>
       )}
     </div>

@@ -5,7 +5,7 @@ import { until } from "../harness.mjs";
 
 export async function visits({ url, check, api, timed }) {
   await check("hostile names of jobs and users are text", async (page) => {
-    for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/health"]) {
+    for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/blame?who=2", "/forecast", "/health"]) {
       await page.goto(url + path);
       await page.waitForTimeout(1500);
     }
