@@ -29,7 +29,7 @@ function columnsOf(by: By, alpha: number): Column<BlameEntry>[] {
     { key: "place", header: "#", numeric: true, value: (e) => e.place, width: 44 },
     {
       key: "name", header: by === "user" ? "User" : "Application", value: (e) => e.name,
-      render: (e) => <>{by === "user" && !e.pseudonym ? <Link to="/jobs" search={{ user: e.name }} className={e.own ? "underlined" : undefined}>{e.name}</Link> : e.name}{e.own && <> <span className="tag">runs' owner</span></>}</>,
+      render: (e) => <span className="pair">{by === "user" && !e.pseudonym ? <Link to="/jobs" search={{ user: e.name }}>{e.name}</Link> : e.name}{e.own && <span className="tag">runs' owner</span>}</span>,
     },
     { key: "sign", header: "Runs are", value: direction },
     { key: "q", header: "q-value", numeric: true, value: (e) => e.q, render: (e) => (e.testable ? <span className={e.q !== null && e.q <= alpha && e.sign > 0 ? "alarm strong" : undefined}>{chance(e.q)}</span> : <span className="muted" title={e.reason ?? ""}>not testable</span>) },
