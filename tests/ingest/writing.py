@@ -85,7 +85,9 @@ def append(log, topic: str, records: Iterable[bytes], spread: Sequence[int] = (0
 
 def stored(url: str) -> dict[int, tuple[int, int, int, int, int]]:
     """What the tables say, in the shape of `Quarters.expected`; minutes and hours must agree with the seconds."""
-    with connect(url, autocommit=True) as conn:
+    with connect(url) as conn:
+        # One view for all queries, also while a writer works.
+        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         seconds = conn.execute(
             "SELECT router, count(*), sum(samples), sum(rt_flits), sum(rt_stall_cycles) FROM router_1s WHERE samples > 0 GROUP BY router ORDER BY router"
         ).fetchall()

@@ -1,0 +1,145 @@
+"""A writer whose database is gone, full or comes back: it says so in one line, loses nothing, and ends when it is told to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from ingest.writing import Quarters, append, quality, stored
+
+from flitwatch_db import connect, fabrics
+from flitwatch_db.embedded import Embedded
+from flitwatch_db.migrations import migrate
+from flitwatch_domain.generators import dragonfly
+from flitwatch_stream.log import open_log
+
+pytestmark = [pytest.mark.integration, pytest.mark.kafka]
+
+PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+PATIENCE_S = 60.0
+
+
+class Running:
+    """`flitwatch writer` and what it says."""
+
+    def __init__(self, url: str, log_url: str, pattern: str, said: Path) -> None:
+        self.said = said
+        argv = ["writer", "--db", url, "--log", log_url, "--topics", pattern, "--interval", "0.2"]
+        with said.open("ab") as log:
+            self.process = subprocess.Popen([sys.executable, "-m", "flitwatch.main", *argv], stdout=log, stderr=log)
+
+    def lines(self) -> list[str]:
+        return self.said.read_text().splitlines()
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_S)
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder in memory for a server of the test's own."""
+    folder = Path(tempfile.mkdtemp(prefix="flitwatch-test-away-", dir=PLACE))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def small_disk(place: Path) -> Iterator[Path]:
+    """A file system of 160 MB."""
+    disk = place / "disk"
+    disk.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=160m", "tmpfs", str(disk)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"needs the right to mount a small file system: {done.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=False)
+
+
+def begun(server: Embedded, kafka: str, topic: str, said: Path) -> tuple[Quarters, Running]:
+    """A migrated database, a feed, and a writer that has written its first second."""
+    url = server.start()
+    migrate(url)
+    fabric = dragonfly(1, 2, 4, name="away")
+    with connect(url) as conn:
+        fabrics.save(conn, fabric)
+    feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
+    with open_log(kafka) as log:
+        log.create_topic(feed.topic, 1)
+        append(log, feed.topic, feed.ticks(2))
+    writer = Running(url, kafka, f"^{feed.topic}$", said)
+    until(lambda: len(stored(url)) == 8, "the first second was not written")
+    return feed, writer
+
+
+def test_a_database_that_is_away_is_said_once_a_try_and_told_to_end_the_writer_ends(
+    place: Path, kafka: str, topic: str
+) -> None:
+    server = Embedded(place / "pg")
+    feed, writer = begun(server, kafka, topic, place / "said")
+    try:
+        server.kill()
+        with open_log(kafka) as log:
+            append(log, feed.topic, feed.ticks(2))
+        until(lambda: any("WARNING" in line for line in writer.lines()), "nothing was said")
+        assert writer.process.poll() is None
+        assert writer.end() == 0
+        assert any("will be read again" in line for line in writer.lines())
+        assert "Traceback" not in writer.said.read_text()
+        server.start()
+        writer = Running(server.url, kafka, f"^{feed.topic}$", place / "said")
+        until(lambda: stored(server.url).get(0, (0,))[0] == 3, "the rest was not written")
+        assert writer.end() == 0
+        assert stored(server.url) == feed.expected()
+        assert quality(server.url) == ([], [])
+    finally:
+        writer.process.kill()
+        writer.process.wait()
+        server.destroy()
+
+
+def test_a_full_disk_stops_nothing_but_time(small_disk: Path, place: Path, kafka: str, topic: str) -> None:
+    server = Embedded(small_disk / "pg", settings={"min_wal_size": "32MB", "max_wal_size": "48MB"})
+    feed, writer = begun(server, kafka, topic, place / "said")
+    ballast = small_disk / "ballast"
+    try:
+        with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(1 << 16))
+        deadline = time.monotonic() + PATIENCE_S
+        with open_log(kafka) as log:
+            while not any("tried again" in line for line in writer.lines()):
+                assert time.monotonic() < deadline, "nothing was said"
+                append(log, feed.topic, feed.ticks(20))
+        assert writer.process.poll() is None
+        ballast.unlink()
+        server.start()
+        with open_log(kafka) as log:
+            append(log, feed.topic, feed.ticks(2))
+        until(lambda: stored(server.url)[0][0] == feed.seconds - 1, "the rest was not written")
+        assert writer.end() == 0
+        assert "Traceback" not in writer.said.read_text()
+        assert stored(server.url) == feed.expected()
+        assert quality(server.url) == ([], [])
+    finally:
+        writer.process.kill()
+        writer.process.wait()
+        server.destroy()
