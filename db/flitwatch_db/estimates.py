@@ -195,3 +195,21 @@ def placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
         if routers and groups:
             found[line[run]] = routers, groups
     return found
+
+
+def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
+    """Compute endpoints of the fabric that most of the runs were on; None where that is not known."""
+    row = conn.execute(
+        "SELECT (SELECT count(*) FROM endpoint e WHERE e.fabric_id = n.fabric_id AND e.role = 'compute') FROM run r JOIN job_node n USING (job_pk)"
+        " WHERE r.run_id = ANY(%s) AND n.fabric_id IS NOT NULL GROUP BY n.fabric_id ORDER BY count(*) DESC LIMIT 1",
+        [run_id.tolist()],
+    ).fetchone()
+    return None if row is None or not row[0] else int(row[0])
+
+
+def has_runs(conn: Connection, cluster: str) -> bool:
+    """Whether any run of a cluster's jobs is stored."""
+    row = conn.execute(
+        "SELECT EXISTS (SELECT FROM run JOIN job USING (job_pk) WHERE job.cluster = %s)", [cluster]
+    ).fetchone()
+    return bool(row and row[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +13,7 @@ from flitwatch_db import connect, estimate_store, estimates
 from flitwatch_db.events import emit
 from flitwatch_db.tasks import Handler, TaskContext
 from flitwatch_domain.counters import TABLE_II
-from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.work.sets import Floats, application, complete, whole_number
 
 
@@ -20,9 +22,10 @@ def blame(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     from flitwatch_ml.work import blame as work
 
     exe, nodes = application(args)
-    least = whole_number(args, "least_nodes", 1, work.LARGE_JOB_NODES)
     with connect(context.dsn, role="writer") as conn:
         runs = complete(estimates.runs_of(conn, exe, nodes))
+        usual = work.large_job_nodes(estimates.machine_nodes(conn, runs.run_id))
+        least = whole_number(args, "least_nodes", 1, usual)
         context.report(1, 4, f"{len(runs.run_id)} runs; who ran beside them")
         beside = {by: estimates.presence(conn, runs.run_id, least, by) for by in estimates.BY}
         context.report(2, 4, f"{len(beside['user'].names)} users, {len(beside['application'].names)} names of jobs")
@@ -44,8 +47,6 @@ def deviation(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
 
 def forecast(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """What next: the backtests of one application; the forecaster with the least error serves."""
-    from threadpoolctl import threadpool_limits
-
     from flitwatch_ml.work import forecast as work
 
     exe, nodes = application(args)
@@ -55,13 +56,11 @@ def forecast(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         context.report(done, total, message)
 
     with connect(context.dsn, role="writer") as conn:
-        runs, counts, _ = _step_data(conn, exe, nodes)
+        runs, counts, names = _step_data(conn, exe, nodes)
         placement = estimates.placement(conn, runs.run_id)
         series, notes, kept = work.series_of(runs, counts, placement, *estimates.around(conn, runs))
         runs = _only(runs, kept)
-        # So small a net gains nothing from a second thread.
-        with threadpool_limits(1):
-            estimate, models = work.estimate(runs, exe, nodes, series, tell, notes)
+        estimate, models = work.estimate(runs, exe, nodes, series, names, tell, notes)
         return _keep(conn, estimate, models=models)
 
 
@@ -93,5 +92,44 @@ def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> dict[st
     return {"estimate_id": number, "score": estimate.score, "simulated": estimate.simulated}
 
 
+def _noting(kind: str, handler: Handler) -> Handler:
+    """A handler that also writes down what is lacking, where the page looks for it."""
+
+    def noting(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+        try:
+            return handler(args, context)
+        except (NotEnoughData, BadInput) as lacking:
+            exe, nodes = application(args)
+            with connect(context.dsn, role="writer") as conn:
+                runs, newest = next(
+                    (row[2:] for row in estimates.applications(conn) if row[:2] == (exe, nodes)), (0, 0)
+                )
+                estimate_store.set_state(conn, kind, exe, nodes, runs=runs, newest_run=newest, lacks=str(lacking))
+            raise
+
+    return noting
+
+
+def watch(dsn: str) -> None:
+    """Start what is due: every minute, on one of the workers."""
+    from flitwatch_ml.work.watch import look
+
+    look(dsn)
+
+
+def live(dsn: str, stop: threading.Event) -> None:
+    """Forecast running jobs until stopped."""
+    from flitwatch_ml.work.live import serve
+
+    serve(dsn, stop)
+
+
 #: What a worker of this package can do.
-HANDLERS: dict[str, Handler] = {"ml.blame": blame, "ml.deviation": deviation, "ml.forecast": forecast}
+HANDLERS: dict[str, Handler] = {
+    "ml.blame": _noting("blame", blame),
+    "ml.deviation": _noting("deviation", deviation),
+    "ml.forecast": _noting("forecast", forecast),
+}
+#: What workers do by themselves: cron line and what to call with the database; and what runs beside the tasks until the worker stops.
+PERIODIC: dict[str, tuple[str, Callable[[str], object]]] = {"ml.watch": ("* * * * *", watch)}
+SERVICES: dict[str, Callable[[str, threading.Event], None]] = {"ml.live": live}

@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -56,6 +56,10 @@ class Worker:
         Tasks at a time, each in a thread.
     stalled_after_s : float
         After how much silence a worker counts as dead.
+    periodic : mapping, optional
+        By task name: a cron line, and what is called with the database then, on one of the workers of its queue.
+    services : mapping, optional
+        By name: what runs in a thread beside the tasks until the worker stops.
     """
 
     def __init__(
@@ -65,19 +69,31 @@ class Worker:
         queues: Sequence[str] | None = None,
         concurrency: int = 1,
         stalled_after_s: float = STALLED_AFTER_S,
+        periodic: Mapping[str, tuple[str, Callable[[str], object]]] | None = None,
+        services: Mapping[str, Callable[[str, threading.Event], None]] | None = None,
     ) -> None:
         self.dsn = dsn
         self.handlers = dict(handlers)
         self.queues = sorted(set(queues) if queues else {table.queue_of(name) for name in handlers})
         self.concurrency = concurrency
         self.stalled_after_s = stalled_after_s
+        self.periodic = dict(periodic or {})
+        self.services = dict(services or {})
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self._stopping = threading.Event()
         self._procrastinate: Any = None
 
     def run(self) -> None:
         """Work until `stop` is called or the process gets SIGTERM or SIGINT."""
+        beside = [
+            threading.Thread(target=serve, args=(self.dsn, self._stopping), name=name, daemon=True)
+            for name, serve in self.services.items()
+        ]
+        for thread in beside:
+            thread.start()
         asyncio.run(self._run())
+        for thread in beside:
+            thread.join(SHUTDOWN_S)
 
     def stop(self) -> None:
         """Stop soon: running tasks are asked to stop and go back to the queue. May be called from any thread."""
@@ -139,6 +155,18 @@ class Worker:
             # Without a row in table `task`: nobody asked for it, and it would bury what people did ask for.
             upkeep = app.task(name=f"{MAINTENANCE}.periodic", queue=table.queue_of(MAINTENANCE))(self._maintain)
             app.periodic(cron=MAINTENANCE_CRON)(upkeep)
+        for name, (cron, call) in self.periodic.items():
+            regular = app.task(name=f"{name}.periodic", queue=table.queue_of(name), queueing_lock=f"{name}.periodic")
+            app.periodic(cron=cron)(regular(self._regular(name, call)))
+
+    def _regular(self, name: str, call: Callable[[str], object]) -> Any:
+        def job(timestamp: int) -> None:
+            try:
+                call(self.dsn)
+            except (psycopg.Error, FlitwatchError) as problem:
+                log.warning("%s: %s", name, problem)
+
+        return job
 
     def _maintain(self, timestamp: int) -> None:
         log.info("maintenance: %s", maintain(self.dsn)["dropped"])

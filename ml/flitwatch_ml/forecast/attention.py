@@ -77,6 +77,7 @@ def train(
     device: str,
 ) -> Attention:
     """Fit by L1 loss, AdamW and one cycle; targets are standardised by the caller. Deterministic by seed on one device."""
+    torch.set_num_threads(1)  # so small a net gains nothing from a second thread, and waits for it on a busy machine
     torch.manual_seed(seed)
     x, z, y = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (past, linear, target))
     model = Attention(nets, x.shape[1], x.shape[2], z.shape[1], hidden, dropout).to(device)
@@ -102,6 +103,7 @@ def train(
 
 def predict(model: Attention, past: Floats, linear: Floats, device: str) -> Floats:
     """Mean output (windows,) of a trained model's nets."""
+    torch.set_num_threads(1)
     with torch.inference_mode():
         x, z = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (past, linear))
         outputs = model(x.expand(model.nets, -1, -1, -1), z.expand(model.nets, -1, -1))

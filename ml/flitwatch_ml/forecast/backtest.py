@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.folds import distinct_runs, run_folds
 from flitwatch_ml.forecast.baselines import NAIVE
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
+from flitwatch_ml.forecast.intervals import MIN_RUNS as LEAST_RUNS_HELD
 from flitwatch_ml.forecast.intervals import covered, half_width
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 
@@ -38,6 +40,7 @@ class Backtest:
     mape : name -> % error over held-out windows, each run weighing the same
     gain : (mean, low, high) of 1 - attention's error / the best other's, paired by run, 90 % bootstrap interval
     coverage90 : share of held-out windows within the 90 % interval of the serving forecaster, calibrated on the other folds; None for a single fold
+    half_width90 : of that interval, in log; NaN where too few runs were held out
     serves : name of the forecaster with the least error
     train_s, infer_ms : one fit of the attention forecaster; one forecast a running job for 1,000 jobs
     """
@@ -128,7 +131,7 @@ def _summary(
         mape=mape,
         gain=_gain(errors) if "attention" in errors else (0.0, 0.0, 0.0),
         coverage90=float(np.average(coverage, weights=np.bincount(fold_of))) if coverage else None,
-        half_width90=half_width(residual, owner),
+        half_width90=half_width(residual, owner) if len(np.unique(owner)) >= LEAST_RUNS_HELD else math.nan,
         serves=serves,
         train_s=train_s,
         infer_ms=infer_s * 1000,

@@ -145,14 +145,14 @@ class Standard:
         return Windows(placement=place[joined["run"]], **joined)
 
     def at_end(self, series: StepSeries, m: int, k: int) -> Windows:
-        """The window that ends with the last step of each run; the future is not known."""
+        """The window that ends with the last step of each run; the future is not known, and a feature that is not is taken at its mean."""
         steps = series.times.shape[1]
         if steps < m:
             raise NotEnoughData(f"not enough data: a forecast needs {m} steps, the run has {steps}")
         curve, centre = _extended(self.curve_s, steps + k), _extended(self.centre, steps)
         times = np.concatenate([series.times, np.full((len(series.times), k), np.nan)], axis=1)
-        standard = (series.features(self.sets) - centre) / self.scale
-        place = (_placement(series, self.sets) - self.placement_centre) / self.placement_scale
+        standard = np.nan_to_num((series.features(self.sets) - centre) / self.scale, nan=0.0)
+        place = np.nan_to_num((_placement(series, self.sets) - self.placement_centre) / self.placement_scale, nan=0.0)
         return Windows(placement=place, **self._ending_at(steps, times, standard, curve, m, k))
 
     def usual_s(self, after: int, ahead: int) -> Floats:

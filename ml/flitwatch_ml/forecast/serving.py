@@ -127,9 +127,7 @@ def _trees(arrays: dict[str, NDArray[Any]], prefix: str) -> LightGBMForecaster:
 
     found = LightGBMForecaster()
     found.models_ = [
-        Booster(params={"num_threads": 1}, model_str=arrays[name].tobytes().decode())
-        for name in sorted(arrays)
-        if name.startswith(f"{prefix}.")
+        Booster(model_str=arrays[name].tobytes().decode()) for name in sorted(arrays) if name.startswith(f"{prefix}.")
     ]
     return found
 

@@ -13,8 +13,10 @@ from flitwatch_ml.blame import ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.strata import hour_and_weekend
 from flitwatch_ml.work.sets import known, result_of
 
-#: Jobs smaller than this are not counted as presence (Bhatele 2020, section IV-A: larger than 128 nodes).
+#: Jobs smaller than this are not counted as presence (Bhatele 2020, section IV-A: larger than 128 nodes, on a machine of 9,688 and more).
 LARGE_JOB_NODES = 128
+#: On smaller machines a job of this share of the nodes is a large one.
+LARGE_SHARE = 1 / 32
 #: Below this many runs a stratum, an hour of the day more or less cannot be told from chance; all runs are then one stratum.
 RUNS_FOR_STRATA = 32
 Q_LIMIT = 0.1
@@ -22,6 +24,13 @@ CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be told apart, and what nobody's job "
     "explains (file systems, faults) is not seen."
 )
+
+
+def large_job_nodes(machine_nodes: int | None) -> int:
+    """From how many nodes a job counts on a machine of so many."""
+    if machine_nodes is None:
+        return LARGE_JOB_NODES
+    return max(2, min(LARGE_JOB_NODES, round(machine_nodes * LARGE_SHARE)))
 
 
 def estimate(

@@ -15,6 +15,7 @@ from flitwatch_ml.forecast import FEATURE_SETS, StepSeries, backtest
 from flitwatch_ml.forecast.backtest import Backtest, learned_forecasters
 from flitwatch_ml.forecast.series import Standard
 from flitwatch_ml.forecast.serving import Serving, dump
+from flitwatch_ml.work.drift import edges
 from flitwatch_ml.work.sets import Floats, result_of
 
 NDArrayBool = np.ndarray[Any, np.dtype[np.bool_]]
@@ -47,7 +48,7 @@ def feature_sets(series: StepSeries) -> list[tuple[str, ...]]:
 
 
 def estimate(
-    runs: estimates.Runs, exe: str, nodes: int, series: StepSeries, tell: Callable[[int, int, str], None], notes: list[str]
+    runs: estimates.Runs, exe: str, nodes: int, series: StepSeries, counters: list[str], tell: Callable[[int, int, str], None], notes: list[str]
 ) -> tuple[Estimate, dict[int, bytes]]:  # fmt: skip
     """The backtests, and the fitted forecasters by m."""
     (short_m, long_m), (short_k, long_k) = grid(series.times.shape[1])
@@ -62,7 +63,11 @@ def estimate(
     rows: dict[tuple[int, int, tuple[str, ...]], Backtest] = {}
     for done, (m, k, chosen) in enumerate(combinations):
         tell(done, total, f"backtest m {m}, k {k}, {_features(chosen)}")
-        rows[m, k, chosen] = backtest(series, m, k, chosen, folds=FOLDS, rounds=1)
+        # Attention takes seconds a fit: it is ablated over features at the headline's m and k, the others over everything.
+        learned = learned_forecasters()
+        if (m, k) != (long_m, long_k):
+            del learned["attention"]
+        rows[m, k, chosen] = backtest(series, m, k, chosen, folds=FOLDS, rounds=1, learned=learned)
     best_sets = min(sets, key=lambda chosen: min(rows[long_m, long_k, chosen].mape.values()))
     models: dict[int, bytes] = {}
     for at, m in enumerate(dict.fromkeys((short_m, long_m))):
@@ -74,9 +79,10 @@ def estimate(
         "forecaster": chosen_row.serves, "m": long_m, "k": long_k, "features": _features(best_sets), "mape": chosen_row.mape[chosen_row.serves],
         "coverage90": chosen_row.coverage90, "why": _why(chosen_row),
     }  # fmt: skip
+    curve = np.nanmean(series.times, axis=0)
     result = {
-        "serves": serves, "backtests": [_row(m, k, chosen, row) for (m, k, chosen), row in rows.items()],
-        "curve_s": np.nanmean(series.times, axis=0).tolist(), "notes": notes + list(_shapes(rows, short_m, long_m, long_k, best_sets)),
+        "counters": counters, "reference": {"time": edges(np.log(series.times / curve))}, "serves": serves, "backtests": [_row(m, k, chosen, row) for (m, k, chosen), row in rows.items()],
+        "curve_s": curve.tolist(), "notes": notes + list(_shapes(rows, short_m, long_m, long_k, best_sets)),
     }  # fmt: skip
     score = {
         "mape": chosen_row.mape,
@@ -104,7 +110,9 @@ def _features(sets: tuple[str, ...]) -> str:
     return "+".join(("app", *sets))
 
 
-def _gain(row: Backtest) -> dict[str, float]:
+def _gain(row: Backtest) -> dict[str, float] | None:
+    if "attention" not in row.mape:
+        return None
     mean, low, high = row.gain
     return {"mean": mean, "low": low, "high": high}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,19 @@ def twin() -> None:
     help="Four nodes divide a router's tiles, or one sends all; as in the spec.",
 )
 @click.option("--start", default="now", show_default=True, help="Time of second 0: now, epoch seconds, or RFC 3339.")
+@click.option(
+    "--day", type=click.IntRange(0), default=0, show_default=True, help="Another day: the same users, other jobs."
+)
+@click.option(
+    "--history",
+    type=click.IntRange(0, 172_800),
+    default=0,
+    show_default=True,
+    help="Where --db has no run of this machine yet: seconds before second 0 whose jobs and runs are simulated beside it.",
+)
 @json_option
 def run(
-    spec: str, seconds: int, speed: float, seed: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str, registry: str | None, files: bool,
+    spec: str, seconds: int, speed: float, seed: int, day: int, history: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str, registry: str | None, files: bool,
     sets: str | None, start: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Simulate SPEC, a scenario's name or a YAML file, and emit what its producers would."""
@@ -71,10 +82,14 @@ def run(
         raise BadRequest("nowhere to write to", advice="Give --out DIR, --log URL, or both.")
     epoch_s = _epoch(start)
     loaded = load_spec(spec)
-    cluster = Cluster(loaded, seed, first_job=_first_job(epoch_s))
+    cluster = Cluster(loaded, seed, first_job=_first_job(epoch_s), day=day)
     fabric_id = _register(cluster.fabric, db_url) if db_url else None
     sinks: list[Sink] = []
     with contextlib.ExitStack() as stack:
+        if history and log_url and db_url and not _has_runs(db_url, loaded.name):
+            stack.enter_context(
+                _beside(["history", spec, "--seconds", str(history), "--until", str(epoch_s), "--seed", str(seed)])
+            )
         if log_url:
             sinks.append(_log_sink(log_url, _registry(encoding, registry, out), stack))
         if out is not None:
@@ -101,6 +116,37 @@ def run(
         "truth": str(out / "truth.json") if out else None,
     }
     emit(result, as_json)
+
+
+@twin.command("history")
+@click.argument("spec")
+@click.option(
+    "--seconds", type=click.IntRange(1, 172_800), default=14_400, show_default=True, help="Simulated seconds."
+)
+@click.option(
+    "--until", default="now", show_default=True, help="When the history ends: now, epoch seconds, or RFC 3339."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The users' seed.")
+@click.option("--log", "log_url", envvar="FLITWATCH_LOG", required=True, help="Publish to this log.")
+@json_option
+def history_(spec: str, seconds: int, until: str, seed: int, log_url: str, as_json: bool) -> None:
+    """Publish the jobs and instrumented runs of SPEC's last hours, simulated as fast as possible, without LDMS counters."""
+    from flitwatch_simulation.twin.cluster import Cluster
+    from flitwatch_simulation.twin.run import TwinRun
+    from flitwatch_simulation.twin.spec import load_spec
+
+    epoch_s = _epoch(until) - seconds
+    loaded = load_spec(spec)
+    # Any day but that of the machine itself; the hour is the one that leads up to it.
+    cluster = Cluster(loaded, seed, first_job=_first_job(epoch_s), day=1 + epoch_s // 60)
+    with contextlib.ExitStack() as stack:
+        sink = _log_sink(log_url, None, stack)
+        stop = _stop_on_signal()
+        bar = stack.enter_context(progress(f"history of {loaded.name}"))
+        task = bar.add_task("seconds", total=seconds)
+        running = TwinRun(cluster, [sink], epoch_s, sampled=False)
+        totals = running.run(seconds, 0, stop, lambda done: bar.update(task, completed=done))
+    emit({"scenario": loaded.name, "seed": seed, "start": epoch_s, "simulated": True, **totals}, as_json)
 
 
 @twin.command("scenarios")
@@ -138,6 +184,28 @@ def _epoch(start: str) -> int:
 def _first_job(epoch_s: int) -> int:
     """Job numbers grow with the time of second 0, slower than the largest that Slurm gives (2^26) and faster than jobs come."""
     return max(epoch_s - 1_600_000_000, 0) // 4
+
+
+def _has_runs(db_url: str, cluster: str) -> bool:
+    import flitwatch_db
+    from flitwatch_db import estimates
+
+    with flitwatch_db.connect(db_url, role="reader") as connection:
+        return estimates.has_runs(connection, cluster)
+
+
+@contextlib.contextmanager
+def _beside(argv: list[str]) -> Iterator[None]:
+    """A twin command in a process of its own, ended with this one."""
+    import subprocess
+    import sys
+
+    child = subprocess.Popen([sys.executable, "-m", "flitwatch.main", "twin", *argv], stdin=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        child.terminate()
+        child.wait(30)
 
 
 def _register(fabric: Any, db_url: str) -> int:

@@ -18,6 +18,8 @@ from flitwatch.home import home
 from flitwatch.supervisor import Process, Server, Supervisor, running
 
 READY_TIMEOUT_S = 180.0
+#: Of the demo machine before its first start: about 34 runs of AMG and 20 of MILC.
+HISTORY_S = 14_400
 
 
 @click.command()
@@ -160,7 +162,9 @@ def _processes(database_url: str, log_url: str, host: str, port: int, twin: str)
     this = [sys.executable, "-m", "flitwatch.main"]
     processes = [
         Process("writer", [*this, "writer"], environment),
-        Process("worker", [*this, "worker"], environment),
+        # Estimates take minutes of a core: simulation tasks and running jobs' forecasts do not wait for them.
+        Process("worker", [*this, "worker", *_queues()], environment),
+        Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], environment),
         Process(
             "api",
             [*this, "api", "--host", host, "--port", str(port)],
@@ -181,8 +185,21 @@ def _processes(database_url: str, log_url: str, host: str, port: int, twin: str)
             "--out",
             os.fspath(home() / "twin"),
         ]
+        # The first time, so that estimates have runs to learn from: the last hours of the same users, simulated too.
+        argv += ["--history", str(HISTORY_S), "--day", str(int(time.time()) // 60)]
         processes.append(Process("twin", [*argv, "--log", log_url], environment))
     return processes
+
+
+def _queues() -> list[str]:
+    """Every queue but that of estimates."""
+    from flitwatch.commands.worker import handlers
+
+    return [
+        part
+        for queue in sorted({name.partition(".")[0] for name in handlers()} - {"ml"})
+        for part in ("--queue", queue)
+    ]
 
 
 def _answers(host: str, port: int) -> bool:

@@ -14,12 +14,12 @@ from flitwatch.platform import database
 HANDLER_MODULES = ("flitwatch_db.tasks", "flitwatch_simulation.tasks", "flitwatch_ml.tasks")
 
 
-def handlers() -> dict:
-    """All handlers of the packages that are installed here."""
+def handlers(table: str = "HANDLERS") -> dict:
+    """All handlers (or PERIODIC, SERVICES) of the packages that are installed here."""
     found: dict = {}
     for name in HANDLER_MODULES:
         if importlib.util.find_spec(name) is not None:
-            found |= importlib.import_module(name).HANDLERS
+            found |= getattr(importlib.import_module(name), table, {})
     return found
 
 
@@ -51,4 +51,16 @@ def worker(
     log_to_stderr()
     with database(db_url, ephemeral) as url:
         stderr.print(f"worker for {', '.join(sorted(known))}")
-        Worker(url, known, concurrency=concurrency, stalled_after_s=stalled_after).run()
+        served = {name.partition(".")[0] for name in known}
+        periodic, services = (
+            {name: what for name, what in handlers(table).items() if name.partition(".")[0] in served}
+            for table in ("PERIODIC", "SERVICES")
+        )
+        Worker(
+            url,
+            known,
+            concurrency=concurrency,
+            stalled_after_s=stalled_after,
+            periodic=periodic,
+            services=services,
+        ).run()

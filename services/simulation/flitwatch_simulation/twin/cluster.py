@@ -65,6 +65,10 @@ class Second:
     state: FabricState
 
 
+#: What stays from day to day.
+_OF_THE_SITE = ("users", "planted")
+
+
 class Cluster:
     """A machine with users.
 
@@ -74,10 +78,13 @@ class Cluster:
     seed : the same seed gives the same machine, jobs, counters and step times, whatever the wall clock says.
     muted : users whose jobs keep their nodes but send nothing: the counterfactual.
     first_job : number of the first job, so that a later twin of the same name does not repeat the job numbers of an earlier one.
+    day : another number gives the same machine and users other jobs, counters and step times.
     """
 
-    def __init__(self, spec: TwinSpec, seed: int, muted: frozenset[str] = frozenset(), first_job: int = 1000) -> None:
-        self.spec, self.seed, self._muted, self._first_job = spec, seed, muted, first_job
+    def __init__(
+        self, spec: TwinSpec, seed: int, muted: frozenset[str] = frozenset(), first_job: int = 1000, day: int = 0
+    ) -> None:
+        self.spec, self.seed, self._muted, self._first_job, self._day = spec, seed, muted, first_job, day
         self.fabric = spec.fabric.build(spec.name)
         self.machine = Machine.of(self.fabric)
         self.model: FabricModel = StaticPathModel(self.fabric, self.machine)
@@ -135,8 +142,12 @@ class Cluster:
         entries += [entry.nodes for entry in self.spec.interference]
         return int(min(sum(entries), 0.6 * self.machine.nodes))
 
+    def _jobs_seed(self, job: int) -> tuple[int, ...]:
+        return (self.seed, job, self._day) if self._day else (self.seed, job)
+
     def _rng(self, *key: object) -> np.random.Generator:
-        return np.random.default_rng([self.seed, zlib.crc32(repr(key).encode())])
+        entropy = [self.seed, zlib.crc32(repr(key).encode())]
+        return np.random.default_rng(entropy if key[0] in _OF_THE_SITE or not self._day else [*entropy, self._day])
 
     def _population(self) -> Population:
         spec = self.spec.users
@@ -231,7 +242,7 @@ class Cluster:
         crowd = request.user == CROWD
         name = f"s{int(rng.integers(CROWD_USERS)):04d}" if crowd else self.users.names[request.user]
         habit = int(rng.integers(self.spec.users.count)) if crowd else request.user
-        behaviour = job_behaviour(self.users, habit, (self.seed, allocation.job), request.duration_s + 1)
+        behaviour = job_behaviour(self.users, habit, self._jobs_seed(allocation.job), request.duration_s + 1)
         made = [("exchange", exchange_pattern(endpoints, behaviour.exchange, rng))]
         made.append(("io", io_pattern(endpoints, self.machine.io_endpoint, rng) if behaviour.io_rate else None))
         made.append(("incast", incast_pattern(endpoints, rng) if behaviour.incast_rate else None))

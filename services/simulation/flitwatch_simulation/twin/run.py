@@ -29,6 +29,7 @@ class TwinRun:
     sinks : where records go.
     epoch_s : the wall-clock second that second 0 is given.
     truth_file : where the truth is written, rewritten whenever an instrumented run ends; None keeps it to the summary.
+    sampled : whether LDMS samples; without, jobs and runs alone are told, and seconds pass a good deal faster.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class TwinRun:
         epoch_s: int,
         truth_file: Path | None = None,
         sets: str | None = None,
+        sampled: bool = True,
     ) -> None:
         ldms = cluster.spec.ldms
         self.cluster, self._sinks, self._epoch_s, self._truth_file = cluster, sinks, epoch_s, truth_file
         rng = np.random.default_rng([cluster.seed, 77])
         self.samplers = Samplers(cluster.fabric, sets or ldms.sets, ldms.every_s, ldms.nic_every_s, rng)
-        self.truth = Truth(cluster, cluster.spec.truth_every_s)
+        self._sampled = sampled
+        self.truth = Truth(cluster, cluster.spec.truth_every_s if sampled else 0)
         self._accounting = Accounting(cluster, epoch_s)
         self._headers: dict[InstrumentedRun, dict[str, Any]] = {}
         self.totals = dict.fromkeys(
@@ -93,12 +96,16 @@ class TwinRun:
             self._give("run_end", run, self._headers.pop(run))
             if self._truth_file is not None:
                 self.truth.write(self._truth_file)
+        if self._sampled:
+            self._sample(now)
+        self._give("second_end")
+        self.totals["seconds"] += 1
+
+    def _sample(self, now: int) -> None:
         for layout, taken, micros in self.samplers.sample(self.cluster.counters, now):
             self.totals["records"] += len(layout)
             self.totals["values"] += taken.size
             self.totals["bytes"] += sum(sink.sets(layout, taken, now, micros) for sink in self._sinks)
-        self._give("second_end")
-        self.totals["seconds"] += 1
 
     def _announce(self, jobs: list[RunningJob]) -> None:
         now = self._epoch_s + self.cluster.time_s

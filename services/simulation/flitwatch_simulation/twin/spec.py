@@ -111,7 +111,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
             {"application": "amg-128", "first_s": 0, "every_s": 420},
             {"application": "milc-128", "first_s": 30, "every_s": 700},
         ],
-        "interference": [{"mechanism": "bandwidth", "nodes": 224, "first_s": 75, "lasts_s": 150, "every_s": 420, "rate": 1.2}],
+        "interference": [{"mechanism": "bandwidth", "nodes": 224, "first_s": 75, "lasts_s": 300, "every_s": 1000, "rate": 1.2}],
     },
     "small": {
         "name": "small",

@@ -1,0 +1,85 @@
+"""Whether the runs that come still look like those that the forecaster learned from: coverage of its intervals, and shift of its inputs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import psycopg
+from numpy.typing import ArrayLike, NDArray
+
+from flitwatch_db import estimates
+
+Floats = NDArray[np.float64]
+
+#: Above this the population stability index speaks of a shift (the usual convention: 0.1 slight, 0.25 large).
+SHIFT = 0.25
+#: Below this an interval that promises 90 % does not keep it; with 30 outcomes chance reaches it once in fifty.
+LEAST_COVERAGE, LEAST_OUTCOMES = 0.78, 30
+#: A population stability index of fewer values says more about their number than about a shift.
+LEAST_VALUES = 100
+BINS = 10
+
+
+def edges(values: ArrayLike) -> list[float]:
+    """Inner deciles of the values that were learned from."""
+    known = np.asarray(values, float)
+    return np.quantile(known[np.isfinite(known)], np.arange(1, BINS) / BINS).tolist()
+
+
+def stability_index(reference_edges: ArrayLike, values: ArrayLike) -> float:
+    """Population stability index of `values` against the deciles of the reference: sum (p - q) ln(p / q) with q = 1 / 10; 0 for the same distribution."""
+    known = np.asarray(values, float)
+    known = known[np.isfinite(known)]
+    share = np.bincount(np.searchsorted(np.asarray(reference_edges, float), known), minlength=BINS) + 0.5
+    p = share / share.sum()
+    return float(((p - 1 / BINS) * np.log(p * BINS)).sum())
+
+
+def measure(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> dict[str, Any] | None:
+    """Coverage, error and shift since an estimate was made; None where nothing has come since."""
+    row = conn.execute("SELECT data, result FROM estimate WHERE estimate_id = %s", [estimate_id]).fetchone()
+    if row is None:
+        return None
+    data, result = row
+    outcomes = conn.execute(
+        "SELECT f.expected_s, f.low_s, f.high_s, o.s FROM forecast f JOIN LATERAL (SELECT sum(time_s) AS s, count(*) AS n FROM run_step s"
+        " WHERE s.run_id = f.run_id AND s.step >= f.after_steps AND s.step < f.after_steps + f.ahead) o ON o.n = f.ahead WHERE f.estimate_id = %s",
+        [estimate_id],
+    ).fetchall()
+    psi = _shift(conn, exe, nodes, data["last_s"], result)
+    if not outcomes and psi is None:
+        return None
+    figures: dict[str, Any] = {"forecasts": len(outcomes), "coverage90": None, "mape": None}
+    if outcomes:
+        expected, low, high, observed = np.array(outcomes, float).T
+        figures["coverage90"] = float(((low <= observed) & (observed <= high)).mean())
+        figures["mape"] = float((np.abs(expected - observed) / observed).mean() * 100)
+    why = _why(figures["coverage90"], len(outcomes), psi or {})
+    return {
+        "checked": datetime.now(UTC).isoformat(),
+        **figures,
+        "psi": psi or {},
+        "drifting": why is not None,
+        "why": why,
+    }
+
+
+def _shift(
+    conn: psycopg.Connection[Any], exe: str, nodes: int, since_s: float, result: dict[str, Any]
+) -> dict[str, float] | None:
+    reference, curve = result.get("reference", {}), np.array(result["curve_s"])
+    runs = estimates.runs_of(conn, exe, nodes)
+    new = runs.start_s > since_s
+    times = runs.step_time_s[new][:, : len(curve)]
+    if np.isfinite(times).sum() < LEAST_VALUES or "time" not in reference:
+        return None
+    return {"time": stability_index(reference["time"], np.log(times / curve[: times.shape[1]]))}
+
+
+def _why(coverage: float | None, outcomes: int, psi: dict[str, float]) -> str | None:
+    if coverage is not None and outcomes >= LEAST_OUTCOMES and coverage < LEAST_COVERAGE:
+        return f"90 % intervals held {coverage:.0%} of {outcomes} outcomes"
+    shifted = [name for name, value in psi.items() if value > SHIFT]
+    return f"{', '.join(shifted)}: no longer distributed as in the runs learned from" if shifted else None

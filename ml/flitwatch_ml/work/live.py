@@ -1,0 +1,170 @@
+"""Running instrumented jobs: a forecast after every step batch, kept and told as an event."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import psycopg
+
+from flitwatch_db import around, connect, estimate_store, estimates
+from flitwatch_db.estimate_store import Forecast
+from flitwatch_db.events import emit
+from flitwatch_domain.counters import TABLE_II
+from flitwatch_domain.errors import FlitwatchError
+from flitwatch_ml.forecast.series import StepSeries
+from flitwatch_ml.forecast.serving import Serving, load
+from flitwatch_ml.work.sets import Floats
+
+log = logging.getLogger(__name__)
+
+#: How often steps are looked for. Steps take seconds.
+EVERY_S = 2.0
+#: Held while one worker forecasts, so that others do not do it again.
+_LOCK = 7205759403792796
+
+_NEW_STEPS = """
+    SELECT r.run_id, coalesce(r.job_id, j.job_id), r.exe, coalesce(j.nodes, r.ranks), extract(epoch FROM r.start_ts)::float8, r.simulated, e.estimate_id,
+           t.steps, e.result -> 'serves' ->> 'mape', e.result -> 'counters', jsonb_array_length(e.result -> 'curve_s')
+    FROM run r JOIN job j USING (job_pk) JOIN LATERAL (SELECT count(*) AS steps, max(step) AS last FROM run_step s WHERE s.run_id = r.run_id) t ON t.last = t.steps - 1
+         JOIN estimate_state a ON (a.kind, a.exe, a.nodes) = ('forecast', r.exe, coalesce(j.nodes, r.ranks)) JOIN estimate e USING (estimate_id)
+    WHERE j.end_ts IS NULL AND j.state = 'RUNNING' AND r.start_ts > now() - interval '14 days'
+      AND NOT EXISTS (SELECT FROM forecast f WHERE f.run_id = r.run_id AND f.after_steps >= t.steps)
+"""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A run with steps that nothing was foretold after."""
+
+    run_id: int
+    job_id: str | None
+    exe: str
+    nodes: int
+    start_s: float
+    simulated: bool
+    estimate_id: int
+    steps: int
+    backtest_mape: float
+    counters: tuple[str, ...]
+    whole: int
+
+
+_COLUMNS = tuple(field.name for field in fields(Waiting))
+
+
+class Live:
+    """Makes forecasts; keeps the forecasters that it loaded."""
+
+    def __init__(self) -> None:
+        self._models: dict[int, dict[int, Serving]] = {}
+
+    def step(self, conn: psycopg.Connection[Any]) -> int:
+        """Forecast every running job whose steps have grown; return how many forecasts were made."""
+        groups: dict[tuple[int, int], list[Waiting]] = defaultdict(list)
+        for row in conn.execute(_NEW_STEPS).fetchall():
+            one = Waiting(
+                **dict(zip(_COLUMNS, row, strict=True))
+                | {"backtest_mape": float(row[8]), "counters": tuple(row[9] or ())}
+            )
+            groups[one.estimate_id, one.steps].append(one)
+        made: list[tuple[Forecast, Waiting]] = []
+        for (estimate_id, steps), waiting in groups.items():
+            for one in waiting:
+                around.keep_steps(conn, one.run_id, around.complete_through_s(conn, one.run_id))
+            serving = self._serving(conn, estimate_id, steps)
+            if serving is not None and steps < waiting[0].whole:
+                made += forecast(conn, serving, waiting)
+        for made_one, one in made:
+            if estimate_store.save_forecast(conn, made_one):
+                emit(conn, "forecast", _told(made_one, one))
+        return len(made)
+
+    def _serving(self, conn: psycopg.Connection[Any], estimate_id: int, steps: int) -> Serving | None:
+        """The forecaster that takes most of the past there is."""
+        if estimate_id not in self._models:
+            self._models = {known: models for known, models in self._models.items() if len(self._models) < 100}
+            stored = estimate_store.models_of(conn, estimate_id)
+            self._models[estimate_id] = {m: load(model) for m, model in stored.items()}
+        fitting = [m for m in self._models[estimate_id] if m <= steps]
+        return self._models[estimate_id][max(fitting)] if fitting else None
+
+
+def forecast(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiting]) -> list[tuple[Forecast, Waiting]]:
+    """Forecast runs of one application with as many steps."""
+    series = _series(conn, serving, waiting)
+    windows, expected_s = serving.forecast(series)
+    after = waiting[0].steps
+    ahead = min(serving.k, waiting[0].whole - after)
+    usual = serving.standard.usual_s(after, ahead)
+    ratio, spread = expected_s / windows.curve_s, math.exp(serving.half_width90)
+    found = []
+    for one, factor in zip(waiting, ratio.tolist(), strict=True):
+        if not np.isfinite(factor):
+            log.warning("run %d: its steps give no forecast", one.run_id)
+            continue
+        value = float(factor * usual.sum())
+        found.append(
+            (
+                Forecast(one.run_id, after, ahead, one.estimate_id, serving.name, value, value / spread, value * spread, float(usual.sum()), usual.tolist()),
+                one,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiting]) -> StepSeries:
+    """Steps so far with the features that the forecaster takes; what was not counted stays NaN and is taken at its mean."""
+    order = {counter.abbreviation: at for at, counter in enumerate(TABLE_II)}
+    columns = [order[name] for name in waiting[0].counters]
+    index = np.array([one.run_id for one in waiting], np.int64)
+    times = np.full((len(waiting), waiting[0].steps), np.nan)
+    line = {one.run_id: at for at, one in enumerate(waiting)}
+    for run, step, time_s in conn.execute(
+        "SELECT run_id, step, time_s FROM run_step WHERE run_id = ANY(%s)", [list(line)]
+    ):
+        if step < times.shape[1]:
+            times[line[run], step] = time_s
+    runs = estimates.Runs(index, np.array([one.start_s for one in waiting]), times, False)
+    counts = estimates.step_counters(conn, runs)[:, :, columns]
+    parts: dict[str, Floats] = {}
+    if "placement" in serving.standard.sets:
+        parts["placement"] = estimates.placement(conn, index)
+    if {"io", "sys"} & set(serving.standard.sets):
+        io, rest = estimates.around(conn, runs)
+        parts |= {name: values for name, values in (("io", io), ("sys", rest)) if name in serving.standard.sets}
+    return StepSeries(times, counts / times[:, :, None], **parts)
+
+
+def _told(made: Forecast, one: Waiting) -> dict[str, Any]:
+    return {
+        "run_id": one.run_id, "job_id": one.job_id, "exe": one.exe, "nodes": one.nodes, "after_steps": made.after_steps, "ahead": made.ahead,
+        "expected_s": made.expected_s, "low_s": made.low_s, "high_s": made.high_s, "usual_s": made.usual_s,
+        "slowdown": made.expected_s / made.usual_s, "slow": made.low_s > made.usual_s, "forecaster": made.forecaster,
+        "backtest_mape": one.backtest_mape, "simulated": one.simulated,
+    }  # fmt: skip
+
+
+def serve(dsn: str, stop: threading.Event) -> None:
+    """Forecast until stopped, through losses of the database; one worker at a time does it, another takes over when that one ends."""
+    live = Live()
+    while not stop.is_set():
+        try:
+            with connect(dsn, role="writer", application="flitwatch forecasts", autocommit=True) as conn:
+                while not stop.wait(EVERY_S):
+                    with conn.transaction():
+                        row = conn.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK]).fetchone()
+                        if row and row[0]:
+                            live.step(conn)
+        except (psycopg.Error, FlitwatchError) as problem:
+            log.warning("no forecasts: %s", problem)
+            stop.wait(EVERY_S)
+        except Exception:
+            # A forecast that fails must not end those that follow.
+            log.exception("no forecasts")
+            stop.wait(10 * EVERY_S)

@@ -1,0 +1,138 @@
+"""Estimates by themselves: the schedule, forecasts of running jobs, drift."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flitwatch_db import connect, estimate_store, tasks
+from flitwatch_ml.forecast import StepSeries, attention, forecasters
+from flitwatch_ml.forecast.backtest import backtest
+from flitwatch_ml.forecast.serving import dump, load
+from flitwatch_ml.work import forecast as work
+from flitwatch_ml.work.drift import edges, measure, stability_index
+from flitwatch_ml.work.live import Live
+from flitwatch_ml.work.watch import Standing, due, look
+from ml.conftest import RUNS, STEPS
+
+
+@pytest.fixture(autouse=True)
+def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is foretold matters here less than that it is."""
+    monkeypatch.setattr(attention, "MIN_OPTIMISER_STEPS", 20)
+    monkeypatch.setattr(attention, "MAX_BATCH", 64)
+    monkeypatch.setattr(
+        forecasters.AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "auto")
+    )
+
+
+def series(runs: int = 30, steps: int = 12) -> StepSeries:
+    """Runs whose slowness lasts and shows in a counter."""
+    rng = np.random.default_rng(0)
+    slow = 1 + rng.exponential(0.3, runs)[:, None] * rng.uniform(0.8, 1.2, (runs, steps))
+    times = (10 + np.sin(np.arange(steps))) * slow
+    return StepSeries(times, np.stack([slow * 100, rng.uniform(90, 110, slow.shape)], axis=2))
+
+
+@pytest.mark.parametrize("name", ["ratio", "ridge", "lightgbm", "attention"])
+def test_a_forecaster_read_back_foretells_the_same(name: str) -> None:
+    data = series()
+    found = backtest(data, 3, 4, learned={})
+    found.serves = name
+    serving = work.fit(data, 3, 4, (), found)
+    so_far = StepSeries(data.times[:5, :6], data.counters[:5, :6])
+    _, before = serving.forecast(so_far)
+    _, after = load(dump(serving)).forecast(so_far)
+    np.testing.assert_allclose(after, before, rtol=1e-5)
+    observed = data.times[:5, 6:10].sum(1)
+    assert np.abs(before - observed).mean() / observed.mean() < 0.35
+
+
+def test_what_was_not_counted_is_taken_at_its_mean() -> None:
+    data = series()
+    found = backtest(data, 3, 4, learned={})
+    found.serves = "ridge"
+    serving = work.fit(data, 3, 4, (), found)
+    counters = data.counters[:1, :5].copy()
+    counters[0, 3] = np.nan
+    _, expected = serving.forecast(StepSeries(data.times[:1, :5], counters))
+    assert np.isfinite(expected).all()
+
+
+@pytest.mark.parametrize("steps", [5, 20, 80, 620])
+def test_m_and_k_are_the_papers(steps: int) -> None:
+    want = {20: ((3, 8), (5, 10)), 80: ((10, 20), (20, 40)), 620: ((10, 30), (20, 40))}
+    (short, long), (_, k) = got = work.grid(steps)
+    assert got == want.get(steps, got) and 1 <= short <= long and long + k <= steps
+
+
+def test_an_estimate_is_due_when_runs_have_grown() -> None:
+    assert not due("blame", 7, 7, None) and due("blame", 8, 8, None)
+    done = Standing(runs=100, newest_run=100, estimate_id=1, lacks=None, drifting=False)
+    assert not due("blame", 100, 100, done) and not due("blame", 109, 109, done) and due("blame", 110, 110, done)
+    drifting = Standing(100, 100, 1, None, True)
+    assert due("forecast", 101, 101, drifting) and not due("forecast", 100, 100, drifting)
+    lacking = Standing(20, 20, None, "no counters were stored", False)
+    assert not due("forecast", 20, 20, lacking) and due("forecast", 21, 21, lacking)
+
+
+@given(st.integers(0, 10_000), st.floats(0, 3))
+def test_stability_is_zero_for_the_same_and_grows_with_the_shift(seed: int, shift: float) -> None:
+    values = np.random.default_rng(seed).normal(size=2000)
+    reference = edges(values)
+    assert 0 <= stability_index(reference, values) < 0.01
+    assert stability_index(reference, values + shift + 1) > stability_index(reference, values)
+
+
+@pytest.mark.integration
+def test_the_schedule_starts_what_is_due_once_and_says_what_is_lacking(seeded: str) -> None:
+    assert len(look(seeded)) == 3 and look(seeded) == []
+    with connect(seeded) as conn:
+        assert {t.name for t in tasks.list_tasks(conn)} == {"ml.blame", "ml.deviation", "ml.forecast"}
+        conn.execute("DELETE FROM run WHERE run_id > 5")
+        conn.execute("DELETE FROM task")
+    assert look(seeded) == []
+    with connect(seeded) as conn:
+        (lacks,) = conn.execute("SELECT lacks FROM estimate_state WHERE kind = 'blame'").fetchone()
+    assert lacks == "not enough data: needs 8 runs, has 5"
+
+
+@pytest.mark.integration
+def test_a_running_job_is_foretold_after_every_step_and_told(seeded: str) -> None:
+    from flitwatch_ml import tasks as handlers
+    from ml.conftest import Context
+
+    answer = handlers.forecast({"exe": "amg", "nodes": 256}, Context(seeded))
+    live, now = Live(), time.time()
+    with connect(seeded) as conn:
+        models = estimate_store.models_of(conn, answer["estimate_id"])
+        run_id = conn.execute(
+            "INSERT INTO job (cluster, job_id, state, start_ts, nodes, simulated) VALUES ('c', 'now', 'RUNNING', to_timestamp(%s), 256, true) RETURNING job_pk",
+            [now - 100],
+        ).fetchone()[0]
+        run_id = conn.execute(
+            "INSERT INTO run (run_key, job_pk, exe, start_ts, ranks, simulated) VALUES ('now', %s, 'amg', to_timestamp(%s), 16, true) RETURNING run_id",
+            [run_id, now - 100],
+        ).fetchone()[0]
+        for step in range(STEPS):
+            conn.execute(
+                "INSERT INTO run_step (run_id, step, time_s, rank_time_ns) VALUES (%s, %s, 15.0, '{1}')", [run_id, step]
+            )
+            assert live.step(conn) == (1 if min(models) <= step + 1 < STEPS else 0)
+            assert live.step(conn) == 0
+        made = conn.execute(
+            "SELECT after_steps, ahead, expected_s, low_s, high_s, usual_s FROM forecast ORDER BY after_steps"
+        ).fetchall()
+        told = conn.execute("SELECT payload FROM event WHERE kind = 'forecast' ORDER BY event_id").fetchall()
+        drift = measure(conn, "amg", 256, answer["estimate_id"])
+    assert [row[0] for row in made] == list(range(min(models), STEPS)) and len(told) == len(made)
+    assert all(low < expected < high and expected > usual for _, _, expected, low, high, usual in made)
+    assert told[-1][0]["run_id"] == run_id and told[-1][0]["backtest_mape"] == pytest.approx(
+        answer["score"]["mape"][answer["score"]["serves"]]
+    )
+    assert drift["forecasts"] == len(made) and 0 <= drift["coverage90"] <= 1 and drift["mape"] < 15
+    assert RUNS >= 20
