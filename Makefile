@@ -103,7 +103,7 @@ test-python: ## every pytest suite
 	.venv/bin/pytest -q --reruns 1
 
 fuzz: ## every fuzz target, FUZZ_S seconds in all (120)
-	services/noise_core/fuzz/run $(or $(FUZZ_S),120)
+	tests/fuzz/run $(or $(FUZZ_S),120)
 
 test-compose: python-all ## build the images and start docker-compose.yml for real (root; its own Docker engine)
 	tests/compose/run

@@ -61,7 +61,7 @@ def side_header(path: Path) -> bytes | None:
     choices = []
     for side in path.parent.glob(f"{_escaped(stem)}.HEADER*"):
         tail = side.name[len(stem) + len(".HEADER") :].lstrip(".")
-        at = int(tail) if tail.isdigit() else 0
+        at = int(tail) if tail.isascii() and tail.isdigit() and len(tail) < 19 else 0
         if epoch is None or at <= epoch:
             choices.append((at, side))
     if not choices:

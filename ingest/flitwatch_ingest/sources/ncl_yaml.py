@@ -126,7 +126,7 @@ def _read_file(
 
 def _take_row(text: str, columns: list[str], processor: bool, asked: list[str] | None, step: _Step) -> None:
     cells = text.split()
-    if len(cells) < 4 or not all(cell.isdigit() and len(cell) < 20 for cell in cells):
+    if len(cells) < 4 or not all(cell.isascii() and cell.isdigit() and len(cell) < 20 for cell in cells):
         raise BadInput("is not a row of rank, tile and counts")
     rank, x, y, *counts = (int(cell) for cell in cells)
     rows = (5,) if processor else range(5)

@@ -33,8 +33,8 @@ BLUE_BPS = 4.69 * 8 * 2**30
 TERMINAL_BPS = 16 * 8 * 2**30
 
 _CNAME = re.compile(
-    r"c(?P<cabinet>\d+)-(?P<cabinet_row>\d+)(?:c(?P<chassis>\d+)(?:s(?P<slot>\d+)"
-    r"(?:a(?P<aries>\d+)(?:l(?P<tile_row>\d)(?P<tile_col>\d)|n(?P<nic>\d+))?|n(?P<node>\d+)(?:a\d+)?)?)?)?"
+    r"c(?P<cabinet>\d{1,6})-(?P<cabinet_row>\d{1,6})(?:c(?P<chassis>\d{1,6})(?:s(?P<slot>\d{1,6})"
+    r"(?:a(?P<aries>\d{1,6})(?:l(?P<tile_row>\d)(?P<tile_col>\d)|n(?P<nic>\d{1,6}))?|n(?P<node>\d{1,6})(?:a\d{1,6})?)?)?)?"
 )
 
 

@@ -15,7 +15,7 @@ from flitwatch_domain.errors import BadInput
 NO_NODES = frozenset({"", "none assigned", "none", "(null)", "unknown"})
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)
+_LAST_NUMBER = re.compile(r"(.*?)(\d{1,18})(\D*)", re.DOTALL)
 
 
 def expand(text: str, *, limit: int = 1_000_000) -> list[str]:

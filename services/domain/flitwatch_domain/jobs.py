@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flitwatch_domain.errors import BadInput
 
-_JOB_ID = re.compile(r"(\d+)(?:_(\d+|\[[^\]]*\]))?(?:\+(\d+))?")
+_JOB_ID = re.compile(r"(\d{1,18})(?:_(\d{1,18}|\[[^\]]*\]))?(?:\+(\d{1,18}))?")
 #: Slurm's states of a job that will not change any more.
 FINAL_STATES = frozenset(
     {

@@ -13,7 +13,7 @@ INFINIBAND_LANE_GBPS: dict[str, float] = {
     "SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64, "EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0,
 }  # fmt: skip
 
-_WIDTH_SPEED = re.compile(r"(\d+)x([A-Z]+\d*)")
+_WIDTH_SPEED = re.compile(r"(\d{1,4})x([A-Z]+\d*)")
 
 
 def infiniband_bandwidth_bps(text: str) -> float:

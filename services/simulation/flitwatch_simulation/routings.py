@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 from flitwatch_core import flow, topology
 from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.importers.text import read_bytes
 from flitwatch_simulation.topologies import NamedTopology
 
 #: In a dragonfly's minimal routes one global link costs more than any detour inside the groups.
@@ -121,10 +121,7 @@ def _guids(texts: np.ndarray) -> list[int]:
 def _from_dump(named: NamedTopology, path: str) -> flow.Routes:
     if named.fabric is None:
         raise BadRequest("forwarding tables name switches by GUID", advice="Use them with --topology file:PATH.")
-    try:
-        text = Path(path).read_bytes()
-    except OSError as bad:
-        raise BadInput(f"cannot be read: {bad.strerror}", where=path) from bad
+    text = read_bytes(path)
     try:
         guids = _guids(named.fabric.routers.guid), _guids(named.fabric.endpoints.guid)
         table, _ = topology.table_from_dump(named.core, text, *guids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +11,13 @@ import numpy as np
 
 from flitwatch_core import topology
 from flitwatch_domain import generators, importers
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric, FabricKind
 
 FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | theta | edison | quartz1 | file:PATH"
+
+#: A link takes about 60 bytes here and in the core: 1.5 GB. The largest machines of today have half a million cables.
+MOST_LINKS = 25_000_000
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ def parse(spec: str) -> NamedTopology:
     ------
     BadRequest
         For a text of no known form, or sizes that make no topology.
+    TooCostly
+        For more than `MOST_LINKS` links.
     BadInput
         For a file that cannot be read as a fabric.
     """
@@ -108,12 +114,28 @@ def _xgft(spec: str, rest: str) -> NamedTopology:
     p = [float(part) for part in fields[3].split(",")] if len(fields) == 4 else []
     if len(height) != 1 or len(m) != height[0] or len(w) != height[0] or (p and len(p) != height[0]):
         raise ValueError(f"m, w and p need as many numbers as the height {fields[0]}")
+    if not all(1 <= one <= 65_535 for one in p):
+        raise ValueError("p counts the cables of a pair: from 1 to 65535")
+    below = [math.prod(w[:level]) * math.prod(m[level:]) for level in range(height[0])]
+    cables = sum(count * up * copies for count, up, copies in zip(below, w, p or [1.0] * height[0], strict=True))
+    _affordable(spec, 2 * cables)
     even = all(one.is_integer() for one in p)
     return NamedTopology(spec, "xgft", topology.xgft(m, w, p), ("dmodk",) if even else ("ftree",))
 
 
 def _torus(spec: str, rest: str) -> NamedTopology:
-    return NamedTopology(spec, "torus", topology.torus(_integers(rest)), ("dor",))
+    dims = _integers(rest)
+    _affordable(spec, math.prod(dims) * (2 * len(dims) + 2))
+    return NamedTopology(spec, "torus", topology.torus(dims), ("dor",))
+
+
+def _affordable(spec: str, links: float) -> None:
+    """Refuse before any memory is taken."""
+    if links > MOST_LINKS:
+        raise TooCostly(
+            f"topology {spec[:60]!r} has {links:.3g} links, more than {MOST_LINKS:,}",
+            advice="Choose a smaller one.",
+        )
 
 
 _MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {

@@ -16,12 +16,12 @@ from flitwatch_domain.importers.text import Warnings, numbered_lines
 from flitwatch_domain.units import infiniband_bandwidth_bps
 
 SECTION = re.compile(
-    r'\s*(Switch|Ca|Hca|Rt)\s*(\d+)\s*"([SHR])-([0-9a-fA-F]+)"\s*(?:#\s*(?:"(.*?)")?\s*(.*))?$', re.IGNORECASE
+    r'\s*(Switch|Ca|Hca|Rt)\s*(\d{1,6})\s*"([SHR])-([0-9a-fA-F]+)"\s*(?:#\s*(?:"(.*?)")?\s*(.*))?$', re.IGNORECASE
 )
 ATTRIBUTE = re.compile(r"\s*(vendid|devid|sysimgguid|switchguid|caguid|rtguid)\s*=\s*(\S*)\s*$")
 _PORT = re.compile(
-    r"\s*\[\s*(\d+)\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*"
-    r'"([SHR])-([0-9a-fA-F]+)"\s*\[\s*(\d+)\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*(?:#\s*(.*))?$'
+    r"\s*\[\s*(\d{1,6})\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*"
+    r'"([SHR])-([0-9a-fA-F]+)"\s*\[\s*(\d{1,6})\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*(?:#\s*(.*))?$'
 )
 _IGNORED = re.compile(r"\s*(#.*|Chassis\b.*|(Spine|Line)\s+\d+\b.*)?$")
 _SPEED = re.compile(r"(\d+x[A-Z]+\d*)\s*$")

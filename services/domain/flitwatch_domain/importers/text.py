@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,13 +16,17 @@ def read_bytes(path: str | Path) -> bytes:
     """A file's bytes; NotFound or BadInput name the file."""
     file = Path(path)
     try:
-        if file.stat().st_size > LARGEST_FILE_BYTES:
+        with file.open("rb") as opened:
+            # A device or a pipe does not tell its size beforehand.
+            known = os.fstat(opened.fileno()).st_size
+            data = opened.read(LARGEST_FILE_BYTES + 1) if known <= LARGEST_FILE_BYTES else b""
+        if max(known, len(data)) > LARGEST_FILE_BYTES:
             raise BadInput("is larger than 1 GiB", where=str(path), advice="Is this the right file?")
-        return file.read_bytes()
+        return data
     except FileNotFoundError as absent:
         raise NotFound(f"{path} does not exist") from absent
-    except OSError as problem:
-        raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
+    except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
+        raise BadInput(getattr(problem, "strerror", None) or str(problem), where=str(path)) from problem
 
 
 def read_text(path: str | Path) -> str:

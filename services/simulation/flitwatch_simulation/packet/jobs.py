@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.text import read_bytes
 from flitwatch_simulation.workloads.patterns import PATTERNS
 from flitwatch_simulation.workloads.placement import POLICIES
 
@@ -32,8 +33,8 @@ def read_jobs(path: Path) -> list[JobLine]:
         Naming the file and the line.
     """
     try:
-        rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as bad:
+        rows = list(csv.reader(read_bytes(path).decode("utf-8").splitlines()))
+    except (UnicodeDecodeError, csv.Error) as bad:
         raise BadInput(f"cannot read the jobs: {bad}", where=str(path)) from bad
     lines = [(n, [c.strip() for c in row]) for n, row in enumerate(rows, 1) if row and not row[0].startswith("#")]
     if not lines or lines[0][1] != _HEADER:
@@ -48,7 +49,8 @@ def read_jobs(path: Path) -> list[JobLine]:
             raise BadInput(
                 f"unknown pattern {pattern!r}", where=where, advice=f"Use one of {', '.join(sorted(PATTERNS))}."
             )
-        if not (ranks.isdigit() and size.isdigit() and int(ranks) >= 2 and int(size) >= 1):
+        whole = all(one.isascii() and one.isdigit() and len(one) <= 18 for one in (ranks, size))
+        if not (whole and int(ranks) >= 2 and int(size) >= 1):
             raise BadInput(f"ranks {ranks!r} and bytes {size!r} must be whole numbers of at least 2 and 1", where=where)
         if placement not in POLICIES:
             raise BadInput(f"unknown placement {placement!r}", where=where, advice=f"Use one of {', '.join(POLICIES)}.")

@@ -25,10 +25,15 @@ from numpy.typing import NDArray
 
 from flitwatch_core.packet import NO_LINK, OpKind, Ops
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.text import read_bytes, read_text
 
-_SEND = re.compile(r"(\w+):\s*send\s+(\d+)b?\s+to\s+(\d+)(?:\s+tag\s+(\d+))?(?:\s+(?:cpu|nic)\s+\d+)*")
-_RECV = re.compile(r"(\w+):\s*recv\s+(\d+)b?\s+from\s+(\d+)(?:\s+tag\s+(\d+))?(?:\s+(?:cpu|nic)\s+\d+)*")
-_COMPUTE = re.compile(r"(\w+):\s*(?:compute|calc)\s+(\d+)(?:\s+(?:cpu|nic)\s+\d+)*")
+_SEND = re.compile(
+    r"(\w+):\s*send\s+([0-9]{1,18})b?\s+to\s+([0-9]{1,18})(?:\s+tag\s+([0-9]{1,18}))?(?:\s+(?:cpu|nic)\s+\d+)*"
+)
+_RECV = re.compile(
+    r"(\w+):\s*recv\s+([0-9]{1,18})b?\s+from\s+([0-9]{1,18})(?:\s+tag\s+([0-9]{1,18}))?(?:\s+(?:cpu|nic)\s+\d+)*"
+)
+_COMPUTE = re.compile(r"(\w+):\s*(?:compute|calc)\s+([0-9]{1,18})(?:\s+(?:cpu|nic)\s+\d+)*")
 _REQUIRES = re.compile(r"(\w+)\s+i?requires\s+(\w+(?:\s+\w+)*)")
 
 
@@ -120,8 +125,8 @@ def read_dag(path: Path) -> Dag:
         Naming the file and the line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as bad:
+        text = read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as bad:
         raise BadInput(f"cannot read the message DAG: {bad}", where=str(path)) from bad
     dag: Dag | None = None
     rank = -1
@@ -131,7 +136,7 @@ def read_dag(path: Path) -> Dag:
         where = f"{path}:{number}"
         if not line or line == "}":
             continue
-        if found := re.fullmatch(r"(?:num_)?ranks\s+(\d+)", line):
+        if found := re.fullmatch(r"(?:num_)?ranks\s+([0-9]{1,18})", line):
             if dag is not None:
                 raise BadInput("the number of ranks is given twice", where=where)
             if not 1 <= int(found[1]) <= 10_000_000:
@@ -140,7 +145,7 @@ def read_dag(path: Path) -> Dag:
             continue
         if dag is None:
             raise BadInput("the first line must be `ranks N`", where=where)
-        if found := re.fullmatch(r"rank\s+(\d+)\s*\{?", line):
+        if found := re.fullmatch(r"rank\s+([0-9]{1,18})\s*\{?", line):
             rank, labels = int(found[1]), {}
             _in_range(rank, dag, where)
             continue
@@ -176,9 +181,9 @@ def _in_range(rank: int, dag: Dag, where: str) -> None:
         raise BadInput(f"rank {rank} is outside 0 to {dag.ranks - 1}", where=where)
 
 
-_DUMPI_CALL = re.compile(r"(MPI_\w+) entering at walltime ([0-9.]+)")
-_DUMPI_LEFT = re.compile(r"(MPI_\w+) returning at walltime ([0-9.]+)")
-_DUMPI_FIELD = re.compile(r"\s*\w+ (\w+)(?:\[\d+\])?=\[?(-?\d+)")
+_DUMPI_CALL = re.compile(r"(MPI_\w+) entering at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
+_DUMPI_LEFT = re.compile(r"(MPI_\w+) returning at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
+_DUMPI_FIELD = re.compile(r"\s*\w+ (\w+)(?:\[\d+\])?=\[?(-?[0-9]{1,9})(?![0-9])")
 _TYPE_BYTES = {
     "MPI_CHAR": 1,
     "MPI_BYTE": 1,
@@ -220,7 +225,7 @@ def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool) -> None:
             dag.requires.append((op, last))
         return op
 
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         if found := _DUMPI_CALL.match(line):
             call, fields, waited, started = found[1], {}, [], number
             if compute and left_at is not None and float(found[2]) > left_at:
@@ -236,6 +241,8 @@ def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool) -> None:
                         f"{call} names rank {peer}", where=where, advice="Wildcard receives cannot be replayed."
                     )
                 size = fields.get("count", 0) * fields.get("type_bytes", 1)
+                if size < 0:
+                    raise BadInput(f"{call} moves {size} bytes", where=where)
                 op = then(
                     dag.add(
                         OpKind.SEND if sends else OpKind.RECEIVE,
@@ -263,7 +270,7 @@ def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool) -> None:
                     raise BadInput(f"the size of {found[1]} is unknown", where=f"{path}:{number}")
                 fields["type_bytes"] = _TYPE_BYTES[found[1]]
             elif re.match(r"\s*MPI_Request", line):
-                values = [int(v) for v in re.findall(r"-?\d+", line.split("=", 1)[1])]
+                values = [int(v) for v in re.findall(r"-?[0-9]{1,18}", line.partition("=")[2])]
                 waited += values
                 if values:
                     fields["request"] = values[0]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.text import read_bytes
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -23,8 +24,8 @@ def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
     """
     total: dict[tuple[int, int], int] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as bad:
+        lines = read_bytes(path).decode("utf-8").splitlines()
+    except UnicodeDecodeError as bad:
         raise BadInput(f"cannot read the traffic file: {bad}", where=str(path)) from bad
     rows = [(n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if not rows or [c.strip() for c in rows[0][1].lstrip("\ufeff").split(",")] != ["src", "dst", "bytes"]:
@@ -35,7 +36,7 @@ def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != 3:
             raise BadInput(f"expected 3 fields, got {len(fields)}", where=where)
-        if not all(re.fullmatch(r"-?\d{1,18}", field) for field in fields):
+        if not all(re.fullmatch(r"-?[0-9]{1,18}", field) for field in fields):
             raise BadInput(f"{line!r} is not three whole numbers", where=where)
         src, dst, size = map(int, fields)
         for end in (src, dst):
@@ -58,11 +59,19 @@ def read_matrix(path: Path) -> tuple[int, Pairs]:
         Naming the file and the line.
     """
     rows: list[tuple[int, int, float]] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        lines = read_bytes(path).decode("utf-8").splitlines()
+    except UnicodeDecodeError as bad:
+        raise BadInput(f"cannot read the matrix: {bad}", where=str(path)) from bad
+    for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("---"):
             continue
-        found = re.fullmatch(r"\s*(\d+)\s*,\s*(\d+)\s*=\s*([0-9.eE+]+)\s*", line)
+        found = re.fullmatch(
+            r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*=\s*([0-9]{1,18}(?:\.[0-9]*)?(?:[eE][+]?[0-9]{1,2})?)\s*", line
+        )
         if found:
+            if float(found[3]) > 2**62:
+                raise BadInput(f"{found[3]} bytes are more than 2^62", where=f"{path}:{number}")
             rows.append((int(found[1]), int(found[2]), float(found[3])))
         elif "=" in line and "," in line.split("=")[0]:
             raise BadInput(f"{line.strip()!r} is no line of the form `a , b = bytes`", where=f"{path}:{number}")

@@ -33,13 +33,10 @@ def read(path: Path) -> list[dict[str, Any]]:
     import orjson
 
     from flitwatch_domain.errors import BadInput
+    from flitwatch_domain.importers.text import read_bytes
 
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as bad:
-        raise BadInput(f"cannot be read: {bad.strerror}", where=str(path)) from bad
     measurements = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_bytes(path).splitlines(), 1):
         if not line.strip():
             continue
         try:

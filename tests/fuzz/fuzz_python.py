@@ -1,0 +1,35 @@
+"""Fuzz one importer that is written in Python: `python.py TARGET [libFuzzer options] [corpus folders]`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+import atheris
+
+PACKAGES = ["flitwatch_domain", "flitwatch_ingest", "flitwatch_simulation", "flitwatch.commands.imports"]
+
+with atheris.instrument_imports(include=PACKAGES):
+    from targets import TARGETS
+
+    from flitwatch_domain.errors import FlitwatchError
+    from flitwatch_simulation import topologies
+
+
+def main() -> None:
+    """Run libFuzzer; any exception but a FlitwatchError ends it with a find."""
+    if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
+        sys.exit(f"usage: python.py TARGET [options]; targets: {' '.join(TARGETS)}")
+    target = TARGETS[sys.argv.pop(1)]
+
+    def one_input(data: bytes) -> None:
+        with contextlib.suppress(FlitwatchError):
+            target(data)
+
+    topologies.MOST_LINKS = 20_000  # millions are valid; building them says nothing about the parser
+    atheris.Setup(sys.argv, one_input)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
