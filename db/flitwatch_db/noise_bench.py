@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
+from psycopg.sql import SQL
 
 _COLUMNS = (
     "source", "network", "collective", "collective_bytes", "perturbation_bytes", "world", "ranks", "perturbing", "ratio",
@@ -30,18 +31,24 @@ def insert(conn: psycopg.Connection[Any], source: str, measurements: Iterable[di
     return new
 
 
-def slowdowns(conn: psycopg.Connection[Any]) -> list[dict[str, Any]]:
-    """Mean perturbed and quiet time a (network, collective, world, ratio), for a page beside the simulation.
+#: One row a (network, collective, sizes, world, ratio): a split's slowdown is its mean perturbed over its mean quiet time.
+SLOWDOWNS = SQL("""
+    SELECT network, collective, collective_bytes, perturbation_bytes, world, ratio, count(*)::int AS splits, sum(late)::int AS late,
+        avg(p) AS perturbed_s, avg(q) AS quiet_s, avg(p / q) AS slowdown, min(p / q) AS slowdown_min, max(p / q) AS slowdown_max,
+        percentile_cont(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY p / q) AS slowdown_quartiles, max(imported_at) AS imported_at
+    FROM (
+        SELECT *, (SELECT avg(x) FROM unnest(perturbed_s) x) AS p, (SELECT nullif(avg(x), 0) FROM unnest(quiet_s) x) AS q FROM noise_bench
+        WHERE (%(network)s::text IS NULL OR network = %(network)s) AND (%(collective)s::text IS NULL OR collective = %(collective)s)
+    ) split
+    GROUP BY network, collective, collective_bytes, perturbation_bytes, world, ratio
+    ORDER BY network, collective, collective_bytes, perturbation_bytes, world, ratio LIMIT %(limit)s
+""")
 
-    Returns
-    -------
-    list of {network, collective, world, ratio, splits, perturbed_s, quiet_s, slowdown}
-        A mean is None where every measurement came too late for its window.
+
+def slowdowns(conn: psycopg.Connection[Any], limit: int = 1000) -> list[dict[str, Any]]:
+    """What was measured, by ratio; the columns of `SLOWDOWNS`.
+
+    A mean is None where every measurement came too late for its window.
     """
     with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(
-            "SELECT network, collective, world, ratio, count(*)::int AS splits, avg(p.mean) AS perturbed_s,"
-            " avg(q.mean) AS quiet_s, avg(p.mean / nullif(q.mean, 0)) AS slowdown FROM noise_bench,"
-            " LATERAL (SELECT avg(x) AS mean FROM unnest(perturbed_s) x) p, LATERAL (SELECT avg(x) AS mean FROM unnest(quiet_s) x) q"
-            " GROUP BY network, collective, world, ratio ORDER BY network, collective, world, ratio"
-        ).fetchall()
+        return cursor.execute(SLOWDOWNS, {"network": None, "collective": None, "limit": limit}).fetchall()

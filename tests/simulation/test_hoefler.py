@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flitwatch_domain.errors import BadRequest, Cancelled, NotFound
+from flitwatch_domain.errors import BadRequest, Cancelled, NotFound, TooCostly
 from flitwatch_simulation.collectives import collective
 from flitwatch_simulation.studies import output, registry
 
@@ -134,6 +134,9 @@ def test_requests_that_make_no_sense_are_refused() -> None:
     for parameters in ({"runs": 1}, {"ratios": []}, {"ratios": [1.5]}, {"semantics": "guess"}):
         with pytest.raises(BadRequest):
             run("fig15", **{"runs": 2, "topologies": {"ring": "torus:9"}} | parameters)
-    for spec in ("torus:", "torus:0", "xgft:2;4,4;1", "xgft:2;4,4;2,2", "mesh:4,4", "theta:3", "torus:99999,99999"):
+    for spec in ("torus:", "torus:0", "xgft:2;4,4;1", "xgft:2;4,4;2,2", "mesh:4,4", "theta:3", "xgft:2;4,4;1,2;1,nan"):
         with pytest.raises(BadRequest):
+            collective({"topology": spec, "runs": 2})
+    for spec in ("torus:99999,99999", "xgft:3;999,999,999;1,9,9", "torus:9,9,9,9,9,9,9,9,9"):
+        with pytest.raises(TooCostly, match="links"):
             collective({"topology": spec, "runs": 2})

@@ -19,6 +19,7 @@ from flitwatch_api.health.http import http as health
 from flitwatch_api.health.metrics import Measured, Metrics
 from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
+from flitwatch_api.noise.http import http as noise
 from flitwatch_api.platform import Platform
 from flitwatch_api.runs.http import http as runs
 from flitwatch_api.search.http import http as search
@@ -66,7 +67,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.site = site.Site(chosen.web)
     problems.install(app)
     api = APIRouter(prefix=BASE)
-    for part in (fabrics, counters, jobs, runs, estimates, tasks, ingest, search, events):
+    for part in (fabrics, counters, jobs, runs, estimates, noise, tasks, ingest, search, events):
         api.include_router(part)
     app.include_router(api)
     app.include_router(health)

@@ -109,7 +109,7 @@ void run_watched(nb::object watch, std::uint32_t total, std::atomic<std::uint32_
 
 nb::object collective(const NamedRoutes& routes, const std::string& pattern_name, std::uint32_t ranks, std::uint32_t perturbing,
                       std::uint32_t runs, std::uint64_t seed, std::uint32_t first_run, std::uint32_t threads,
-                      const std::string& semantics, bool wait_for_own_send, const std::string& perturbation,
+                      const std::vector<std::string>& semantics, bool wait_for_own_send, const std::string& perturbation,
                       bool random_mapping, nb::object watch) {
   if (runs == 0 || threads == 0) throw std::invalid_argument("at least one run and one thread are needed");
   const auto pattern = make_pattern(pattern_name, ranks);
@@ -118,7 +118,8 @@ nb::object collective(const NamedRoutes& routes, const std::string& pattern_name
   experiment.perturbing = perturbing;
   experiment.perturbation = perturbation_of(perturbation);
   experiment.random_mapping = random_mapping;
-  experiment.rules = rules_of(semantics, wait_for_own_send);
+  experiment.rules.clear();
+  for (const std::string& one : semantics) experiment.rules.push_back(rules_of(one, wait_for_own_send));
   experiment.seed = seed;
   experiment.first_run = first_run;
   experiment.runs = runs;
@@ -128,7 +129,9 @@ nb::object collective(const NamedRoutes& routes, const std::string& pattern_name
   std::atomic<bool> cancelled{false};
   run_watched(watch, runs, done, cancelled, [&] { outcome = run_collective(routes.routes, experiment, &done, &cancelled); });
   if (cancelled) return nb::none();
-  return nb::make_tuple(give(std::move(outcome.quiet)), give(std::move(outcome.perturbed)), outcome.increments, outcome.cpu_s);
+  nb::list costs;
+  for (Costs& one : outcome.costs) costs.append(nb::make_tuple(give(std::move(one.quiet)), give(std::move(one.perturbed))));
+  return nb::make_tuple(std::move(costs), outcome.increments, outcome.cpu_s);
 }
 
 }  // namespace
@@ -170,12 +173,12 @@ NB_MODULE(_flow, m) {
     return nb::make_tuple(give(std::move(round)), give(std::move(src)), give(std::move(dst)));
   }, "name"_a, "ranks"_a, "The messages of a pattern: (round, source rank, destination rank), uint32[messages] each.");
   m.def("run_collective", &collective, "routes"_a, "pattern"_a, "ranks"_a, "perturbing"_a, "runs"_a, "seed"_a = 1, "first_run"_a = 0,
-        "threads"_a = 1, "semantics"_a = "longest-path", "wait_for_own_send"_a = false, "perturbation"_a = "permutation",
-        "random_mapping"_a = true, "watch"_a = nb::none(),
+        "threads"_a = 1, "semantics"_a = std::vector<std::string>{"longest-path"}, "wait_for_own_send"_a = false,
+        "perturbation"_a = "permutation", "random_mapping"_a = true, "watch"_a = nb::none(),
         nb::sig("def run_collective(routes: Routes, pattern: str, ranks: int, perturbing: int, runs: int, seed: int = 1, first_run: int = 0, "
-                "threads: int = 1, semantics: str = 'longest-path', wait_for_own_send: bool = False, perturbation: str = 'permutation', "
+                "threads: int = 1, semantics: list[str] = ['longest-path'], wait_for_own_send: bool = False, perturbation: str = 'permutation', "
                 "random_mapping: bool = True, watch: object = None) -> object"),
-        "Costs of a collective without and with perturbation, one a run: (quiet uint32[runs], perturbed uint32[runs], increments, cpu_s).\n\n"
+        "Costs of a collective without and with perturbation: ([(quiet uint32[runs], perturbed uint32[runs])] one a semantics, increments, cpu_s).\n\n"
         "Run i draws from (seed, first_run + i) alone, so threads and splits change nothing. `watch(done, total)` is called about twenty\n"
         "times a second and returns whether to go on; None comes back after a cancel. Raises ValueError for sizes that do not fit.");
   m.def("annotate", [](const NamedRoutes& r, std::uint32_t ranks, In<std::uint32_t> src, In<std::uint32_t> dst, In<std::uint64_t> first,

@@ -7,7 +7,7 @@ collective costs the longest path through the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +26,7 @@ __all__ = [
     "pattern",
     "pattern_names",
     "run_collective",
+    "run_collectives",
     "table_routes",
 ]
 
@@ -43,7 +44,7 @@ class Collective:
     increments : int
         Link counts made: a message's link counts once for the quiet and once for the perturbed network.
     cpu_s : float
-        Processor time of all threads.
+        Processor time of all threads. Like `increments` it is that of all semantics that were computed together.
     semantics : str
         Which rule chained the messages; see `run_collective`.
     """
@@ -81,7 +82,42 @@ def run_collective(
     random_mapping: bool = True,
     watch: Callable[[int, int], bool] | None = None,
 ) -> Collective | None:
-    """Simulate `runs` random mappings of a collective, each without and with perturbation.
+    """Simulate `runs` random mappings of a collective, each without and with perturbation; see `run_collectives`."""
+    found = run_collectives(
+        routes,
+        pattern,
+        ranks,
+        perturbing,
+        runs,
+        seed=seed,
+        first_run=first_run,
+        threads=threads,
+        semantics=[semantics],
+        wait_for_own_send=wait_for_own_send,
+        perturbation=perturbation,
+        random_mapping=random_mapping,
+        watch=watch,
+    )
+    return None if found is None else found[0]
+
+
+def run_collectives(
+    routes: Routes,
+    pattern: str,
+    ranks: int,
+    perturbing: int,
+    runs: int,
+    *,
+    seed: int = 1,
+    first_run: int = 0,
+    threads: int = 1,
+    semantics: Sequence[Semantics] = ("longest-path",),
+    wait_for_own_send: bool = False,
+    perturbation: Literal["permutation", "random-peer"] = "permutation",
+    random_mapping: bool = True,
+    watch: Callable[[int, int], bool] | None = None,
+) -> list[Collective] | None:
+    """Simulate `runs` random mappings of a collective under several semantics, which share mappings and link counts.
 
     Parameters
     ----------
@@ -91,7 +127,7 @@ def run_collective(
         A name of `pattern_names()`, for some with an argument, as in "shift:4".
     ranks, perturbing : int
         Endpoints of the application and endpoints that perturb; drawn at random and disjoint.
-    semantics : {"longest-path", "orcs"}
+    semantics : sequence of {"longest-path", "orcs"}
         "longest-path": a message waits for everything that its sender receives in earlier rounds. "orcs": it waits
         only for the message by which its sender was reached in the round just before, as in the simulator behind the
         published curves; never the larger of the two.
@@ -104,7 +140,7 @@ def run_collective(
 
     Returns
     -------
-    Collective, or None after a cancel.
+    One Collective a semantics, or None after a cancel.
 
     Raises
     ------
@@ -120,7 +156,7 @@ def run_collective(
         seed=seed,
         first_run=first_run,
         threads=threads,
-        semantics=semantics,
+        semantics=list(semantics),
         wait_for_own_send=wait_for_own_send,
         perturbation=perturbation,
         random_mapping=random_mapping,
@@ -128,5 +164,8 @@ def run_collective(
     )
     if outcome is None:
         return None
-    quiet, perturbed, increments, cpu_s = outcome  # type: ignore[misc]
-    return Collective(quiet, perturbed, increments, cpu_s, semantics)
+    costs, increments, cpu_s = outcome  # type: ignore[misc]
+    return [
+        Collective(quiet, perturbed, increments, cpu_s, name)
+        for name, (quiet, perturbed) in zip(semantics, costs, strict=True)
+    ]

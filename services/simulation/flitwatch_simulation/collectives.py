@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 from flitwatch_core import flow
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_simulation import routings, topologies
+from flitwatch_simulation.studies.parameters import number, text, whole
 
 Watch = Callable[[int, int], bool]
 
@@ -70,7 +71,39 @@ def simulate(
     random_mapping: bool = True,
     watch: Watch | None = None,
 ) -> flow.Collective:
-    """Run a collective on the endpoints that `ratio` leaves; see `flitwatch_core.flow.run_collective`.
+    """Run a collective under one semantics; see `simulate_all`."""
+    return simulate_all(
+        routes,
+        pattern,
+        ratio,
+        runs,
+        seed=seed,
+        first_run=first_run,
+        threads=threads,
+        semantics=[semantics],
+        wait_for_own_send=wait_for_own_send,
+        perturbation=perturbation,
+        random_mapping=random_mapping,
+        watch=watch,
+    )[0]
+
+
+def simulate_all(
+    routes: flow.Routes,
+    pattern: str,
+    ratio: float,
+    runs: int,
+    *,
+    seed: int = 1,
+    first_run: int = 0,
+    threads: int = 1,
+    semantics: Sequence[flow.Semantics] = ("longest-path",),
+    wait_for_own_send: bool = False,
+    perturbation: str = "permutation",
+    random_mapping: bool = True,
+    watch: Watch | None = None,
+) -> list[flow.Collective]:
+    """Run a collective on the endpoints that `ratio` leaves; see `flitwatch_core.flow.run_collectives`.
 
     Raises
     ------
@@ -81,7 +114,7 @@ def simulate(
     """
     ranks, perturbing = split_endpoints(routes.endpoints, ratio)
     try:
-        result = flow.run_collective(
+        results = flow.run_collectives(
             routes,
             pattern,
             ranks,
@@ -98,9 +131,9 @@ def simulate(
         )
     except ValueError as bad:
         raise BadRequest(str(bad)) from bad
-    if result is None:
+    if results is None:
         raise Cancelled("the simulation was cancelled")
-    return result
+    return results
 
 
 def report(result: flow.Collective) -> dict[str, object]:
@@ -118,21 +151,24 @@ def report(result: flow.Collective) -> dict[str, object]:
 
 def collective(parameters: dict, watch: Watch | None = None) -> dict[str, object]:
     """Simulate what a command or a task of the same options asks for; returns the JSON object they answer with."""
-    named = topologies.parse(parameters["topology"])
-    routes = routings.routes_of(named, parameters.get("routing"))
-    pattern, ratio = parameters.get("pattern", "binomial-bcast"), float(parameters.get("ratio", 0.5))
-    seed = int(parameters.get("seed", 1))
+    ratio = number(parameters, "ratio", 0.5, 0.0, 1.0)
+    runs, threads = whole(parameters, "runs", 1000, 1, 10_000_000), whole(parameters, "threads", 1, 1, 1024)
+    seed, pattern = whole(parameters, "seed", 1, 0, 2**63 - 1), text(parameters, "pattern", "binomial-bcast")
+    semantics = text(parameters, "semantics", "longest-path")
+    perturbation = text(parameters, "perturbation", "permutation")
+    named = topologies.parse(text(parameters, "topology", ""))
+    routes = routings.routes_of(named, None if parameters.get("routing") is None else text(parameters, "routing", ""))
     result = simulate(
         routes,
         pattern,
         ratio,
-        int(parameters.get("runs", 1000)),
+        runs,
         seed=seed,
-        first_run=int(parameters.get("first_run", 0)),
-        threads=int(parameters.get("threads", 1)),
-        semantics=parameters.get("semantics", "longest-path"),
+        first_run=whole(parameters, "first_run", 0, 0, 2**32 - 1 - runs),
+        threads=threads,
+        semantics=semantics,  # type: ignore[arg-type]
         wait_for_own_send=bool(parameters.get("wait_for_own_send", False)),
-        perturbation=parameters.get("perturbation", "permutation"),
+        perturbation=perturbation,
         random_mapping=parameters.get("mapping", "random") == "random",
         watch=watch,
     )
@@ -141,6 +177,7 @@ def collective(parameters: dict, watch: Watch | None = None) -> dict[str, object
         "topology": named.spec,
         "routing": routes.name,
         "pattern": pattern,
+        "endpoints": routes.endpoints,
         "ratio": ratio,
         "ranks": ranks,
         "perturbing": perturbing,

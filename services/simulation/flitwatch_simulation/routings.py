@@ -7,12 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from flitwatch_core import flow, topology
-from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.importers.text import read_bytes
 from flitwatch_simulation.topologies import NamedTopology
 
 #: In a dragonfly's minimal routes one global link costs more than any detour inside the groups.
 _GLOBAL_LINK_COST = 1000
+#: 2 GB of tables, five times those of the largest machines of today.
+MOST_TABLE_ENTRIES = 500_000_000
 
 
 def routes_of(named: NamedTopology, routing: str | None = None) -> flow.Routes:
@@ -29,6 +31,8 @@ def routes_of(named: NamedTopology, routing: str | None = None) -> flow.Routes:
     ------
     BadRequest
         Where the routing is unknown or does not fit the topology.
+    TooCostly
+        For more than `MOST_TABLE_ENTRIES` entries of forwarding tables.
     BadInput
         Where a dump of forwarding tables cannot be read, names the line.
     """
@@ -40,6 +44,12 @@ def routes_of(named: NamedTopology, routing: str | None = None) -> flow.Routes:
     maker = _MAKERS.get(routing)
     if maker is None:
         raise BadRequest(f"unknown routing {routing!r}", advice=f"Use {', '.join(_MAKERS)} or lft:PATH")
+    entries = named.core.routers * named.core.endpoints
+    if routing not in ("dmodk", "dor") and entries > MOST_TABLE_ENTRIES:
+        raise TooCostly(
+            f"forwarding tables of {named.spec[:60]!r} have {entries:.3g} entries, more than {MOST_TABLE_ENTRIES:,}",
+            advice="Choose a smaller topology, or a tree or torus with computed routes.",
+        )
     try:
         return maker(named)
     except ValueError as bad:

@@ -16,6 +16,7 @@ from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.errors import BadRequest, Cancelled, NotFound
 from flitwatch_simulation import collectives
 from flitwatch_simulation.studies import registry, sweep
+from flitwatch_simulation.studies.parameters import whole
 
 #: A part is held for so long at a time; a worker that dies loses it after that.
 HOLD_S = 30.0
@@ -48,7 +49,7 @@ def study(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     started = time.monotonic()
     points = chosen.plan(parameters)
     parts = [part for point in points for part in point.parts()]
-    results = _through_parts(parts, int(parameters.get("threads", 1)), context)
+    results = _through_parts(parts, whole(parameters, "threads", 1, 1, 1024), context)
     return chosen.answer(points, _by_point(points, results), parameters, time.monotonic() - started)
 
 

@@ -37,6 +37,7 @@ def study(
     chosen = registry.find(name)
     if out is None:
         raise click.UsageError("--out DIR is needed")
+    output.prepare(out)
     given = {"runs": runs, "seed": seed, "threads": threads}
     parameters = {key: value for key, value in given.items() if value is not None} | _settings(settings)
     with progress("") as bar:

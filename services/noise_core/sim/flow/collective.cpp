@@ -89,12 +89,15 @@ void work(const Route& route, const Experiment& experiment, Workload& load, Outc
   try {
     Replica<Route, Cell> replica(route);
     Draw draw(route.endpoints());
+    std::vector<Peak> costs(experiment.rules.size());
     for (std::uint32_t i; (i = load.next.fetch_add(1)) < experiment.runs;) {
       if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) break;
       draw.next(experiment, experiment.first_run + i);
-      const Peak cost = replica.run(*experiment.pattern, draw.mapping(), draw.pairs(), experiment.rules, draw.salt());
-      outcome.quiet[i] = cost.quiet;
-      outcome.perturbed[i] = cost.perturbed;
+      replica.run(*experiment.pattern, draw.mapping(), draw.pairs(), experiment.rules, draw.salt(), costs, nullptr, cancelled);
+      for (std::size_t rule = 0; rule < costs.size(); ++rule) {
+        outcome.costs[rule].quiet[i] = costs[rule].quiet;
+        outcome.costs[rule].perturbed[i] = costs[rule].perturbed;
+      }
       if (done != nullptr) done->fetch_add(1, std::memory_order_relaxed);
     }
     load.increments += replica.increments();
@@ -114,8 +117,8 @@ Outcome run_collective(const Routes& routes, const Experiment& experiment, std::
   if (std::uint64_t{experiment.pattern->ranks()} + experiment.perturbing > endpoints_of(routes))
     throw std::invalid_argument("application and perturbation need more endpoints than there are");
   Outcome outcome;
-  outcome.quiet.resize(experiment.runs);
-  outcome.perturbed.resize(experiment.runs);
+  for (std::size_t rule = 0; rule < experiment.rules.size(); ++rule)
+    outcome.costs.push_back({std::vector<std::uint32_t>(experiment.runs), std::vector<std::uint32_t>(experiment.runs)});
   Workload load;
   const auto worker = [&] {
     std::visit([&](const auto& route) {
@@ -152,7 +155,7 @@ Annotated annotate_collective(const Routes& routes, const Pattern& pattern, std:
   std::visit([&](const auto& route) {
     with_cell(kCrossings * (std::uint64_t{pattern.largest_round()} + perturbation.size()), [&](auto cell) {
       Replica<std::decay_t<decltype(route)>, decltype(cell)> replica(route);
-      annotated.cost = replica.run(pattern, mapping, perturbation, rules, 0, &annotated.weights);
+      replica.run(pattern, mapping, perturbation, {&rules, 1}, 0, {&annotated.cost, 1}, &annotated.weights);
     });
   }, routes);
   return annotated;
@@ -165,7 +168,7 @@ std::vector<std::uint32_t> count_links(const Routes& routes, std::span<const Pai
       if (pair.src >= route.endpoints() || pair.dst >= route.endpoints() || pair.src == pair.dst)
         throw std::invalid_argument("a pair must join two different endpoints");
     std::vector<std::uint32_t> counts(route.cells());
-    if constexpr (Route::kRings) {
+    if constexpr (Route::kBulk) {
       route.template count<std::uint32_t>(pairs, counts.data(), 1u);
     } else {
       std::vector<typename Route::Step> steps(route.most_steps());

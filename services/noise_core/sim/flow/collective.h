@@ -31,14 +31,18 @@ struct Experiment {
   std::uint32_t perturbing = 0;      // endpoints outside the application that perturb
   Perturbation perturbation = Perturbation::kPermutation;
   bool random_mapping = true;  // otherwise rank r runs on endpoint r and the outsiders follow
-  Rules rules;
+  std::vector<Rules> rules = {{}};  // each chains the same weights: the counting, which is the work, is done once
   std::uint64_t seed = 1;
   std::uint32_t first_run = 0, runs = 1;  // runs [first_run, first_run + runs) of the seed: a sweep may be split
   std::uint32_t threads = 1;
 };
 
+struct Costs {
+  std::vector<std::uint32_t> quiet, perturbed;  // one a run, in hops of congestion
+};
+
 struct Outcome {
-  std::vector<std::uint32_t> quiet, perturbed;  // one cost a run, in hops of congestion
+  std::vector<Costs> costs;                     // one a rule, in the order of the experiment's
   std::uint64_t increments = 0;                 // counts made: a message's link counts once for the quiet and once for the perturbed network
   double cpu_s = 0;                             // of all threads
 };

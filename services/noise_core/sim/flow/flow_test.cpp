@@ -102,17 +102,20 @@ TEST(Collective, ThreadsAndSplitsChangeNothing) {
     const auto pattern = make_pattern("binomial-bcast", n / 2);
     Experiment experiment{.pattern = pattern.get(), .perturbing = n - n / 2, .seed = 99, .runs = 60};
     const Outcome one = run_collective(fabric.routes, experiment);
-    experiment.threads = 3;
-    const Outcome three = run_collective(fabric.routes, experiment);
-    EXPECT_EQ(one.quiet, three.quiet);
-    EXPECT_EQ(one.perturbed, three.perturbed);
-    EXPECT_EQ(one.increments, three.increments);
+    for (std::uint32_t threads : {2u, 3u}) {
+      experiment.threads = threads;
+      const Outcome many = run_collective(fabric.routes, experiment);
+      EXPECT_EQ(one.costs[0].quiet, many.costs[0].quiet);
+      EXPECT_EQ(one.costs[0].perturbed, many.costs[0].perturbed);
+      EXPECT_EQ(one.increments, many.increments);
+    }
     experiment.first_run = 40;
     experiment.runs = 20;
     const Outcome tail = run_collective(fabric.routes, experiment);
-    EXPECT_TRUE(std::equal(tail.perturbed.begin(), tail.perturbed.end(), one.perturbed.begin() + 40));
+    const auto& last = tail.costs[0].perturbed;
+    EXPECT_TRUE(std::equal(last.begin(), last.end(), one.costs[0].perturbed.begin() + 40));
     experiment.seed = 100;
-    EXPECT_NE(run_collective(fabric.routes, experiment).perturbed, tail.perturbed);
+    EXPECT_NE(run_collective(fabric.routes, experiment).costs[0].perturbed, last);
   }
 }
 
@@ -120,7 +123,7 @@ TEST(Collective, WithoutPerturbationNothingSlowsDown) {
   const Routes routes = TorusRoutes(Torus({8, 8}));
   const auto pattern = make_pattern("dissemination-barrier", 64);
   const Outcome outcome = run_collective(routes, {.pattern = pattern.get(), .perturbing = 0, .runs = 20});
-  EXPECT_EQ(outcome.quiet, outcome.perturbed);
+  EXPECT_EQ(outcome.costs[0].quiet, outcome.costs[0].perturbed);
 }
 
 TEST(Collective, OrcsNeverExceedsLongestPath) {
@@ -128,9 +131,16 @@ TEST(Collective, OrcsNeverExceedsLongestPath) {
   for (const char* name : {"binomial-bcast", "recursive-doubling-allreduce", "sweep-3d"}) {
     const auto pattern = make_pattern(name, 72);
     Experiment experiment{.pattern = pattern.get(), .perturbing = 72, .seed = 3, .runs = 50};
-    const Outcome longest = run_collective(routes, experiment);
-    experiment.rules.semantics = Semantics::kOrcs;
-    const Outcome orcs = run_collective(routes, experiment);
+    const Costs longest = run_collective(routes, experiment).costs[0];
+    experiment.rules = {{Semantics::kOrcs}};
+    const Outcome alone = run_collective(routes, experiment);
+    const Costs& orcs = alone.costs[0];
+    experiment.rules = {{Semantics::kLongestPath}, {Semantics::kOrcs}};
+    const Outcome both = run_collective(routes, experiment);
+    EXPECT_EQ(both.costs[0].perturbed, longest.perturbed);
+    EXPECT_EQ(both.costs[1].perturbed, orcs.perturbed);
+    EXPECT_EQ(both.costs[1].quiet, orcs.quiet);
+    EXPECT_EQ(both.increments, alone.increments);
     for (std::size_t i = 0; i < longest.quiet.size(); ++i) {
       EXPECT_LE(orcs.quiet[i], longest.quiet[i]);
       EXPECT_LE(orcs.perturbed[i], longest.perturbed[i]);
@@ -211,8 +221,8 @@ TEST(Pattern, SendsWhatItsNamePromises) {
           ASSERT_TRUE(m.src < n && m.dst < n && m.src != m.dst) << name;
         }
       EXPECT_EQ(messages, pattern->messages()) << name;
-      if (name == "binomial-bcast" || name == "binomial-reduce") EXPECT_EQ(messages, n - 1);
-      if (name == "pairwise-alltoall") EXPECT_EQ(messages, n * (n - 1));
+      if (name == "binomial-bcast" || name == "binomial-reduce") { EXPECT_EQ(messages, n - 1); }
+      if (name == "pairwise-alltoall") { EXPECT_EQ(messages, n * (n - 1)); }
     }
   EXPECT_THROW(make_pattern("nonsense", 4), std::invalid_argument);
   EXPECT_THROW(make_pattern("ring:3", 4), std::invalid_argument);

@@ -1,6 +1,7 @@
 // One replica of a collective: the counting kernel with the memory that it keeps between replicas.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,19 +17,23 @@ class Replica {
   explicit Replica(const Route& route) : route_(route), cells_(route.cells() + kOverrun) {}
 
   // Counts the perturbation once, then round by round adds the application's messages, reads their weights and takes
-  // them away again. `weights`, where given, receives every message's.
-  Peak run(const Pattern& pattern, std::span<const std::uint32_t> mapping, std::span<const Pair> perturbation, Rules rules,
-           std::uint64_t salt, std::vector<Peak>* weights = nullptr) {
+  // them away again. `costs` receives one cost a rule; `weights`, where given, every message's. A true `cancelled` ends it
+  // between two rounds, for an all-to-all of a large machine takes minutes.
+  void run(const Pattern& pattern, std::span<const std::uint32_t> mapping, std::span<const Pair> perturbation,
+           std::span<const Rules> rules, std::uint64_t salt, std::span<Peak> costs, std::vector<Peak>* weights = nullptr,
+           const std::atomic<bool>* cancelled = nullptr) {
     std::fill(cells_.begin(), cells_.end(), Cell{0});
     perturb(perturbation, salt);
-    dag_.start(pattern.ranks(), rules.semantics, rules.wait_for_own_send);
+    dags_.resize(rules.size());
+    for (std::size_t i = 0; i < rules.size(); ++i) dags_[i].start(pattern.ranks(), rules[i].semantics, rules[i].wait_for_own_send);
     for (std::uint32_t k = 0; k < pattern.rounds(); ++k) {
+      if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) return;
       const auto messages = pattern.round(k, scratch_);
       if (!pattern.repeats(k)) weigh(messages, mapping, salt, k + 1 == pattern.rounds());
-      dag_.round(messages, weights_);
+      for (Dag& dag : dags_) dag.round(messages, weights_);
       if (weights != nullptr) weights->insert(weights->end(), weights_.begin(), weights_.end());
     }
-    return dag_.cost();
+    for (std::size_t i = 0; i < rules.size(); ++i) costs[i] = dags_[i].cost();
   }
 
   std::uint64_t increments() const { return increments_; }
@@ -38,7 +43,7 @@ class Replica {
   using Step = typename Route::Step;
 
   void perturb(std::span<const Pair> pairs, std::uint64_t salt) {
-    if constexpr (Route::kRings) {
+    if constexpr (Route::kBulk) {
       increments_ += route_.template count<Cell>(pairs, cells_.data(), L::kPerturbation);
     } else {
       steps_.resize(route_.most_steps());
@@ -74,7 +79,7 @@ class Replica {
   std::vector<const Step*> ends_;
   std::vector<Peak> weights_;
   std::vector<Message> scratch_;
-  Dag dag_;
+  std::vector<Dag> dags_;
   std::uint64_t increments_ = 0;
 };
 

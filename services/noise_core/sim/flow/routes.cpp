@@ -10,15 +10,14 @@ namespace flitwatch::sim {
 XgftRoutes::XgftRoutes(const Xgft& tree) : height_(tree.height()), endpoints_(tree.endpoints()), cells_(tree.links()) {
   if (!tree.uniform()) throw std::invalid_argument("uneven cable counts need a forwarding table");
   places_.resize(std::size_t{endpoints_} * (height_ - 1));
-  for (std::uint32_t l = 1; l < height_; ++l)
-    levels_.push_back({tree.up_link(l, 0, 0), tree.down_link(l, 0, 0), tree.copies(l) * tree.up_ports(l)});
   for (std::uint32_t e = 0; e < endpoints_; ++e) {
     std::uint32_t copy = 0, digits = e;
     for (std::uint32_t l = 1; l < height_; ++l) {
       const std::uint32_t subtree = e / tree.subtree_size(l);
       const std::uint32_t port = digits % tree.up_ports(l);
       digits /= tree.w()[l];  // not by the ports: which of the parallel cables it was parts destinations further up
-      places_[std::size_t{e} * (height_ - 1) + l - 1] = {subtree, copy * tree.up_ports(l) + port};
+      const std::uint32_t block = subtree * tree.copies(l) * tree.up_ports(l), cable = copy * tree.up_ports(l) + port;
+      places_[std::size_t{e} * (height_ - 1) + l - 1] = {tree.up_link(l, 0, 0) + block, cable, tree.down_link(l, 0, 0) + block + cable};
       copy += tree.up_port(l, subtree % tree.m()[l], port).parent * tree.copies(l);
     }
   }

@@ -29,7 +29,7 @@ struct Pair {
 class XgftRoutes {
  public:
   using Step = LinkId;
-  static constexpr bool kRings = false;
+  static constexpr bool kBulk = true;
   // Throws std::invalid_argument unless every pair of switches has equally many cables (otherwise use a table).
   explicit XgftRoutes(const Xgft& tree);
 
@@ -43,32 +43,50 @@ class XgftRoutes {
     *out++ = endpoints_ + dst;
     const Place* from = &places_[std::size_t{src} * (height_ - 1)];
     const Place* to = &places_[std::size_t{dst} * (height_ - 1)];
-    for (std::uint32_t l = 1; l < height_ && from->subtree != to->subtree; ++l, ++from, ++to) {
-      const Level& level = levels_[l - 1];
-      *out++ = level.first_up + from->subtree * level.links_per_subtree + to->port;
-      *out++ = level.first_down + to->subtree * level.links_per_subtree + to->port;
+    for (std::uint32_t l = 1; l < height_ && from->first_up != to->first_up; ++l, ++from, ++to) {
+      *out++ = from->first_up + to->port;
+      *out++ = to->down;
     }
     return out;
   }
 
+  // Adds `one` to every cell on the way of every pair; returns the links crossed.
+  template <class Cell>
+  std::uint64_t count(std::span<const Pair> pairs, Cell* cells, Cell one) const;
+
  private:
   struct Place {
-    std::uint32_t subtree;  // number of the level's subtree that holds the endpoint
-    std::uint32_t port;     // copy * up_ports + port: the cable to it, within its subtree's block
-  };
-  struct Level {
-    std::uint32_t first_up, first_down, links_per_subtree;
+    LinkId first_up;     // of the level's subtree that holds the endpoint: tells subtrees apart
+    std::uint32_t port;  // copy * up_ports + port: the cable to the endpoint, within its subtree's block
+    LinkId down;         // the link by which every message to the endpoint enters that subtree
   };
   std::uint32_t height_, endpoints_, cells_;
   std::vector<Place> places_;  // endpoint-major, levels 1..h-1
-  std::vector<Level> levels_;
 };
+
+template <class Cell>
+std::uint64_t XgftRoutes::count(std::span<const Pair> pairs, Cell* cells, Cell one) const {
+  std::uint64_t crossed = 2 * pairs.size();
+  const std::size_t levels = height_ - 1;
+  for (const Pair& pair : pairs) {
+    cells[pair.src] += one;
+    cells[endpoints_ + pair.dst] += one;
+    const Place* from = &places_[pair.src * levels];
+    const Place* to = &places_[pair.dst * levels];
+    for (const Place* const end = from + levels; from != end && from->first_up != to->first_up; ++from, ++to) {
+      cells[from->first_up + to->port] += one;
+      cells[to->down] += one;
+      crossed += 2;
+    }
+  }
+  return crossed;
+}
 
 // Dimension order, the shorter way round each ring; half-way round an even ring goes up.
 class TorusRoutes {
  public:
   using Step = RingRun;
-  static constexpr bool kRings = true;
+  static constexpr bool kBulk = true;
   explicit TorusRoutes(const Torus& torus);
 
   std::uint32_t endpoints() const { return torus_.size(); }
@@ -115,7 +133,7 @@ class TorusRoutes {
 class TableRoutes {
  public:
   using Step = LinkId;
-  static constexpr bool kRings = false;
+  static constexpr bool kBulk = false;
   // Throws std::invalid_argument where some endpoint cannot reach another. `valiant_groups`, one group a router, makes
   // every message between routers go by way of a router outside the groups of both (of any router, where none is).
   explicit TableRoutes(std::shared_ptr<const RouteTable> table, std::vector<std::uint32_t> valiant_groups = {});

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import orjson
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_simulation.studies.registry import Study
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder and try to write there, before hours of work have nowhere to go.
+
+    Raises
+    ------
+    BadInput
+        Where the folder cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as bad:
+        raise BadInput(f"cannot be written: {bad.strerror}", where=str(bad.filename or folder)) from bad
 
 
 def write(study: Study, answer: dict[str, Any], folder: Path) -> list[Path]:
@@ -20,8 +37,8 @@ def write(study: Study, answer: dict[str, Any], folder: Path) -> list[Path]:
     BadInput
         Where the folder cannot be written.
     """
+    prepare(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         text = orjson.dumps(answer, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
         (folder / f"{study.name}.json").write_bytes(text)
         write_csv(answer["points"], folder / f"{study.name}.csv")

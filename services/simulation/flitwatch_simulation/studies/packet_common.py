@@ -6,9 +6,12 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
-from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_domain.errors import Cancelled
+from flitwatch_simulation.studies.parameters import number, whole
 from flitwatch_simulation.studies.registry import Cancelled as IsCancelled
 from flitwatch_simulation.studies.registry import Parameters, Report
+
+__all__ = ["number", "sweep", "whole"]
 
 
 def sweep(
@@ -29,19 +32,3 @@ def sweep(
         points += compute(case, cancelled)
     report(len(cases), len(cases), "done")
     return {"study": study, "points": points, "simulated": True, "wall_s": monotonic() - started, **extra}
-
-
-def number(parameters: Parameters, name: str, default: float, low: float, high: float) -> float:
-    """A numeric parameter within its bounds."""
-    value = parameters.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise BadRequest(f"parameter {name!r} is {value!r}; expected a number from {low:g} to {high:g}")
-    return value
-
-
-def whole(parameters: Parameters, name: str, default: int, low: int, high: int) -> int:
-    """A whole-number parameter within its bounds."""
-    value = number(parameters, name, default, low, high)
-    if int(value) != value:
-        raise BadRequest(f"parameter {name!r} is {value!r}; expected a whole number")
-    return int(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from flitwatch_core import flow
-from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_domain.errors import Cancelled
 from flitwatch_simulation import routings, topologies
-from flitwatch_simulation.collectives import mean_with_ci95, simulate
+from flitwatch_simulation.collectives import mean_with_ci95, simulate_all
 
 #: Runs of one part: a part is what one worker takes at a time.
 RUNS_PER_PART = 1000
@@ -21,7 +21,7 @@ RUNS_PER_PART = 1000
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a figure: a series, a place on the x axis, and the collective that is simulated there.
+    """One place of a figure: a series, an x, and the collective that is simulated there; a point a semantics.
 
     The seed is derived from the study's seed and the point's own text, so points are independent of one another and
     of their order.
@@ -33,7 +33,7 @@ class Point:
     ratio: float
     runs: int
     seed: int
-    semantics: str
+    semantics: tuple[str, ...]
     pattern: str = "binomial-bcast"
     routing: str | None = None
 
@@ -67,8 +67,8 @@ def compute_part(
     """
     part = dict(part)
     first_run, runs = int(part.pop("first_run")), int(part.pop("part_runs"))
-    point = Point(**part)
-    result = simulate(
+    point = Point(**part | {"semantics": tuple(part["semantics"])})  # JSON has lists
+    results = simulate_all(
         _routes(point.topology, point.routing),
         point.pattern,
         point.ratio,
@@ -80,23 +80,27 @@ def compute_part(
         watch=watch,
     )
     return {
-        "quiet": result.quiet.tolist(),
-        "perturbed": result.perturbed.tolist(),
-        "cpu_s": result.cpu_s,
-        "increments": result.increments,
+        "quiet": [one.quiet.tolist() for one in results],
+        "perturbed": [one.perturbed.tolist() for one in results],
+        "cpu_s": results[0].cpu_s,
+        "increments": results[0].increments,
         "routing": _routes(point.topology, point.routing).name,
         "endpoints": _routes(point.topology, point.routing).endpoints,
     }
 
 
-def assemble_point(point: Point, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Means and 95 % confidence intervals over all runs of a point's parts, given in order."""
-    quiet = np.concatenate([np.array(part["quiet"], np.uint32) for part in parts])
-    perturbed = np.concatenate([np.array(part["perturbed"], np.uint32) for part in parts])
+def assemble_points(point: Point, parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Means and 95 % confidence intervals over all runs of a place's parts, given in order: one point a semantics."""
+    return [_assemble(point, name, number, parts) for number, name in enumerate(point.semantics)]
+
+
+def _assemble(point: Point, semantics: str, number: int, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    quiet = np.concatenate([np.array(part["quiet"][number], np.uint32) for part in parts])
+    perturbed = np.concatenate([np.array(part["perturbed"][number], np.uint32) for part in parts])
     return {
         "series": point.series,
         "x": parts[0]["endpoints"] if point.x is None else point.x,
-        "semantics": point.semantics,
+        "semantics": semantics,
         "slowdown": mean_with_ci95(perturbed / quiet).as_json(),
         "overhead": mean_with_ci95(perturbed.astype(np.int64) - quiet).as_json(),
         "cost": {"quiet": float(quiet.mean()), "perturbed": float(perturbed.mean())},
@@ -107,8 +111,6 @@ def assemble_point(point: Point, parts: Sequence[dict[str, Any]]) -> dict[str, A
         "ratio": point.ratio,
         "runs": len(quiet),
         "seed": point.own_seed,
-        "cpu_s": sum(part["cpu_s"] for part in parts),
-        "increments": sum(part["increments"] for part in parts),
     }
 
 
@@ -127,7 +129,7 @@ def compute(
     for point in points:
         parts = []
         for part in point.parts():
-            message = f"{point.series}, {point.semantics}"
+            message = f"{point.series}, ratio {point.ratio:g}"
 
             def watch(runs: int, _: int, done: int = done, message: str = message) -> bool:
                 report(done + runs, total, message)
@@ -139,17 +141,3 @@ def compute(
             done += int(part["part_runs"])
         answers.append(parts)
     return answers
-
-
-def numbers(parameters: dict[str, Any], name: str, default: Iterable[float]) -> list[float]:
-    """A parameter that is a list of numbers.
-
-    Raises
-    ------
-    BadRequest
-        Where it is something else.
-    """
-    values = parameters.get(name, list(default))
-    if not isinstance(values, list) or not values or not all(isinstance(one, int | float) for one in values):
-        raise BadRequest(f"{name} must be a list of numbers, not {values!r}")
-    return values

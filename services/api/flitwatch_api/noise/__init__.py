@@ -1,0 +1,1 @@
+"""What network noise costs collectives: measured and simulated."""

@@ -1,0 +1,49 @@
+"""Routes of network noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer
+from flitwatch_api.noise import schemas
+from flitwatch_api.parameters import Limit, Text
+from flitwatch_api.platform import Reader
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db.reads import noise as reads
+
+http = APIRouter(prefix="/noise", tags=["noise"], responses=RESPONSES)
+
+
+@http.get("/measured", response_model=schemas.MeasuredList)
+async def measured_noise(conn: Reader, network: Text = None, collective: Text = None, limit: Limit = 1000) -> Response:
+    """What `flitwatch import noise-bench` stored, by ratio."""
+    return answer({"items": await reads.measured(conn, limit, network or None, collective or None)})
+
+
+@http.get("/simulated", response_model=schemas.SimulatedList)
+async def simulated_noise(
+    conn: Reader,
+    tasks: Annotated[int, Query(ge=1, le=50, description="The newest so many tasks that simulated collectives.")] = 10,
+) -> Response:
+    """Slowdowns that tasks simulated, to stand beside the measured ones."""
+    return answer({"items": [point for task in await reads.simulated(conn, tasks) for point in _points(task)]})
+
+
+def _points(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    result = task["result"]
+    study = result.get("study")
+    for point in result["points"] if study else [result]:
+        yield {
+            "task_id": task["task_id"],
+            "study": study,
+            "series": point.get("series", point["topology"]),
+            **{key: point[key] for key in ("topology", "routing", "pattern", "semantics", "ratio", "runs")},
+            "endpoints": point["endpoints"],
+            "slowdown": point["slowdown"]["mean"],
+            "ci95": point["slowdown"]["ci95"],
+            "finished_at": task["finished_at"],
+        }

@@ -1,0 +1,57 @@
+"""Shapes of answers about network noise."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+
+class Measured(BaseModel):
+    """A collective beside perturbation, measured by the MPI microbenchmark over random splits of its world."""
+
+    network: str
+    collective: str
+    collective_bytes: int
+    perturbation_bytes: int
+    world: int = Field(description="MPI processes.")
+    ratio: float = Field(description="Perturbing processes over all processes.")
+    splits: int
+    late: int = Field(description="Measurements that missed their window and were left out.")
+    perturbed_s: float | None
+    quiet_s: float | None
+    slowdown: float | None = Field(description="Mean over the splits; null where every measurement was late.")
+    slowdown_min: float | None
+    slowdown_max: float | None
+    slowdown_quartiles: list[float] | None
+    imported_at: datetime
+
+
+class MeasuredList(BaseModel):
+    """By network, collective, sizes and ratio."""
+
+    items: list[Measured]
+
+
+class SimulatedPoint(BaseModel):
+    """A simulated collective beside perturbation: the mean over random mappings."""
+
+    task_id: int
+    study: str | None = Field(description="null: a single collective.")
+    series: str
+    topology: str
+    routing: str
+    pattern: str
+    semantics: str
+    endpoints: int
+    ratio: float
+    runs: int
+    slowdown: float
+    ci95: list[float] | None
+    finished_at: datetime | None
+
+
+class SimulatedList(BaseModel):
+    """The newest tasks first, each one's points in their order."""
+
+    items: list[SimulatedPoint]

@@ -1,0 +1,59 @@
+"""Parameters of studies: given as JSON by whoever likes, checked here; every fault is a BadRequest that names the parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from flitwatch_domain.errors import BadRequest
+
+Parameters = dict[str, Any]
+
+
+def known(parameters: Parameters, names: Iterable[str]) -> None:
+    """Refuse a parameter that the study does not have, so that a slip of the pen does not pass for a result."""
+    names = sorted(names)
+    for name in parameters:
+        if name not in names:
+            raise BadRequest(f"the study has no parameter {name!r}", advice=f"It has {', '.join(names)}.")
+
+
+def number(parameters: Parameters, name: str, default: float, low: float, high: float) -> float:
+    """A numeric parameter within its bounds."""
+    value = parameters.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise BadRequest(f"parameter {name!r} is {value!r}; expected a number from {low:g} to {high:g}")
+    return value
+
+
+def whole(parameters: Parameters, name: str, default: int, low: int, high: int) -> int:
+    """A whole-number parameter within its bounds."""
+    value = number(parameters, name, default, low, high)
+    if int(value) != value:
+        raise BadRequest(f"parameter {name!r} is {value!r}; expected a whole number")
+    return int(value)
+
+
+def numbers(parameters: Parameters, name: str, default: list[float], low: float, high: float) -> list[float]:
+    """A list of numbers within their bounds, at least one."""
+    values = parameters.get(name, default)
+    if not isinstance(values, list) or not 1 <= len(values) <= 1000:
+        raise BadRequest(f"parameter {name!r} must be a list of 1 to 1000 numbers, not {values!r}")
+    return [number({name: value}, name, 0.0, low, high) for value in values]
+
+
+def text(parameters: Parameters, name: str, default: str) -> str:
+    """A text."""
+    value = parameters.get(name, default)
+    if not isinstance(value, str):
+        raise BadRequest(f"parameter {name!r} is {value!r}; expected a text")
+    return value
+
+
+def texts(parameters: Parameters, name: str, default: list[str]) -> list[str]:
+    """A list of texts, or one alone; at least one."""
+    values = parameters.get(name, default)
+    values = [values] if isinstance(values, str) else values
+    if not isinstance(values, list) or not 1 <= len(values) <= 1000 or not all(isinstance(one, str) for one in values):
+        raise BadRequest(f"parameter {name!r} must be a text or a list of texts, not {values!r}")
+    return values
