@@ -2,26 +2,29 @@
 // known, not an event.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "sim/packet/fabric_state.h"
 
 namespace flitwatch::sim::packet {
 
-// One (port, VC) as its sender sees it, with the queue of packets that wait for it. Two cache lines.
-struct alignas(128) Channel {
-  static constexpr std::uint32_t kRing = 8;
-  std::int32_t credit;               // bytes known to be free at the receiver
-  std::uint32_t head, tail;          // waiting packets
-  std::uint16_t ring_size, wakes;    // credit records in the ring; wake events under way
-  Time wake_time;
-  std::uint32_t spill;               // records that did not fit, later than those of the ring; index or kNil
+// One (port, VC) as its sender sees it, with the queue of packets that wait for it and what it counted. The memory that a hop touches
+// decides the speed of the engine, so with three records in place a channel is one cache line.
+template <std::uint32_t InPlace>
+struct alignas(64) Channel {
+  static constexpr std::uint32_t kInPlace = InPlace;
+  std::int32_t credit;             // bytes known to be free at the receiver
+  std::uint32_t head, tail;        // waiting packets
+  std::uint32_t spill;             // list of the records that did not fit, later than those in place; or kNil
+  std::uint16_t records, wakes;    // credit records in place; wake events under way
+  NarrowCounters in;               // counted at the receiving end
   std::uint32_t unused;
-  ChannelCounters in;                // counted at the receiving end
-  std::uint64_t ring[kRing];         // (time << 16 | bytes), ascending
+  std::uint64_t record[InPlace];   // (time << 16 | bytes), ascending
 };
-static_assert(sizeof(Channel) == 128);
+static_assert(sizeof(Channel<3>) == 64 && sizeof(Channel<11>) == 128);
 
+template <class Channel>
 class CreditStore {
  public:
   static std::uint64_t record(Time time, std::uint32_t bytes) { return time << 16 | bytes; }
@@ -30,16 +33,16 @@ class CreditStore {
 
   // Adds all credits known at `until` to the balance.
   void fold(Channel& c, Time until) {
-    do {
-      const std::uint32_t n = c.ring_size;
+    for (;;) {
+      const std::uint32_t n = c.records;
       std::uint32_t k = 0;
-      while (k < n && time_of(c.ring[k]) <= until) c.credit += bytes_of(c.ring[k++]);
+      while (k < n && time_of(c.record[k]) <= until) c.credit += bytes_of(c.record[k++]);
       if (!k) return;
-      for (std::uint32_t i = k; i < n; ++i) c.ring[i - k] = c.ring[i];
-      c.ring_size = static_cast<std::uint16_t>(n - k);
+      for (std::uint32_t i = k; i < n; ++i) c.record[i - k] = c.record[i];
+      c.records = static_cast<std::uint16_t>(n - k);
       if (__builtin_expect(c.spill == kNil, 1)) return;
       refill(c);
-    } while (true);
+    }
   }
 
   // Reserves `size` bytes for a packet that starts at `start`, given that the link is free at `base` <= start. Returns whether that is
@@ -61,81 +64,84 @@ class CreditStore {
 
   void give_back(Channel& c, Time now, Time when, std::uint32_t bytes) {
     const std::uint64_t r = record(when, bytes);
-    if (__builtin_expect(c.ring_size == Channel::kRing, 0)) {
+    if (__builtin_expect(c.records == Channel::kInPlace, 0)) {
       fold(c, now);
-      if (c.ring_size == Channel::kRing) return spill(c, r);
+      if (c.records == Channel::kInPlace) return spill(c, r);
     }
-    insert(c, r);
+    std::uint32_t i = c.records++;
+    for (; i && c.record[i - 1] > r; --i) c.record[i] = c.record[i - 1];
+    c.record[i] = r;
   }
 
   // Bytes known to be free at `now`, without changing anything.
-  static std::int32_t known(const Channel& c, Time now) {
+  std::int32_t known(const Channel& c, Time now) const {
     std::int32_t bytes = c.credit;
-    for (std::uint32_t k = 0; k < c.ring_size && time_of(c.ring[k]) <= now; ++k) bytes += bytes_of(c.ring[k]);
+    for (std::uint32_t k = 0; k < c.records; ++k) {
+      if (time_of(c.record[k]) > now) return bytes;
+      bytes += bytes_of(c.record[k]);
+    }
+    if (__builtin_expect(c.spill != kNil, 0)) {
+      const Spilled& s = spilled_[c.spill];
+      for (std::size_t k = s.begin; k < s.records.size() && time_of(s.records[k]) <= now; ++k) bytes += bytes_of(s.records[k]);
+    }
     return bytes;
   }
   // All bytes, known or on their way.
-  std::int64_t total(const Channel& c) const {
-    std::int64_t bytes = c.credit;
-    for (std::uint32_t k = 0; k < c.ring_size; ++k) bytes += bytes_of(c.ring[k]);
-    for (std::uint32_t s = c.spill; s != kNil; s = spilled_[s].next) bytes += bytes_of(spilled_[s].record);
-    return bytes;
-  }
+  std::int64_t total(const Channel& c) const { return known(c, kNever); }
 
  private:
-  struct Spilled {
-    std::uint64_t record;
-    std::uint32_t next;
+  struct Spilled {  // ascending from `begin`
+    std::vector<std::uint64_t> records;
+    std::size_t begin = 0;
   };
-
-  static void insert(Channel& c, std::uint64_t r) {
-    std::uint32_t i = c.ring_size++;
-    for (; i && c.ring[i - 1] > r; --i) c.ring[i] = c.ring[i - 1];
-    c.ring[i] = r;
-  }
 
   Time when_enough(const Channel& c, std::int32_t size) const {
     std::int32_t bytes = c.credit;
-    for (std::uint32_t k = 0; k < c.ring_size; ++k)
-      if ((bytes += bytes_of(c.ring[k])) >= size) return time_of(c.ring[k]);
-    for (std::uint32_t s = c.spill; s != kNil; s = spilled_[s].next)
-      if ((bytes += bytes_of(spilled_[s].record)) >= size) return time_of(spilled_[s].record);
+    for (std::uint32_t k = 0; k < c.records; ++k)
+      if ((bytes += bytes_of(c.record[k])) >= size) return time_of(c.record[k]);
+    if (c.spill != kNil) {
+      const Spilled& s = spilled_[c.spill];
+      for (std::size_t k = s.begin; k < s.records.size(); ++k)
+        if ((bytes += bytes_of(s.records[k])) >= size) return time_of(s.records[k]);
+    }
     return kNever;
   }
 
+  // Credits come back nearly in order, so the place of a record is found from the end.
   void spill(Channel& c, std::uint64_t r) {
-    if (r < c.ring[Channel::kRing - 1]) {
-      std::swap(r, c.ring[Channel::kRing - 1]);
-      for (std::uint32_t i = Channel::kRing - 1; i && c.ring[i - 1] > c.ring[i]; --i) std::swap(c.ring[i - 1], c.ring[i]);
+    if (r < c.record[Channel::kInPlace - 1]) {
+      std::swap(r, c.record[Channel::kInPlace - 1]);
+      for (std::uint32_t i = Channel::kInPlace - 1; i && c.record[i - 1] > c.record[i]; --i) std::swap(c.record[i - 1], c.record[i]);
     }
-    std::uint32_t fresh = free_;
-    if (fresh != kNil)
-      free_ = spilled_[fresh].next;
-    else {
-      fresh = static_cast<std::uint32_t>(spilled_.size());
-      spilled_.push_back({});
+    if (c.spill == kNil) {
+      if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(spilled_.size()));
+        spilled_.emplace_back();
+      }
+      c.spill = free_.back();
+      free_.pop_back();
     }
-    std::uint32_t before = kNil, after = c.spill;
-    while (after != kNil && spilled_[after].record <= r) {
-      before = after;
-      after = spilled_[after].next;
+    Spilled& s = spilled_[c.spill];
+    if (s.begin >= 32 && 2 * s.begin >= s.records.size()) {  // what was used up goes when it is the greater part
+      s.records.erase(s.records.begin(), s.records.begin() + static_cast<std::ptrdiff_t>(s.begin));
+      s.begin = 0;
     }
-    spilled_[fresh] = {r, after};
-    (before == kNil ? c.spill : spilled_[before].next) = fresh;
+    s.records.push_back(r);
+    for (std::size_t i = s.records.size() - 1; i > s.begin && s.records[i - 1] > s.records[i]; --i) std::swap(s.records[i - 1], s.records[i]);
   }
 
   void refill(Channel& c) {
-    while (c.spill != kNil && c.ring_size < Channel::kRing) {
-      const std::uint32_t s = c.spill;
-      c.ring[c.ring_size++] = spilled_[s].record;
-      c.spill = spilled_[s].next;
-      spilled_[s].next = free_;
-      free_ = s;
-    }
+    Spilled& s = spilled_[c.spill];
+    while (s.begin < s.records.size() && c.records < Channel::kInPlace) c.record[c.records++] = s.records[s.begin++];
+    if (s.begin < s.records.size()) return;
+    s.records.clear();
+    s.begin = 0;
+    free_.push_back(c.spill);
+    c.spill = kNil;
   }
 
   std::vector<Spilled> spilled_;
-  std::uint32_t free_ = kNil;
+  std::vector<std::uint32_t> free_;
 };
 
 }  // namespace flitwatch::sim::packet

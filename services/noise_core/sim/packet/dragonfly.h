@@ -32,6 +32,9 @@ struct DragonflyOptions {
 
 class Dragonfly {
  public:
+  static constexpr bool kScansLoads = false;
+  static constexpr std::uint32_t kCreditsInPlace = 3;
+
   // `group` of each router. Throws std::invalid_argument where two routers of a group are more than two hops apart or two
   // groups are not joined.
   Dragonfly(const Network& network, const std::vector<std::int32_t>& group, DragonflyOptions options);
@@ -39,6 +42,19 @@ class Dragonfly {
   // Router-to-router hops at most: the number of VCs that keep the fabric free of deadlock.
   std::uint32_t vcs() const { return options_.through_router ? 11 : 9; }
   std::uint32_t vc(const Packet& p) const { return p.hops - 1u; }
+
+  // A packet leaves its NIC: the random numbers of its choice are drawn now, so that its candidates can be looked up ahead.
+  template <class View>
+  void start(Packet& p, View& view) const {
+    const std::uint64_t bits = view.random();
+    p.way1 = static_cast<std::uint16_t>(bits);
+    p.way2 = static_cast<std::uint16_t>(bits >> 16);
+    p.port1 = static_cast<std::uint8_t>(bits >> 32);
+    p.port2 = static_cast<std::uint8_t>(bits >> 40);
+  }
+  // What choose() will read.
+  template <class View>
+  void prefetch(const Packet& p, View& view) const;
 
   // The output port at p.cur. View: now(), load(port), congestion(port, vc), random(), count(bool minimal).
   template <class View>
@@ -55,7 +71,6 @@ class Dragonfly {
   PortId peek(Packet p, View& view) const {
     return step(p, view);
   }
-  PortId first_load(std::uint32_t router) const { return router * network_.stride(); }
 
  private:
   static constexpr std::uint16_t kNoWay = 0xFFFF;
@@ -154,7 +169,16 @@ class Dragonfly {
   template <class View>
   void choose_local(Packet& p, const Place& at, const Place& goal, std::uint64_t bits, View& view) const;
   template <class View>
-  bool divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, View& view) const;
+  bool divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, Random draws, View& view) const;
+  static std::uint64_t drawn(const Packet& p) {
+    return p.way1 | std::uint64_t{p.way2} << 16 | std::uint64_t{p.port1} << 32 | std::uint64_t{p.port2} << 40;
+  }
+  // A random one of n, by the lowest 16 of the bits, which it uses up.
+  static std::uint32_t pick_of(std::uint64_t& bits, std::size_t n) {
+    const std::uint32_t k = static_cast<std::uint32_t>((bits & 0xFFFF) * n >> 16);
+    bits >>= 16;
+    return k;
+  }
   template <class View>
   Time cost(const Packet& p, const Place& at, const GlobalCable& cable, std::uint32_t hops, View& view) const {
     const PortId first = p.cur * network_.stride();

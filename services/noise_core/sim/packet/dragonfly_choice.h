@@ -7,7 +7,8 @@ namespace flitwatch::sim::packet {
 template <class View>
 void Dragonfly::choose(Packet& p, View& view) const {
   const Place &at = place_[p.cur], &goal = place_[network_.router_of(p.dst)];
-  std::uint64_t bits = view.random();
+  Random draws(drawn(p));
+  std::uint64_t bits = draws();
   const DragonflyMode how = mode(p);
   if (how >= DragonflyMode::kMinHash) {
     const std::uint64_t salt = how == DragonflyMode::kInOrder ? 0 : p.msg;
@@ -20,9 +21,9 @@ void Dragonfly::choose(Packet& p, View& view) const {
 
   const std::uint32_t n = cables(at.group, goal.group);
   const GlobalCable* lists = list(at.group, goal.group);
-  const GlobalCable& one = lists[(bits & 0xFFFF) * n >> 16];
+  const GlobalCable& one = lists[pick_of(bits, n)];
   if (how == DragonflyMode::kValiant || how == DragonflyMode::kNonMinHash) {
-    if (divert(p, at, goal, kNever, 0, view)) return;
+    if (divert(p, at, goal, kNever, 0, draws, view)) return;
     go(p, one);
     return view.count(true);
   }
@@ -31,14 +32,34 @@ void Dragonfly::choose(Packet& p, View& view) const {
     view.count(true);
     return;
   }
-  const GlobalCable& other = lists[(bits >> 16 & 0xFFFF) * n >> 16];
+  const GlobalCable& other = lists[pick_of(bits, n)];
   const std::uint32_t hops_one = hops(at, at.local, one.from) + 1 + hops(goal, one.to, goal.local);
   const std::uint32_t hops_other = hops(at, at.local, other.from) + 1 + hops(goal, other.to, goal.local);
   const Time cost_one = cost(p, at, one, hops_one, view), cost_other = cost(p, at, other, hops_other, view);
   const bool first = cost_one != cost_other ? cost_one < cost_other : hops_one <= hops_other;
-  if (divert(p, at, goal, first ? cost_one : cost_other, bias(p, 0), view)) return;
+  if (divert(p, at, goal, first ? cost_one : cost_other, bias(p, 0), draws, view)) return;
   go(p, first ? one : other);
   view.count(true);
+}
+
+template <class View>
+void Dragonfly::prefetch(const Packet& p, View& view) const {
+  if (!is_adaptive(p)) return;
+  const Place &at = place_[p.cur], &goal = place_[network_.router_of(p.dst)];
+  const PortId first = p.cur * network_.stride();
+  Random draws(drawn(p));
+  std::uint64_t bits = draws() >> 8;
+  if (at.group == goal.group) {
+    if (at.local != goal.local)
+      for (std::uint32_t option : {0u, 1u}) view.prefetch(first + toward(at, goal.local, option).port, 0);
+    return;
+  }
+  const auto fetch = [&](const GlobalCable& cable) {
+    view.prefetch(cable.from == at.local ? first + cable.port : first + toward(at, cable.from, 0).port, 0);
+  };
+  const std::uint32_t n = cables(at.group, goal.group);
+  const GlobalCable* lists = list(at.group, goal.group);
+  for (int candidate = 0; candidate < 2; ++candidate) fetch(lists[pick_of(bits, n)]);
 }
 
 // A minimal packet that has taken one local hop of its source group may still leave its path: what the first router could not see
@@ -50,7 +71,7 @@ void Dragonfly::reconsider(Packet& p, View& view) const {
   const bool here = at.local == p.way1;
   const PortId port = here ? first + p.port1 : pick(first, toward(at, p.way1, p.option), p, view);
   const std::uint32_t left = hops(at, at.local, p.way1) + 2;
-  if (!divert(p, at, goal, view.congestion(port, vc(p)) * left, bias(p, 1), view)) return;
+  if (!divert(p, at, goal, view.congestion(port, vc(p)) * left, bias(p, 1), Random(view.random()), view)) return;
   view.uncount_minimal();
 }
 
@@ -73,9 +94,9 @@ void Dragonfly::choose_local(Packet& p, const Place& at, const Place& goal, std:
     if (minimal <= bias(p, 0)) return view.count(true);
   }
   Time best = kNever;
-  for (int candidate = 0; candidate < 2; ++candidate, bits >>= 16) {
+  for (int candidate = 0; candidate < 2; ++candidate) {
     const auto& members = members_[at.group];
-    const std::uint32_t way = place_[members[(bits & 0xFFFF) * members.size() >> 16]].local;
+    const std::uint32_t way = place_[members[pick_of(bits, members.size())]].local;
     if (way == at.local || way == goal.local) continue;
     const std::uint32_t h = hops(at, at.local, way) + hops(at, way, goal.local);
     const Time cost = adaptive ? view.congestion(pick(first, toward(at, way, p.option), p, view), vc(p)) * h : 0;
@@ -92,7 +113,7 @@ void Dragonfly::choose_local(Packet& p, const Place& at, const Place& goal, std:
 
 // Takes the better of two random non-minimal candidates where the minimal cost exceeds its cost and the bias.
 template <class View>
-bool Dragonfly::divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, View& view) const {
+bool Dragonfly::divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, Random draws, View& view) const {
   if (minimal_cost <= bias) return false;
   const bool always = minimal_cost == kNever;
   Time best = kNever;
@@ -100,22 +121,20 @@ bool Dragonfly::divert(Packet& p, const Place& at, const Place& goal, Time minim
   for (int candidate = 0; candidate < 2 && groups_ > 2; ++candidate) {
     std::uint64_t bits = mode(p) == DragonflyMode::kNonMinHash
                              ? Random((std::uint64_t{p.src} << 32 | p.dst) + 0x51ED270B * (candidate + 1))()
-                             : view.random();
-    std::uint32_t between = static_cast<std::uint32_t>((bits & 0xFFFF) * (groups_ - 2) >> 16);
+                             : draws();
+    std::uint32_t between = pick_of(bits, groups_ - 2);
     const std::uint32_t low = std::min(at.group, goal.group), high = std::max(at.group, goal.group);
     between += between >= low;
     between += between >= high;
-    bits >>= 16;
-    const GlobalCable& out = list(at.group, between)[(bits & 0xFFFF) * cables(at.group, between) >> 16];
-    bits >>= 16;
+    const GlobalCable& out = list(at.group, between)[pick_of(bits, cables(at.group, between))];
     const Place& middle = place_[members_[between][0]];
     std::uint32_t way, hops_left;
     std::uint8_t port = kNoPort;
     if (options_.through_router) {
-      way = place_[members_[between][(bits & 0xFFFF) * members_[between].size() >> 16]].local;
+      way = place_[members_[between][pick_of(bits, members_[between].size())]].local;
       hops_left = 4;  // to a cable, over it, two to the destination
     } else {
-      const GlobalCable& in = list(between, goal.group)[(bits & 0xFFFF) * cables(between, goal.group) >> 16];
+      const GlobalCable& in = list(between, goal.group)[pick_of(bits, cables(between, goal.group))];
       way = in.from;
       port = in.port;
       hops_left = 1 + hops(goal, in.to, goal.local);

@@ -26,10 +26,14 @@ class Engine final : public Host {
  public:
   Engine(const Network& network, const Routing& routing, Client& client, EngineOptions options)
       : network_(network), routing_(routing), client_(client), options_(options), numbers_(network, routing.vcs()),
-        channels_(numbers_.count()), ports_(network.ports()), loads_(network.ports() + 8), packets_(kMaxPackets),
-        nics_(network.endpoints()), eject_(network.endpoints()), nic_counters_(options.nic_protocol ? network.endpoints() : 0),
+        channels_(numbers_.count()), wake_times_(numbers_.count()), ports_(network.ports()),
+        loads_(Routing::kScansLoads ? network.ports() + 8 : 0), packets_(kMaxPackets), nics_(network.endpoints()), eject_(network.endpoints()), nic_counters_(options.nic_protocol ? network.endpoints() : 0),
         random_(options.seed) {
     statistics_.jobs.resize(options.jobs);
+    for (PortId port = 0; port < network_.ports(); ++port) {
+      ports_[port].peer = network_.peer(port);
+      ports_[port].timing_class = network_.timing_class(port);
+    }
     for (std::uint32_t e = 0; e < network_.endpoints(); ++e) fill(channels_[numbers_.injection(e)], network_.injection(e));
     open_planes(std::min(numbers_.vcs(), 3u));  // congestion() asks for the VCs of the first hops
   }
@@ -42,32 +46,40 @@ class Engine final : public Host {
   void at(Time time, std::uint32_t cookie) override;
 
   // What the routing policy sees.
-  Time load(PortId port) const { return loads_[port]; }
-  const Time* loads() const { return loads_.data(); }
+  Time load(PortId port) const { return std::max(ports_[port].free, now_) + ports_[port].queued; }  // when the port falls idle
+  const Time* loads() const { return loads_.data(); }  // the same as of the port's last change, flat; where the policy scans
   std::uint64_t random() { return random_(); }
   void count(bool minimal) { ++(minimal ? statistics_.minimal : statistics_.non_minimal); }
   void uncount_minimal() { --statistics_.minimal; }
   // Time to send what waits here for the port, and what the credits seen here say is still in the next router's buffer of this
   // VC. The latter is stale by a round trip.
-  Time congestion(PortId port, std::uint32_t vc) const {
-    const Time load = loads_[port], backlog = load > now_ ? load - now_ : 0;
-    if (network_.ejects(port)) return backlog;
-    const LinkTiming& link = network_.timing(port);
-    const std::int32_t used = link.buffer_bytes - CreditStore::known(channels_[numbers_.of(port, vc)], now_);
+  Time congestion(PortId out, std::uint32_t vc) const {
+    const Port& port = ports_[out];
+    const Time unsent = port.free > now_ ? port.free - now_ : 0, backlog = unsent + port.queued;
+    if (network_.class_ejects(port.timing_class)) return backlog;
+    const LinkTiming& link = network_.timing_of(port.timing_class);
+    const std::int32_t used = link.buffer_bytes - credits_.known(channels_[numbers_.of(out, vc)], now_);
     const Time sent = link.serialise(used > 0 ? static_cast<std::uint32_t>(used) : 0);
-    const Time free = ports_[port].free, unsent = free > now_ ? free - now_ : 0;
     return backlog + (sent > unsent ? sent - unsent : 0);
+  }
+  // Brings what congestion() will read nearer.
+  void prefetch(PortId out, std::uint32_t vc) const {
+    __builtin_prefetch(&ports_[out]);
+    __builtin_prefetch(&channels_[numbers_.of(out, vc)]);
   }
 
   // Results, valid after run().
-  const ChannelCounters& counters(PortId port, std::uint32_t vc) const {
-    return channels_[port >= network_.router_ports() ? numbers_.injection(port - network_.router_ports()) : numbers_.of(port, vc)].in;
+  ChannelCounters counters(PortId port, std::uint32_t vc) const {
+    const std::uint32_t channel = channel_of(port, vc);
+    const auto wide = wide_.find(channel);
+    ChannelCounters sum = wide == wide_.end() ? ChannelCounters{} : wide->second;
+    NarrowCounters narrow = channels_[channel].in;
+    narrow.move_to(sum);
+    return sum;
   }
   void forget_counters(std::uint32_t vc) { channels_.forget(numbers_.of(0, vc), numbers_.of(0, vc + 1)); }  // they were read
-  std::uint64_t port_bytes(PortId port) const { return ports_[port].bytes; }
+  const ChannelCounters& ejected(std::uint32_t endpoint) const { return eject_[endpoint]; }
   Time port_wait_ps(PortId port) const { return ports_[port].wait; }
-  std::uint64_t ejected_packets(std::uint32_t endpoint) const { return eject_[endpoint].packets; }
-  std::uint64_t ejected_flits(std::uint32_t endpoint) const { return eject_[endpoint].flits; }
   const std::vector<NicCounters>& nic_counters() const { return nic_counters_; }
   const std::vector<SampleRecord>& samples() const { return samples_; }
 
@@ -76,12 +88,16 @@ class Engine final : public Host {
   static constexpr std::uint32_t kIdMask = (1u << 30) - 1;
   enum EventKind : std::uint32_t { kArrival = 0u << 30, kWake = 1u << 30, kDelivered = 2u << 30, kTimer = 3u << 30 };
 
-  struct Port {
-    Time free;      // the link is committed until then
-    Time queued;    // serialisation time of the packets that wait for it
-    Time wait;      // time the link stood idle while a packet waited for credit
-    std::uint64_t bytes;
+  using Line = Channel<Routing::kCreditsInPlace>;
+
+  struct Port {  // two to a cache line
+    Time free;    // the link is committed until then
+    Time queued;  // serialisation time of the packets that wait for it
+    Time wait;    // time the link stood idle while a packet waited for credit
+    std::uint32_t peer;
+    std::uint8_t timing_class;
   };
+  static_assert(sizeof(Port) == 32);
   struct Nic {
     std::uint32_t head = kNil, tail = kNil;                // messages
     std::uint32_t responses = kNil, last_response = kNil;  // response packets that wait
@@ -89,14 +105,13 @@ class Engine final : public Host {
     std::uint32_t generated_dst = 0, generated_left = 0;   // rest of a generated message
     Time generated_at = 0;
     std::uint8_t generated_job = 0, generated_mode = 0;
-  
     Time blocked_since = kNever;
   };
-  struct Ejection {
-    std::uint64_t packets = 0, flits = 0;
-  };
 
-  void fill(Channel& c, PortId port) const;
+  std::uint32_t channel_of(PortId port, std::uint32_t vc) const {
+    return port >= network_.router_ports() ? numbers_.injection(port - network_.router_ports()) : numbers_.of(port, vc);
+  }
+  void fill(Line& c, PortId port) const;
   void open_planes(std::uint32_t planes);
   std::uint32_t new_packet();
   void free_packet(std::uint32_t i);
@@ -106,14 +121,17 @@ class Engine final : public Host {
   void commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start);
   void eject(std::uint32_t i, Time end, const LinkTiming& link);
   void give_back(std::uint32_t channel, const Packet& p, Time when, Time stall);
+  void count(NarrowCounters& in, std::uint32_t channel, const Packet& p, Time stall);
   void drain(std::uint32_t channel);
   void cascade();
-  void wake_later(Channel& c, std::uint32_t channel, Time wake);
+  void wake_later(Line& c, std::uint32_t channel, Time wake);
   void inject(std::uint32_t endpoint);
   bool next_payload(std::uint32_t endpoint, Nic& nic, Packet& p, Time& born);
   void consume_payload(Nic& nic, const Packet& p, Time end);
   void sample(Packet& p, PortId out, Time wait);
   void prefetch();
+  void prefetch_line(std::uint32_t channel) const;
+  void prefetch_hop(const Packet& p);
   void check();
   Time slack(const Packet& p, const LinkTiming& out) const {
     const Time in = network_.timing_of(p.in_class).serialise(p.wire_bytes), next = out.serialise(p.wire_bytes);
@@ -126,13 +144,15 @@ class Engine final : public Host {
   EngineOptions options_;
   ChannelNumbers numbers_;
   Wheel wheel_;
-  FlatArray<Channel> channels_;
+  FlatArray<Line> channels_;
+  FlatArray<Time> wake_times_;  // of the earliest wake event of a channel that has any
   FlatArray<Port> ports_;
   FlatArray<Time> loads_;
   FlatArray<Packet> packets_;
-  CreditStore credits_;
+  CreditStore<Line> credits_;
+  std::unordered_map<std::uint32_t, ChannelCounters> wide_;
   std::vector<Nic> nics_;
-  std::vector<Ejection> eject_;
+  std::vector<ChannelCounters> eject_;
   std::vector<NicCounters> nic_counters_;
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_, timers_, free_timers_, cascade_;

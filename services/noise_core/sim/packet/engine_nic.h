@@ -78,9 +78,9 @@ void Engine<R>::inject(std::uint32_t endpoint) {
   Nic& nic = nics_[endpoint];
   const PortId out = network_.injection(endpoint);
   const std::uint32_t channel = numbers_.injection(endpoint);
-  const LinkTiming& link = network_.timing(out);
-  Channel& c = channels_[channel];
+  Line& c = channels_[channel];
   Port& port = ports_[out];
+  const LinkTiming& link = network_.timing_of(port.timing_class);
   for (;;) {
     const bool responds = nic.responses != kNil;
     const std::uint32_t i = responds ? nic.responses : new_packet();
@@ -136,10 +136,10 @@ void Engine<R>::inject(std::uint32_t endpoint) {
     p.marked = 0;
     p.option = 0;
     p.in_channel = channel;
-    p.in_class = network_.timing_class(out);
-    p.cur = network_.router_of(endpoint);
+    p.in_class = port.timing_class;
+    p.cur = port.peer;
+    routing_.start(p, *this);
     port.free = end;
-    port.bytes += p.wire_bytes;
     wheel_.push(start + link.latency_ps + network_.router_delay_ps(), i);
   }
 }

@@ -28,7 +28,7 @@ RunStatistics Engine<R>::run(RunControl& control) {
 }
 
 template <class R>
-inline void Engine<R>::fill(Channel& c, PortId port) const {
+inline void Engine<R>::fill(Line& c, PortId port) const {
   c.credit = network_.timing(port).buffer_bytes;
   c.head = c.tail = c.spill = kNil;
 }
@@ -42,36 +42,45 @@ void Engine<R>::open_planes(std::uint32_t planes) {
         fill(channels_[numbers_.of(port, open_planes_)], port);
 }
 
+// Most of a hop's time goes into waiting for memory, so what an event will touch is fetched in three steps: its packet, then what the packet
+// names, then what those name.
 template <class R>
 inline void Engine<R>::prefetch() {
-  const std::uint32_t far = wheel_.ahead(16);
-  if (far < kWake) {
+  constexpr std::uint32_t kFar = 24, kMiddle = 16, kNear = 8;
+  const std::uint32_t far = wheel_.ahead(kFar);
+  if (far < kWake)
     __builtin_prefetch(&packets_[far], 1);
-  } else if (far >> 30 == 1) {
-    const std::uint32_t c = far & kIdMask;
-    __builtin_prefetch(&channels_[c], 1);
-    __builtin_prefetch(reinterpret_cast<char*>(&channels_[c]) + 64, 1);
-  }
-  const std::uint32_t near = wheel_.ahead(8);
-  if (near >= kWake) return;
-  const Packet& p = packets_[near];
+  else if (far >> 30 == kWake >> 30)
+    prefetch_line(far & kIdMask);
+  const std::uint32_t middle = wheel_.ahead(kMiddle);
+  if (middle < kWake) prefetch_hop(packets_[middle]);
+  const std::uint32_t near = wheel_.ahead(kNear);
+  if (near == kNil) return;
+  std::uint32_t waiting = kNil;  // the packet that goes next when the event frees its channel
+  if (near < kWake)
+    waiting = channels_[packets_[near].in_channel].head;
+  else if (near >> 30 == kWake >> 30)
+    waiting = channels_[near & kIdMask].head;
+  if (waiting != kNil) __builtin_prefetch(&packets_[waiting], 1);
+}
+
+template <class R>
+inline void Engine<R>::prefetch_line(std::uint32_t channel) const {
+  for (std::size_t line = 0; line < sizeof(Line); line += 64)
+    __builtin_prefetch(reinterpret_cast<const char*>(&channels_[channel]) + line, 1);
+}
+
+template <class R>
+inline void Engine<R>::prefetch_hop(const Packet& p) {
   if (p.phase == Phase::kAtEndpoint) return;
-  __builtin_prefetch(&channels_[p.in_channel], 1);
-  __builtin_prefetch(reinterpret_cast<char*>(&channels_[p.in_channel]) + 64, 1);
-  if (!routing_.decided(p)) {
-    const Time* loads = &loads_[routing_.first_load(p.cur)];
-    for (int line = 0; line < 4; ++line) __builtin_prefetch(loads + 8 * line);
-    return;
-  }
+  prefetch_line(p.in_channel);
+  if (!routing_.decided(p)) return routing_.prefetch(p, *this);
   Packet copy = p;
   ++copy.hops;
   const PortId out = routing_.peek(copy, *this);
   __builtin_prefetch(&ports_[out], 1);
-  __builtin_prefetch(&loads_[out], 1);
-  if (network_.ejects(out)) return;
-  Channel* c = &channels_[numbers_.of(out, routing_.vc(copy))];
-  __builtin_prefetch(c, 1);
-  __builtin_prefetch(reinterpret_cast<char*>(c) + 64, 1);
+  if constexpr (R::kScansLoads) __builtin_prefetch(&loads_[out], 1);
+  if (!network_.ejects(out)) prefetch_line(numbers_.of(out, routing_.vc(copy)));
 }
 
 template <class R>
@@ -124,17 +133,17 @@ inline void Engine<R>::arrive(std::uint32_t i) {
   ++statistics_.packet_hops;
   ++p.hops;
   const PortId out = routing_.route(p, *this);
-  const LinkTiming& link = network_.timing(out);
   Port& port = ports_[out];
+  const LinkTiming& link = network_.timing_of(port.timing_class);
   p.arrived = now_ + slack(p, link);
   const Time start = std::max(p.arrived, port.free);
-  if (network_.ejects(out)) {
+  if (network_.class_ejects(port.timing_class)) {
     commit(i, out, kNil, start);
     return cascade();
   }
   const std::uint32_t vc = routing_.vc(p), channel = numbers_.of(out, vc);
   if (__builtin_expect(vc >= open_planes_, 0)) open_planes(vc + 1);
-  Channel& c = channels_[channel];
+  Line& c = channels_[channel];
   Time wake = 0;
   if (c.head == kNil && credits_.take(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
     commit(i, out, channel, start);
@@ -142,7 +151,7 @@ inline void Engine<R>::arrive(std::uint32_t i) {
   }
   ++statistics_.queued;
   port.queued += link.serialise(p.wire_bytes);
-  loads_[out] = std::max(port.free, now_) + port.queued;
+  if constexpr (R::kScansLoads) loads_[out] = std::max(port.free, now_) + port.queued;
   p.next = kNil;
   (c.head == kNil ? c.head : packets_[c.tail].next) = i;
   c.tail = i;
@@ -150,10 +159,10 @@ inline void Engine<R>::arrive(std::uint32_t i) {
 }
 
 template <class R>
-inline void Engine<R>::wake_later(Channel& c, std::uint32_t channel, Time wake) {
-  if (c.wakes && wake >= c.wake_time) return;
+inline void Engine<R>::wake_later(Line& c, std::uint32_t channel, Time wake) {
+  if (c.wakes && wake >= wake_times_[channel]) return;
   ++c.wakes;
-  c.wake_time = wake;
+  wake_times_[channel] = wake;
   wheel_.push(wake, kWake | channel);
 }
 
@@ -161,34 +170,43 @@ inline void Engine<R>::wake_later(Channel& c, std::uint32_t channel, Time wake) 
 template <class R>
 inline void Engine<R>::commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start) {
   Packet& p = packets_[i];
-  const std::uint8_t timing_class = network_.timing_class(out);
-  const LinkTiming& link = network_.timing_of(timing_class);
-  const Time end = start + link.serialise(p.wire_bytes);
   Port& port = ports_[out];
+  const LinkTiming& link = network_.timing_of(port.timing_class);
+  const Time end = start + link.serialise(p.wire_bytes);
   const Time idle_from = std::max(p.arrived, port.free);
   if (start > idle_from) port.wait += start - idle_from;
   port.free = end;
-  port.bytes += p.wire_bytes;
-  loads_[out] = end + port.queued;
+  if constexpr (R::kScansLoads) loads_[out] = end + port.queued;
   const Time stall = start - p.arrived;
   if (options_.mark_after_ps) sample(p, out, stall);
   give_back(p.in_channel, p, end + network_.timing_of(p.in_class).latency_ps, stall);
   if (channel == kNil) return eject(i, end, link);
   p.in_channel = channel;
-  p.in_class = timing_class;
-  p.cur = network_.peer(out);
+  p.in_class = port.timing_class;
+  p.cur = port.peer;
   wheel_.push(start + link.latency_ps + network_.router_delay_ps(), i);
 }
 
 template <class R>
 inline void Engine<R>::give_back(std::uint32_t channel, const Packet& p, Time when, Time stall) {
-  Channel& c = channels_[channel];
-  c.in.bytes += p.wire_bytes;
-  c.in.flits += p.flits;
-  ++c.in.packets;
-  c.in.stall_ps += stall;
+  Line& c = channels_[channel];
+  count(c.in, channel, p, stall);
   credits_.give_back(c, now_, when, p.wire_bytes);
   if (c.head != kNil) cascade_.push_back(channel);
+}
+
+template <class R>
+inline void Engine<R>::count(NarrowCounters& in, std::uint32_t channel, const Packet& p, Time stall) {
+  in.bytes += p.wire_bytes;
+  in.flits += p.flits;
+  ++in.packets;
+  const bool short_stall = stall < NarrowCounters::kFull;
+  in.stall_ps += short_stall ? static_cast<std::uint32_t>(stall) : 0;
+  if (__builtin_expect(((in.bytes | in.flits | in.stall_ps) & NarrowCounters::kFull) || !short_stall, 0)) {
+    ChannelCounters& wide = wide_[channel];
+    in.move_to(wide);
+    if (!short_stall) wide.stall_ps += stall;
+  }
 }
 
 // Taffet 2021, algorithm 1: the k-th link of a path replaces the sampled one with probability 1/k.
@@ -204,7 +222,8 @@ template <class R>
 inline void Engine<R>::eject(std::uint32_t i, Time end, const LinkTiming& link) {
   Packet& p = packets_[i];
   const Time when = end + link.latency_ps;
-  Ejection& e = eject_[p.dst];
+  ChannelCounters& e = eject_[p.dst];
+  e.bytes += p.wire_bytes;
   ++e.packets;
   e.flits += p.flits;
   if (p.kind != PacketKind::kResponse) {
@@ -243,10 +262,10 @@ inline void Engine<R>::cascade() {
 
 template <class R>
 void Engine<R>::drain(std::uint32_t channel) {
-  Channel& c = channels_[channel];
+  Line& c = channels_[channel];
   const PortId out = numbers_.port(channel);
-  const LinkTiming& link = network_.timing(out);
   Port& port = ports_[out];
+  const LinkTiming& link = network_.timing_of(port.timing_class);
   while (c.head != kNil) {
     const std::uint32_t i = c.head;
     Packet& p = packets_[i];
@@ -257,6 +276,7 @@ void Engine<R>::drain(std::uint32_t channel) {
       return;
     }
     c.head = p.next;
+    if (c.head != kNil) __builtin_prefetch(&packets_[c.head], 1);
     port.queued -= link.serialise(p.wire_bytes);
     commit(i, out, channel, start);
   }
@@ -270,13 +290,13 @@ void Engine<R>::check() {
   if (statistics_.sent_bytes != statistics_.delivered_bytes)
     wrong.push_back(std::to_string(statistics_.sent_bytes) + " bytes were sent and " + std::to_string(statistics_.delivered_bytes) + " arrived");
   std::uint64_t credit_faults = 0;
-  const auto full = [&](const Channel& c, PortId port) { return credits_.total(c) == network_.timing(port).buffer_bytes; };
+  const auto full = [&](const Line& c, PortId port) { return credits_.total(c) == network_.timing(port).buffer_bytes; };
   for (std::uint32_t e = 0; e < network_.endpoints(); ++e)
     credit_faults += !full(channels_[numbers_.injection(e)], network_.injection(e));
   for (PortId port = 0; port < network_.router_ports(); ++port) {
     if (network_.timing_class(port) == Network::kUnused || network_.ejects(port)) continue;
     for (std::uint32_t vc = 0; vc < open_planes_; ++vc) {
-      const Channel& c = channels_[numbers_.of(port, vc)];
+      const Line& c = channels_[numbers_.of(port, vc)];
       credit_faults += !full(c, port) || c.head != kNil;
     }
     credit_faults += ports_[port].queued != 0;

@@ -12,6 +12,19 @@ struct ChannelCounters {
   Time stall_ps = 0;  // sum over packets of the time between arrival and departure, beyond cut-through
 };
 
+// The same while a run counts, in 16 bytes: what outgrows them goes to the wide counters now and then.
+struct NarrowCounters {
+  static constexpr std::uint32_t kFull = 1u << 31;
+  std::uint32_t bytes, packets, flits, stall_ps;
+  void move_to(ChannelCounters& wide) {
+    wide.bytes += bytes;
+    wide.packets += packets;
+    wide.flits += flits;
+    wide.stall_ps += stall_ps;
+    *this = {};
+  }
+};
+
 // Channels: one for each injection port, then a plane of all router ports for each VC. By planes, because the VCs of long paths
 // are hardly used: their memory is never touched. (Ejection ports need no channel; theirs stay untouched too.)
 class ChannelNumbers {

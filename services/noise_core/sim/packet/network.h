@@ -31,7 +31,6 @@ class Network {
  public:
   static constexpr std::uint8_t kUnused = 255;  // timing class of a port that the router does not have
 
-
   // Throws std::invalid_argument where a bandwidth is unknown, a buffer cannot hold a packet of `largest_packet_bytes`, or a
   // router has more than 255 ports.
   Network(const Graph& graph, const LinkParameters& links, double router_delay_ns, std::uint32_t largest_packet_bytes);
@@ -52,12 +51,12 @@ class Network {
   const LinkTiming& timing_of(std::uint8_t timing_class) const { return timing_[timing_class]; }
   const LinkTiming& timing(PortId port) const { return timing_[class_[port]]; }
   bool ejects(PortId port) const { return class_[port] < eject_classes_; }
+  bool class_ejects(std::uint8_t timing_class) const { return timing_class < eject_classes_; }
 
   std::uint32_t router_of(std::uint32_t endpoint) const { return attach_[endpoint] >> 8; }
   std::uint32_t eject_port(std::uint32_t endpoint) const { return attach_[endpoint] & 255; }  // within its router
   PortId port_of_link(LinkId link) const { return port_of_link_[link]; }
   LinkId link_of_port(PortId port) const { return link_of_port_[port]; }
-  const std::uint8_t* classes() const { return class_.data(); }
 
  private:
   void sort_ports(const Graph& graph, const LinkParameters& links);

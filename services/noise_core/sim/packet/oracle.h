@@ -54,12 +54,12 @@ class Oracle final : public Host {
     return backlog + link.serialise(static_cast<std::uint32_t>(link.buffer_bytes - channels_[numbers_.of(port, vc)].credit));
   }
 
+  void prefetch(PortId, std::uint32_t) const {}
+
   const ChannelCounters& counters(PortId port, std::uint32_t vc) const { return channels_[channel(port, vc)].in; }
   void forget_counters(std::uint32_t) {}
-  std::uint64_t port_bytes(PortId port) const { return ports_[port].bytes; }
   Time port_wait_ps(PortId port) const { return ports_[port].wait; }
-  std::uint64_t ejected_packets(std::uint32_t endpoint) const { return eject_[endpoint].packets; }
-  std::uint64_t ejected_flits(std::uint32_t endpoint) const { return eject_[endpoint].flits; }
+  const ChannelCounters& ejected(std::uint32_t endpoint) const { return eject_[endpoint]; }
   const std::vector<NicCounters>& nic_counters() const { return nic_counters_; }
   const std::vector<SampleRecord>& samples() const { return samples_; }
 
@@ -76,7 +76,6 @@ class Oracle final : public Host {
   };
   struct Port {
     Time busy = 0, queued = 0, wait = 0;
-    std::uint64_t bytes = 0;
     std::uint32_t waiting = 0, turn = 0;
   };
   struct Generated {
@@ -87,9 +86,6 @@ class Oracle final : public Host {
   struct Nic {
     std::deque<std::uint32_t> queue;
     std::deque<Generated> generated;
-  };
-  struct Ejection {
-    std::uint64_t packets = 0, flits = 0;
   };
 
   std::uint32_t channel(PortId port, std::uint32_t vc) const {
@@ -140,7 +136,7 @@ class Oracle final : public Host {
   std::vector<Time> loads_;
   std::deque<Packet> packets_;
   std::vector<Nic> nics_;
-  std::vector<Ejection> eject_;
+  std::vector<ChannelCounters> eject_;
   std::vector<Message> messages_;
   std::vector<NicCounters> nic_counters_;
   std::vector<SampleRecord> samples_;

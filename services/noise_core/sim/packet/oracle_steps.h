@@ -101,7 +101,6 @@ void Oracle<R>::send(PortId out) {
   if (start > idle_from) port.wait += start - idle_from;
   port.queued -= ser;
   port.busy = end;
-  port.bytes += p.wire_bytes;
   loads_[out] = end + port.queued;
   ChannelCounters& in = channels_[p.in_channel].in;
   in.bytes += p.wire_bytes;
@@ -162,10 +161,10 @@ void Oracle<R>::inject(std::uint32_t endpoint) {
   p.in_channel = ch;
   p.in_class = network_.timing_class(out);
   p.cur = network_.router_of(endpoint);
+  routing_.start(p, *this);
   channels_[ch].credit -= p.wire_bytes;
   const LinkTiming& link = network_.timing(out);
   port.busy = now_ + link.serialise(p.wire_bytes);
-  port.bytes += p.wire_bytes;
   ++live_;
   statistics_.sent_bytes += p.payload_bytes;
   push(port.busy, {Kind::kIdle, out, 0});
@@ -185,8 +184,10 @@ void Oracle<R>::deliver(std::uint32_t i) {
   const Packet p = packets_[i];
   free_packets_.push_back(i);
   --live_;
-  ++eject_[p.dst].packets;
-  eject_[p.dst].flits += p.flits;
+  ChannelCounters& e = eject_[p.dst];
+  e.bytes += p.wire_bytes;
+  ++e.packets;
+  e.flits += p.flits;
   statistics_.delivered_bytes += p.payload_bytes;
   ++statistics_.packets;
   statistics_.latency.add(now_ - p.born);

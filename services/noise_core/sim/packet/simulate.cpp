@@ -12,15 +12,10 @@ void collect_links(const Network& network, std::uint32_t vcs, Engine& engine, Ru
   const std::size_t links = network.links();
   result.link_bytes.resize(links);
   result.link_wait_ps.resize(links);
-  for (LinkId l = 0; l < links; ++l) {
-    result.link_bytes[l] = engine.port_bytes(network.port_of_link(l));
-    result.link_wait_ps[l] = engine.port_wait_ps(network.port_of_link(l));
-  }
+  for (LinkId l = 0; l < links; ++l) result.link_wait_ps[l] = engine.port_wait_ps(network.port_of_link(l));
   std::vector<ChannelCounters> ejected(links);
-  for (std::uint32_t e = 0; e < network.endpoints(); ++e) {  // a node takes what comes: nothing stalls behind it
-    const PortId port = network.router_of(e) * network.stride() + network.eject_port(e);
-    ejected[network.link_of_port(port)] = {engine.port_bytes(port), engine.ejected_packets(e), engine.ejected_flits(e), 0};
-  }
+  for (std::uint32_t e = 0; e < network.endpoints(); ++e)  // a node takes what comes: nothing stalls behind it
+    ejected[network.link_of_port(network.router_of(e) * network.stride() + network.eject_port(e))] = engine.ejected(e);
   result.vc_bytes.reset(links * vcs);
   result.vc_packets.reset(links * vcs);
   result.vc_flits.reset(links * vcs);
@@ -34,6 +29,7 @@ void collect_links(const Network& network, std::uint32_t vcs, Engine& engine, Ru
       if (!c.packets) continue;
       const std::size_t at = std::size_t{vc} * links + l;
       result.vc_bytes[at] = c.bytes;
+      result.link_bytes[l] += c.bytes;
       result.vc_packets[at] = c.packets;
       result.vc_flits[at] = c.flits;
       result.vc_stall_ps[at] = c.stall_ps;
