@@ -73,3 +73,22 @@ def test_bad_options_end_with_one_clear_line(capfd, options, message):
     error = capfd.readouterr().err.strip().splitlines()
     assert len(error) == 1
     assert message in error[0]
+
+
+def test_a_folder_of_dumpi_text_is_replayed(capfd, tmp_path):
+    folder = tmp_path / "dumpi"
+    folder.mkdir()
+    call = (
+        "MPI_{0} entering at walltime 1.0, cputime 0 seconds in thread 0.\nint count=100\nMPI_Datatype datatype=11 (MPI_DOUBLE)\n"
+        "int {1}\nint tag=3\nMPI_{0} returning at walltime 1.1, cputime 0 seconds in thread 0.\n"
+    )
+    (folder / "dumpi-0000.txt").write_text(call.format("Send", "dest=1"))
+    with pytest.raises(SystemExit):
+        run(capfd, "--traffic", str(folder), "--bytes", "1")
+    assert "outside" in (message := capfd.readouterr().err) or "rank 1" in message
+    (folder / "dumpi-0001.txt").write_text(call.format("Recv", "source=0"))
+    assert run(capfd, "--traffic", str(folder), "--bytes", "1")["delivered_bytes"] == 800
+    (folder / "dumpi-0001.txt").rename(folder / "dumpi-0002.txt")
+    with pytest.raises(SystemExit):
+        run(capfd, "--traffic", str(folder), "--bytes", "1")
+    assert "rank 1 is missing" in capfd.readouterr().err

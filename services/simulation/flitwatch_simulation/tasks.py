@@ -25,4 +25,5 @@ HANDLERS: dict[str, Handler] = {
     "sim.study": _later("study_tasks:study"),
     "sim.study_help": _later("study_tasks:help_out"),
     "sim.collective": _later("study_tasks:collective"),
+    "sim.packet": _later("packet.task:packet"),
 }

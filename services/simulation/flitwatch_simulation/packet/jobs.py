@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_bytes
@@ -44,17 +45,35 @@ def read_jobs(path: Path) -> list[JobLine]:
         where = f"{path}:{number}"
         if len(row) != 4:
             raise BadInput(f"expected 4 fields, got {len(row)}", where=where)
-        pattern, ranks, size, placement = row
-        if pattern not in PATTERNS:
+        if not all(one.isascii() and one.isdigit() and len(one) <= 18 for one in row[1:3]):
             raise BadInput(
-                f"unknown pattern {pattern!r}", where=where, advice=f"Use one of {', '.join(sorted(PATTERNS))}."
+                f"ranks {row[1]!r} and bytes {row[2]!r} must be whole numbers of at least 2 and 1", where=where
             )
-        whole = all(one.isascii() and one.isdigit() and len(one) <= 18 for one in (ranks, size))
-        if not (whole and int(ranks) >= 2 and int(size) >= 1):
-            raise BadInput(f"ranks {ranks!r} and bytes {size!r} must be whole numbers of at least 2 and 1", where=where)
-        if placement not in POLICIES:
-            raise BadInput(f"unknown placement {placement!r}", where=where, advice=f"Use one of {', '.join(POLICIES)}.")
-        jobs.append(JobLine(pattern, int(ranks), int(size), placement))
+        jobs.append(job_of({"pattern": row[0], "ranks": int(row[1]), "bytes": int(row[2]), "placement": row[3]}, where))
     if not jobs:
         raise BadInput("there are no jobs", where=str(path))
     return jobs
+
+
+def job_of(fields: Any, where: str) -> JobLine:
+    """One job from its four fields by name.
+
+    Raises
+    ------
+    BadInput
+        Naming the place.
+    """
+    if not isinstance(fields, dict) or set(fields) != set(_HEADER):
+        raise BadInput(f"expected the fields {', '.join(_HEADER)}", where=where)
+    pattern, ranks, size, placement = (fields[name] for name in _HEADER)
+    if pattern not in PATTERNS:
+        raise BadInput(f"unknown pattern {pattern!r}", where=where, advice=f"Use one of {', '.join(sorted(PATTERNS))}.")
+    if not (_whole(ranks) and _whole(size) and ranks >= 2 and size >= 1):
+        raise BadInput(f"ranks {ranks!r} and bytes {size!r} must be whole numbers of at least 2 and 1", where=where)
+    if placement not in POLICIES:
+        raise BadInput(f"unknown placement {placement!r}", where=where, advice=f"Use one of {', '.join(POLICIES)}.")
+    return JobLine(pattern, ranks, size, placement)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import tempfile
 import threading
@@ -16,10 +15,12 @@ import numpy as np
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_simulation.packet.background import background_generators
+from flitwatch_simulation.packet.jobs import JobLine, read_jobs
+from flitwatch_simulation.packet.link_counters import write_links_csv
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
 from flitwatch_simulation.workloads import messages as messages_
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.dag import read_dag
+from flitwatch_simulation.workloads.dag import read_dag, read_dumpi_folder
 from flitwatch_simulation.workloads.placement import place
 from flitwatch_simulation.workloads.traffic import read_traffic_csv
 
@@ -40,7 +41,7 @@ class PacketRun:
     placement: str = "contiguous"
     message_scale: float = 1.0
     background: str = "none"
-    jobs: str | None = None
+    jobs: str | tuple[JobLine, ...] | None = None
     seed: int = 1
     nic_protocol: bool = False
     engine: str = "eager"
@@ -50,7 +51,7 @@ class PacketRun:
 def run(
     parameters: PacketRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> dict[str, Any]:
-    """Simulate; returns the object that `flitwatch sim packet --json` prints.
+    """Simulate; returns the object that `flitwatch sim packet --json` prints. The links' counters go to a CSV file.
 
     Raises
     ------
@@ -58,8 +59,23 @@ def run(
         For options that do not fit, naming what to do.
     Cancelled
     """
+    machine, result = simulate(parameters, report, cancelled)
+    path = Path(parameters.links_csv) if parameters.links_csv else Path(tempfile.mkstemp(".csv", "flitwatch-links-")[1])
+    try:
+        write_links_csv(path, machine, result)
+    except OSError as unwritable:
+        raise BadRequest(f"--links-csv {path} cannot be written: {unwritable.strerror}") from unwritable
+    return {**summary(result), "links_csv": str(path)}
+
+
+def simulate(
+    parameters: PacketRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
+) -> tuple[Machine, packet.Result]:
+    """Build the machine and its workload, and run them; raises as `run`."""
     if not 64 <= parameters.packet_bytes <= 8192:
         raise BadRequest(f"--packet-bytes is {parameters.packet_bytes}; expected 64 to 8192")
+    if parameters.engine not in ENGINES:
+        raise BadRequest(f"unknown engine {parameters.engine!r}", advice=f"Use {', '.join(ENGINES)}.")
     machine = build(
         fabric_of(parameters.topology),
         parameters.routing,
@@ -68,11 +84,14 @@ def run(
     )
     workload = workload_of(parameters, machine)
     result = execute(
-        machine, workload, report=report, cancelled=cancelled, packet_bytes=parameters.packet_bytes, seed=parameters.seed,
-        nic_protocol=parameters.nic_protocol, engine=ENGINES[parameters.engine],
+        machine, workload, report=report, cancelled=cancelled, total_bytes=total_bytes(workload), packet_bytes=parameters.packet_bytes,
+        seed=parameters.seed, nic_protocol=parameters.nic_protocol, engine=ENGINES[parameters.engine],
     )  # fmt: skip
-    path = Path(parameters.links_csv) if parameters.links_csv else Path(tempfile.mkstemp(".csv", "flitwatch-links-")[1])
-    write_links_csv(path, machine, result)
+    return machine, result
+
+
+def summary(result: packet.Result) -> dict[str, Any]:
+    """What a run's answer says of all packets and of each job."""
     return {
         "time_s": result.time_s,
         "delivered_bytes": result.delivered_bytes,
@@ -84,7 +103,6 @@ def run(
         "mean_hops": result.mean_hops,
         "conserved": result.conserved,
         "latency_ns": result.latency_ns,
-        "links_csv": str(path),
         "simulated": True,
         "non_minimal_share": result.raw["non_minimal"] / max(result.raw["non_minimal"] + result.raw["minimal"], 1),
         "jobs": [
@@ -93,6 +111,16 @@ def run(
         ],
         **({"violations": result.violations} if result.violations else {}),
     }  # fmt: skip
+
+
+def total_bytes(workload: packet.Workload) -> int:
+    """Bytes that the jobs will deliver; 0 where only endless background would say so."""
+    total = sum(g.total_bytes for g in workload.generators)
+    if workload.flows is not None:
+        total += int(np.sum(workload.flows[2]))
+    if workload.ops is not None:
+        total += int(workload.ops.amount[workload.ops.kind == packet.OpKind.SEND].sum())
+    return total
 
 
 ENGINES = {
@@ -109,13 +137,14 @@ def execute(
     """Run a workload; while another thread follows it, `report(done, total, message)` is called twice a second."""
     control = packet.Control()
     done = threading.Event()
+    divisor, unit = (10**3, "kB") if total_bytes < 10**12 else (10**6, "MB")  # progress is kept as 32-bit integers
 
     def follow() -> None:
         while not done.wait(0.5):
             if cancelled is not None and cancelled():
                 control.cancel()
             if report is not None:
-                report(control.delivered_bytes, total_bytes, "bytes delivered")
+                report(control.delivered_bytes // divisor, total_bytes // divisor, f"{unit} delivered")
 
     follower = threading.Thread(target=follow, daemon=True)
     if report is not None or cancelled is not None:
@@ -164,7 +193,7 @@ def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
         return _with_background(
             parameters, machine, packet.Workload(flows=(src, dst, size), default_mode=machine.mode), used, 1
         )
-    dag = read_dag(path)
+    dag = read_dumpi_folder(path) if path.is_dir() else read_dag(path)
     endpoints = place(machine.fabric, dag.ranks, parameters.placement, rng)
     ops = dag.to_ops(endpoints, str(path))
     if parameters.message_scale != 1:
@@ -199,11 +228,10 @@ def _load_of(text: str, option: str) -> float | None:
 
 def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Generator) -> packet.Workload:
     """Jobs of a CSV file `pattern,ranks,bytes,placement`, placed one after the other."""
-    from flitwatch_simulation.packet.jobs import read_jobs
-
     taken = np.empty(0, np.int64)
     made: list[tuple[messages_.Messages, np.ndarray]] = []
-    for job in read_jobs(Path(parameters.jobs or "")):
+    jobs = parameters.jobs if isinstance(parameters.jobs, tuple) else read_jobs(Path(parameters.jobs or ""))
+    for job in jobs:
         endpoints = place(machine.fabric, job.ranks, job.placement, rng, taken)
         taken = np.append(taken, endpoints)
         messages = patterns.make(job.pattern, job.ranks, job.bytes_per_rank, parameters.seed + len(made))
@@ -223,41 +251,6 @@ def _with_background(
     load = _load_of(parameters.background, f"--background {kind}")
     generators = background_generators(machine, kind, load, np.setdiff1d(np.arange(machine.endpoints), used), job)
     return replace(workload, generators=generators)
-
-
-def write_links_csv(path: Path, machine: Machine, result: packet.Result) -> None:
-    """One line a directed link: ends, class, bytes, packets, flits, stalls and credit waits, and per VC bytes, flits and stalls."""
-    fabric, links, raw = machine.fabric, machine.fabric.links, result.raw
-    vcs = raw["vc_bytes"].shape[1]
-    per_vc = [f"vc{v}_{what}" for v in range(vcs) for what in ("bytes", "packets", "flits", "stall_ns")]
-    columns = np.stack(
-        [raw["vc_bytes"], raw["vc_packets"], raw["vc_flits"], raw["vc_stall_ps"] // 1000], axis=2
-    ).reshape(len(links), -1)  # fmt: skip
-    totals = columns.reshape(len(links), vcs, 4).sum(axis=1)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            [
-                "link",
-                "src",
-                "dst",
-                "src_port",
-                "dst_port",
-                "class",
-                "bytes",
-                "packets",
-                "flits",
-                "stall_ns",
-                "credit_wait_ns",
-                *per_vc,
-            ]
-        )
-        for l in range(len(links)):  # noqa: E741
-            writer.writerow([
-                l, fabric.vertex_name(int(links.src[l])), fabric.vertex_name(int(links.dst[l])), int(links.src_port[l]),
-                int(links.dst_port[l]), links.classes[links.link_class[l]], *totals[l].tolist(),
-                int(raw["link_wait_ps"][l]) // 1000, *columns[l].tolist(),
-            ])  # fmt: skip
 
 
 def run_replicas(

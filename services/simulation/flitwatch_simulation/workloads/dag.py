@@ -212,6 +212,36 @@ def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
     return dag
 
 
+def read_dumpi_folder(folder: Path) -> Dag:
+    """The DUMPI text of one run: the folder's `*.txt` files, whose names end in their rank (`dumpi-...-0003.txt`).
+
+    Raises
+    ------
+    BadInput
+        Where files are missing, unreadable, or no DUMPI text.
+    """
+    ranks: dict[int, Path] = {}
+    for path in sorted(folder.glob("*.txt")):
+        number = re.search(r"(\d+)$", path.stem)
+        if number is None or int(number[1]) in ranks:
+            raise BadInput("the file name does not end in a rank of its own", where=str(path))
+        ranks[int(number[1])] = path
+    if not ranks or sorted(ranks) != list(range(len(ranks))):
+        missing = next((r for r in range(len(ranks)) if r not in ranks), 0)
+        raise BadInput(
+            f"the DUMPI text of rank {missing} is missing",
+            where=str(folder),
+            advice="Make one file a rank with dumpi2ascii: NAME-0000.txt, NAME-0001.txt, ...",
+        )
+    try:
+        dag = read_dumpi([ranks[r] for r in range(len(ranks))])
+    except OSError as bad:
+        raise BadInput(f"cannot read the DUMPI text: {bad}", where=str(folder)) from bad
+    if not dag.kind:
+        raise BadInput("there are no point-to-point calls in DUMPI text", where=str(folder))
+    return dag
+
+
 def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool) -> None:
     last: int | None = None  # what the next operation has to wait for
     requests: dict[int, int] = {}

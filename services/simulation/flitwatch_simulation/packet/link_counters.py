@@ -1,0 +1,64 @@
+"""Counters of the links of one run: as a CSV file, or the links that stalled most."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import packet
+from flitwatch_simulation.packet.machine import Machine
+
+_TOTALS = ("bytes", "packets", "flits", "stall_ns")
+
+
+def per_vc(result: packet.Result) -> NDArray[np.int64]:
+    """Bytes, packets, flits and stall (ns) of each link and VC: shape [links, vcs, 4]."""
+    raw = result.raw
+    return np.stack([raw["vc_bytes"], raw["vc_packets"], raw["vc_flits"], raw["vc_stall_ps"] // 1000], axis=2)
+
+
+def write_links_csv(path: Path, machine: Machine, result: packet.Result) -> None:
+    """One line a directed link: ends, class, bytes, packets, flits, stalls and credit waits, and the same per VC."""
+    columns = per_vc(result)
+    vcs = columns.shape[1]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        header = ["link", "src", "dst", "src_port", "dst_port", "class", *_TOTALS, "credit_wait_ns"]
+        writer.writerow([*header, *(f"vc{vc}_{what}" for vc in range(vcs) for what in _TOTALS)])
+        for link in range(len(machine.fabric.links)):
+            ends = _ends(machine, link)
+            writer.writerow([
+                *ends.values(), *columns[link].sum(axis=0).tolist(), int(result.raw["link_wait_ps"][link]) // 1000,
+                *columns[link].ravel().tolist(),
+            ])  # fmt: skip
+
+
+def worst_links(machine: Machine, result: packet.Result, count: int) -> list[dict[str, Any]]:
+    """The links whose packets stalled longest, worst first; links without a stall are left out."""
+    totals = per_vc(result).sum(axis=1)
+    order = np.argsort(-totals[:, 3], kind="stable")[:count]
+    return [
+        {
+            **_ends(machine, int(link)),
+            **dict(zip(_TOTALS, totals[link].tolist(), strict=True)),
+            "credit_wait_ns": int(result.raw["link_wait_ps"][link]) // 1000,
+        }
+        for link in order
+        if totals[link, 3]
+    ]
+
+
+def _ends(machine: Machine, link: int) -> dict[str, Any]:
+    fabric, links = machine.fabric, machine.fabric.links
+    return {
+        "link": link,
+        "src": fabric.vertex_name(int(links.src[link])),
+        "dst": fabric.vertex_name(int(links.dst[link])),
+        "src_port": int(links.src_port[link]),
+        "dst_port": int(links.dst_port[link]),
+        "class": links.classes[links.link_class[link]],
+    }

@@ -1,0 +1,101 @@
+"""`sim.packet` in the queue: a real worker runs it, shows progress, stops when told to; what it refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from flitwatch_db import connect
+from flitwatch_db.tasks import Task, cancel, get, start
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_simulation.packet.run import run
+from flitwatch_simulation.packet.task import request_of
+
+SMALL = {"topology": "dragonfly:3,2,4,4", "routing": "adaptive1", "traffic": "alltoall", "bytes": 100_000, "seed": 3}
+JOB = {"pattern": "bisection", "ranks": 8, "bytes": 10_000, "placement": "random-node"}
+
+
+@pytest.fixture
+def conn(embedded_db: str) -> Iterator[psycopg.Connection[Any]]:
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        yield conn
+
+
+@contextlib.contextmanager
+def worker(url: str) -> Iterator[None]:
+    argv = [sys.executable, "-m", "flitwatch.main", "worker", "--db", url, "--queue", "sim"]
+    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        running.kill()
+        running.wait()
+
+
+def wait_for(conn: psycopg.Connection[Any], task_id: int, condition: Any) -> Task:
+    deadline = time.monotonic() + 150
+    while not condition(task := get(conn, task_id)):
+        assert time.monotonic() < deadline, f"still {task}"
+        time.sleep(0.05)
+    return task
+
+
+@pytest.mark.integration
+def test_a_worker_runs_follows_and_cancels(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    good = start(conn, "sim.packet", SMALL)
+    bad = start(conn, "sim.packet", {**SMALL, "routing": "ftree"})
+    endless = start(conn, "sim.packet", {**SMALL, "bytes": 20_000_000_000, "traffic": "uniform:2"})
+    with worker(embedded_db):
+        task = wait_for(conn, good, lambda t: not t.is_open)
+        assert task.state == "succeeded", task.error
+        refused = wait_for(conn, bad, lambda t: not t.is_open)
+        assert refused.state == "failed"
+        assert "does not fit a dragonfly" in str(refused.error)
+        followed = wait_for(conn, endless, lambda t: t.done > 0)
+        assert 0 < followed.done < followed.total
+        cancel(conn, endless)
+        assert wait_for(conn, endless, lambda t: not t.is_open).state == "cancelled"
+    assert task.result is not None
+    here = run(request_of(SMALL))
+    keys = ("time_s", "delivered_bytes", "packet_hops", "events_per_hop", "mean_hops", "conserved", "latency_ns", "jobs")
+    assert {k: task.result[k] for k in keys} == {k: here[k] for k in keys}
+    worst = task.result["worst_links"]
+    assert worst
+    assert [link["stall_ns"] for link in worst] == sorted((link["stall_ns"] for link in worst), reverse=True)
+
+
+def test_jobs_stand_in_the_argument() -> None:
+    request = request_of({"topology": "quartz1", "routing": "ftree", "jobs": [JOB, JOB], "seed": 2})
+    assert [job.pattern for job in request.jobs or ()] == ["bisection", "bisection"]
+    assert request.seed == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"routing": "lft:/etc/passwd"}, "reads no file"),
+        ({"topology": "file:/etc/passwd"}, "reads no file"),
+        ({"traffic": "/etc/passwd"}, "reads no file"),
+        ({"jobs": "/etc/passwd"}, "no list"),
+        ({"jobs": [{**JOB, "ranks": True}]}, "whole numbers"),
+        ({"jobs": [{**JOB, "pattern": "x"}]}, "unknown pattern"),
+        ({"jobs": [{"pattern": "bisection"}]}, "expected the fields"),
+        ({"links_csv": "/tmp/x"}, "no option 'links_csv'"),
+        ({"bytes": "many"}, "whole number"),
+        ({"bytes": -1}, "whole number"),
+        ({"message_scale": "2"}, "expected a number"),
+        ({"nic_protocol": 1}, "true or false"),
+        ({"topology": None}, "needs a topology"),
+        ({"placement": 3}, "expected text"),
+    ],
+)
+def test_what_does_not_fit_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises((BadRequest, BadInput), match=message):
+        request_of({**SMALL, **change})
