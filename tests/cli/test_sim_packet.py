@@ -8,6 +8,7 @@ import json
 import pytest
 
 from flitwatch.main import main
+from flitwatch_domain.counters import identify
 
 KEYS = {
     "time_s", "delivered_bytes", "packet_hops", "events_per_hop", "hops_per_s_per_core", "wall_s", "peak_rss_mb", "mean_hops", "conserved",
@@ -92,3 +93,29 @@ def test_a_folder_of_dumpi_text_is_replayed(capfd, tmp_path):
     with pytest.raises(SystemExit):
         run(capfd, "--traffic", str(folder), "--bytes", "1")
     assert "rank 1 is missing" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("fabric", "routing", "wanted"),
+    [
+        ("dragonfly:3,2,4,4", "adaptive1", {"AR_RTR_0_", "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS"}),
+        ("xgft:2;4,4;1,4", "hw-adaptive", {"PortXmitData", "PortXmitWait"}),
+    ],
+)
+def test_counters_have_the_vendors_names(capfd, tmp_path, fabric, routing, wanted):
+    path, links = tmp_path / "vendor.csv", tmp_path / "links.csv"
+    options = ["--traffic", "alltoall", "--bytes", "20000", "--ranks", "16", "--packet-bytes", "64"]
+    protocol = ["--nic-protocol"] if fabric.startswith("dragonfly") else []
+    files = ["--vendor-csv", str(path), "--links-csv", str(links)]
+    main(["sim", "packet", "--topology", fabric, "--routing", routing, *options, *protocol, *files, "--json"])
+    assert json.loads(capfd.readouterr().out)["conserved"]
+    rows = list(csv.DictReader(path.open()))
+    names = {row["counter"] for row in rows}
+    assert all(any(name.startswith(start) for name in names) for start in wanted)
+    assert not [name for name in names if identify(name) is None]
+    if protocol:
+        flits = sum(int(row["value"]) for row in rows if "INCOMING_FLIT_VC" in row["counter"])
+        counted = [
+            row for row in csv.DictReader(links.open()) if not row["dst"].startswith("nid") and row["dst_port"] != "-1"
+        ]
+        assert flits == sum(int(row["flits"]) for row in counted) > 0

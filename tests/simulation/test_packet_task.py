@@ -64,7 +64,16 @@ def test_a_worker_runs_follows_and_cancels(embedded_db: str, conn: psycopg.Conne
         assert wait_for(conn, endless, lambda t: not t.is_open).state == "cancelled"
     assert task.result is not None
     here = run(request_of(SMALL))
-    keys = ("time_s", "delivered_bytes", "packet_hops", "events_per_hop", "mean_hops", "conserved", "latency_ns", "jobs")
+    keys = (
+        "time_s",
+        "delivered_bytes",
+        "packet_hops",
+        "events_per_hop",
+        "mean_hops",
+        "conserved",
+        "latency_ns",
+        "jobs",
+    )
     assert {k: task.result[k] for k in keys} == {k: here[k] for k in keys}
     worst = task.result["worst_links"]
     assert worst

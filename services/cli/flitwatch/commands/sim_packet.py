@@ -63,6 +63,12 @@ from flitwatch.console import emit, json_option, progress
     metavar="PATH",
     help="Where to write the links' counters; default: a new temporary file.",
 )
+@click.option(
+    "--vendor-csv",
+    default=None,
+    metavar="PATH",
+    help="Also write the counters under the vendor's names: component,counter,value.",
+)
 @json_option
 def packet(as_json: bool, bytes_: int | None, threads: int, **parameters: Any) -> None:
     """Simulate packets with credits and adaptive routing; counters of every link go to a CSV file."""

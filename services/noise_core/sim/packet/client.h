@@ -33,6 +33,7 @@ class Client {
   // The NIC of `endpoint` has room for traffic generated at or before `when` or later; false: nothing now.
   virtual bool generate(std::uint32_t endpoint, std::uint32_t& dst, std::uint32_t& bytes, Time& born, std::uint8_t& job,
                         std::uint8_t& mode) = 0;
+  virtual void prefetch(std::uint32_t endpoint) const = 0;  // generate() will soon be asked for this endpoint
   virtual bool generates() const = 0;  // whether generate() may ever return true
 };
 

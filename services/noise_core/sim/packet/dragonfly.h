@@ -52,9 +52,11 @@ class Dragonfly {
     p.port1 = static_cast<std::uint8_t>(bits >> 32);
     p.port2 = static_cast<std::uint8_t>(bits >> 40);
   }
-  // What choose() will read.
+  // What the choice at p.cur will read: first the ports, of which bundles are compared, then the channels of the ports that win.
   template <class View>
-  void prefetch(const Packet& p, View& view) const;
+  void prefetch_ports(const Packet& p, View& view) const;
+  template <class View>
+  void prefetch_channels(const Packet& p, View& view) const;
 
   // The output port at p.cur. View: now(), load(port), congestion(port, vc), random(), count(bool minimal).
   template <class View>
@@ -170,6 +172,8 @@ class Dragonfly {
   void choose_local(Packet& p, const Place& at, const Place& goal, std::uint64_t bits, View& view) const;
   template <class View>
   bool divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, Random draws, View& view) const;
+  template <class Visit>
+  void each_minimal_step(const Packet& p, Visit visit) const;
   static std::uint64_t drawn(const Packet& p) {
     return p.way1 | std::uint64_t{p.way2} << 16 | std::uint64_t{p.port1} << 32 | std::uint64_t{p.port2} << 40;
   }

@@ -42,24 +42,47 @@ void Dragonfly::choose(Packet& p, View& view) const {
   view.count(true);
 }
 
-template <class View>
-void Dragonfly::prefetch(const Packet& p, View& view) const {
+// The first steps of the minimal candidates that choose() will compare.
+template <class Visit>
+void Dragonfly::each_minimal_step(const Packet& p, Visit visit) const {
   if (!is_adaptive(p)) return;
   const Place &at = place_[p.cur], &goal = place_[network_.router_of(p.dst)];
-  const PortId first = p.cur * network_.stride();
   Random draws(drawn(p));
-  std::uint64_t bits = draws() >> 8;
+  std::uint64_t bits = draws();
+  const std::uint32_t option = bits & 1;
+  bits >>= 8;
   if (at.group == goal.group) {
     if (at.local != goal.local)
-      for (std::uint32_t option : {0u, 1u}) view.prefetch(first + toward(at, goal.local, option).port, 0);
+      for (std::uint32_t way : {0u, 1u}) visit(toward(at, goal.local, way));
     return;
   }
-  const auto fetch = [&](const GlobalCable& cable) {
-    view.prefetch(cable.from == at.local ? first + cable.port : first + toward(at, cable.from, 0).port, 0);
-  };
   const std::uint32_t n = cables(at.group, goal.group);
   const GlobalCable* lists = list(at.group, goal.group);
-  for (int candidate = 0; candidate < 2; ++candidate) fetch(lists[pick_of(bits, n)]);
+  for (int candidate = 0; candidate < 2; ++candidate) {
+    const GlobalCable& cable = lists[pick_of(bits, n)];
+    visit(cable.from == at.local ? Step{cable.port, 1} : toward(at, cable.from, option));
+  }
+}
+
+template <class View>
+void Dragonfly::prefetch_ports(const Packet& p, View& view) const {
+  const PortId first = p.cur * network_.stride();
+  const auto fetch = [&](Step step) {
+    for (std::uint32_t k = 0; k < step.cables; ++k) view.prefetch_port(first + step.port + k);
+  };
+  if (p.phase == Phase::kAtSource) return each_minimal_step(p, fetch);
+  if (!is_adaptive(p)) return;
+  const Place& at = place_[p.cur];
+  const std::uint32_t goal = network_.router_of(p.dst);
+  if (p.phase == Phase::kToFirst && at.local != p.way1) return fetch(toward(at, p.way1, p.option));
+  if (p.phase == Phase::kToSecond && at.local != p.way2) return fetch(toward(at, p.way2, p.option));
+  if (p.phase == Phase::kToDestination && goal != p.cur) fetch(toward(at, place_[goal].local, p.option));
+}
+
+template <class View>
+void Dragonfly::prefetch_channels(const Packet& p, View& view) const {
+  const PortId first = p.cur * network_.stride();
+  each_minimal_step(p, [&](Step step) { view.prefetch_channel(pick(first, step, p, view), 0); });
 }
 
 // A minimal packet that has taken one local hop of its source group may still leave its path: what the first router could not see

@@ -62,11 +62,12 @@ class Engine final : public Host {
     const Time sent = link.serialise(used > 0 ? static_cast<std::uint32_t>(used) : 0);
     return backlog + (sent > unsent ? sent - unsent : 0);
   }
-  // Brings what congestion() will read nearer.
-  void prefetch(PortId out, std::uint32_t vc) const {
-    __builtin_prefetch(&ports_[out]);
-    __builtin_prefetch(&channels_[numbers_.of(out, vc)]);
+  // Bring what congestion() will read nearer.
+  void prefetch_port(PortId port) const {
+    __builtin_prefetch(&ports_[port], 1);
+    if constexpr (Routing::kScansLoads) __builtin_prefetch(&loads_[port], 1);
   }
+  void prefetch_channel(PortId port, std::uint32_t vc) const { prefetch_line(numbers_.of(port, vc)); }
 
   // Results, valid after run().
   ChannelCounters counters(PortId port, std::uint32_t vc) const {
@@ -131,7 +132,7 @@ class Engine final : public Host {
   void sample(Packet& p, PortId out, Time wait);
   void prefetch();
   void prefetch_line(std::uint32_t channel) const;
-  void prefetch_hop(const Packet& p);
+  void prefetch_way(const Packet& p);
   void check();
   Time slack(const Packet& p, const LinkTiming& out) const {
     const Time in = network_.timing_of(p.in_class).serialise(p.wire_bytes), next = out.serialise(p.wire_bytes);

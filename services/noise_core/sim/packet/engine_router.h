@@ -42,26 +42,31 @@ void Engine<R>::open_planes(std::uint32_t planes) {
         fill(channels_[numbers_.of(port, open_planes_)], port);
 }
 
-// Most of a hop's time goes into waiting for memory, so what an event will touch is fetched in three steps: its packet, then what the packet
-// names, then what those name.
+// Most of a hop's time goes into waiting for memory, so what an event will touch is fetched step by step: its packet, what the packet names,
+// where it will go, and the packet that moves up behind it.
 template <class R>
 inline void Engine<R>::prefetch() {
-  constexpr std::uint32_t kFar = 24, kMiddle = 16, kNear = 8;
-  const std::uint32_t far = wheel_.ahead(kFar);
-  if (far < kWake)
-    __builtin_prefetch(&packets_[far], 1);
-  else if (far >> 30 == kWake >> 30)
-    prefetch_line(far & kIdMask);
-  const std::uint32_t middle = wheel_.ahead(kMiddle);
-  if (middle < kWake) prefetch_hop(packets_[middle]);
-  const std::uint32_t near = wheel_.ahead(kNear);
-  if (near == kNil) return;
-  std::uint32_t waiting = kNil;  // the packet that goes next when the event frees its channel
-  if (near < kWake)
-    waiting = channels_[packets_[near].in_channel].head;
-  else if (near >> 30 == kWake >> 30)
-    waiting = channels_[near & kIdMask].head;
-  if (waiting != kNil) __builtin_prefetch(&packets_[waiting], 1);
+  const std::uint32_t first = wheel_.ahead(32);
+  if (first < kWake)
+    __builtin_prefetch(&packets_[first], 1);
+  else if (first >> 30 == kWake >> 30)
+    prefetch_line(first & kIdMask);
+  const std::uint32_t second = wheel_.ahead(20);
+  if (second < kWake && packets_[second].phase != Phase::kAtEndpoint) {
+    const Packet& p = packets_[second];
+    prefetch_line(p.in_channel);
+    if (numbers_.is_injection(p.in_channel)) {
+      __builtin_prefetch(&nics_[p.in_channel], 1);
+      client_.prefetch(p.in_channel);
+    }
+    routing_.prefetch_ports(p, *this);
+  }
+  const std::uint32_t third = wheel_.ahead(10);
+  if (third < kWake) prefetch_way(packets_[third]);
+  const std::uint32_t last = wheel_.ahead(4);
+  if (last == kNil || last >> 30 > kWake >> 30) return;
+  const std::uint32_t waiting = channels_[last < kWake ? packets_[last].in_channel : last & kIdMask].head;
+  if (waiting < kMaxPackets) __builtin_prefetch(&packets_[waiting], 1);
 }
 
 template <class R>
@@ -71,16 +76,14 @@ inline void Engine<R>::prefetch_line(std::uint32_t channel) const {
 }
 
 template <class R>
-inline void Engine<R>::prefetch_hop(const Packet& p) {
+inline void Engine<R>::prefetch_way(const Packet& p) {
   if (p.phase == Phase::kAtEndpoint) return;
-  prefetch_line(p.in_channel);
-  if (!routing_.decided(p)) return routing_.prefetch(p, *this);
+  if (!routing_.decided(p)) return routing_.prefetch_channels(p, *this);
   Packet copy = p;
   ++copy.hops;
   const PortId out = routing_.peek(copy, *this);
-  __builtin_prefetch(&ports_[out], 1);
-  if constexpr (R::kScansLoads) __builtin_prefetch(&loads_[out], 1);
-  if (!network_.ejects(out)) prefetch_line(numbers_.of(out, routing_.vc(copy)));
+  prefetch_port(out);
+  if (!network_.class_ejects(network_.timing_class(out))) prefetch_line(numbers_.of(out, routing_.vc(copy)));
 }
 
 template <class R>

@@ -54,8 +54,6 @@ class Oracle final : public Host {
     return backlog + link.serialise(static_cast<std::uint32_t>(link.buffer_bytes - channels_[numbers_.of(port, vc)].credit));
   }
 
-  void prefetch(PortId, std::uint32_t) const {}
-
   const ChannelCounters& counters(PortId port, std::uint32_t vc) const { return channels_[channel(port, vc)].in; }
   void forget_counters(std::uint32_t) {}
   Time port_wait_ps(PortId port) const { return ports_[port].wait; }

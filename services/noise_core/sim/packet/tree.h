@@ -47,12 +47,15 @@ class Tree {
   }
   template <class View>
   void start(Packet&, View&) const {}
-  // The loads that the choice at p.cur will read.
+  // What the choice at p.cur will read.
   template <class View>
-  void prefetch(const Packet& p, View& view) const {
+  void prefetch_ports(const Packet& p, View& view) const {
+    if (static_cast<TreeMode>(p.mode) != TreeMode::kAdaptive) return;
     const Time* loads = view.loads() + p.cur * network_.stride() + first_up_[p.cur];
     for (int line = 0; line < 4; ++line) __builtin_prefetch(loads + 8 * line);
   }
+  template <class View>
+  void prefetch_channels(const Packet&, View&) const {}
   const std::vector<std::uint8_t>& table() const { return table_; }
 
  private:

@@ -61,6 +61,12 @@ class Workload final : public Client {
   void timer(std::uint32_t cookie, Host& host) override;
   bool generate(std::uint32_t endpoint, std::uint32_t& dst, std::uint32_t& bytes, Time& born, std::uint8_t& job,
                 std::uint8_t& mode) override;
+  void prefetch(std::uint32_t endpoint) const override {
+    const std::uint32_t g = generator_of_[endpoint];
+    if (g == kNil) return;
+    __builtin_prefetch(&generators_[g], 1);
+    __builtin_prefetch(reinterpret_cast<const char*>(&generators_[g]) + 64, 1);
+  }
   bool generates() const override { return !generators_.empty(); }
 
   std::uint64_t unfinished() const { return unfinished_ops_ + unfinished_flows_; }

@@ -18,6 +18,7 @@ from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.jobs import JobLine, read_jobs
 from flitwatch_simulation.packet.link_counters import write_links_csv
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
+from flitwatch_simulation.packet.vendor_counters import write_vendor_csv
 from flitwatch_simulation.workloads import messages as messages_
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.dag import read_dag, read_dumpi_folder
@@ -46,6 +47,7 @@ class PacketRun:
     nic_protocol: bool = False
     engine: str = "eager"
     links_csv: str | None = None
+    vendor_csv: str | None = None
 
 
 def run(
@@ -63,8 +65,10 @@ def run(
     path = Path(parameters.links_csv) if parameters.links_csv else Path(tempfile.mkstemp(".csv", "flitwatch-links-")[1])
     try:
         write_links_csv(path, machine, result)
+        if parameters.vendor_csv:
+            write_vendor_csv(Path(parameters.vendor_csv), machine, result)
     except OSError as unwritable:
-        raise BadRequest(f"--links-csv {path} cannot be written: {unwritable.strerror}") from unwritable
+        raise BadRequest(f"{unwritable.filename} cannot be written: {unwritable.strerror}") from unwritable
     return {**summary(result), "links_csv": str(path)}
 
 
@@ -265,7 +269,10 @@ def run_replicas(
     from concurrent.futures import ThreadPoolExecutor
     from dataclasses import replace
 
-    runs = [parameters, *(replace(parameters, seed=parameters.seed + k, links_csv=None) for k in range(1, threads))]
+    runs = [
+        parameters,
+        *(replace(parameters, seed=parameters.seed + k, links_csv=None, vendor_csv=None) for k in range(1, threads)),
+    ]
     with ThreadPoolExecutor(threads) as pool:
         results = list(pool.map(lambda one: run(one, report if one is parameters else None, cancelled), runs))
     return {**results[0], "replica_time_s": [one["time_s"] for one in results]}

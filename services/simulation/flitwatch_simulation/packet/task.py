@@ -34,7 +34,7 @@ def packet(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
 
 def request_of(args: dict[str, Any]) -> PacketRun:
     """The argument of a task as a typed request."""
-    known = {f.name for f in fields(PacketRun)} - {"links_csv"}
+    known = {f.name for f in fields(PacketRun)} - {"links_csv", "vendor_csv"}
     if unknown := sorted(set(args) - known):
         raise BadRequest(f"the task has no option {unknown[0]!r}", advice=f"Use {', '.join(sorted(known))}.")
     for name in _TEXT:

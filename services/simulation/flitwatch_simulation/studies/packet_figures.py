@@ -23,10 +23,12 @@ VALUES = {
     "desensi-fig5": ("qcd_time", "quartile coefficient of dispersion of time"),
     "desensi-fig7": ("time_us", "ping-pong, us"),
     "desensi-fig8": ("time_us", "ping-pong, us"),
+    "desensi-fig8-collectives": ("time_us", "completion, us"),
+    "desensi-fig10": ("time_us", "communication time, us"),
     "desensi-model": ("correlation", "correlation of model and simulation"),
 }
 _CASE_KEYS = (
-    "application", "pattern", "place", "placement", "mapping", "strategy", "routing", "mode", "scale", "background", "size_bytes", "downsampling",
+    "application", "allocation", "pattern", "place", "placement", "mapping", "strategy", "routing", "mode", "scale", "background", "size_bytes", "downsampling",
 )  # fmt: skip
 
 

@@ -74,6 +74,16 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "Adaptive against high bias: time, stalls, latency, model.",
     ),
     "desensi-fig8": ("desensi:run_fig8", "packet_figures:draw", "Application-aware routing beside both modes."),
+    "desensi-fig8-collectives": (
+        "desensi_applications:run_fig8",
+        "packet_figures:draw",
+        "Figure 8's collectives on two allocations, three ways to route.",
+    ),
+    "desensi-fig10": (
+        "desensi_applications:run_fig10",
+        "packet_figures:draw",
+        "Applications on two allocations, three ways to route.",
+    ),
     "desensi-model": (
         "desensi:run_model",
         "packet_figures:draw",

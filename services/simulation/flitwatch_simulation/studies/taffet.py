@@ -123,8 +123,8 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
 
 FLOOR_NOTE = (
     "The published congested column of the standard variant hardly falls from downsampling 10 to 1 (1.81 to 1.71 %). An independent uniform "
-    "sample cannot do that: its error shrinks with the square root of the packets, and ours does. The floor is a bias between two definitions "
-    "of `congested` (when the truth is recorded and when the reservoir is), not an error of sampling."
+    "sample cannot do that: its error shrinks with the square root of the packets, and ours does. A bias between two definitions of "
+    "`congested` (when the truth is recorded and when the reservoir is) would explain the floor; the paper does not say."
 )
 
 

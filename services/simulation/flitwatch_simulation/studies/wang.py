@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flitwatch_core import packet
+from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.machine import build, fabric_of
 from flitwatch_simulation.packet.run import execute
@@ -21,11 +22,14 @@ APPLICATIONS = {"crystal-router": (1000, 190), "fill-boundary": (1000, 760), "am
 PLACEMENTS = ("contiguous", "random-cabinet", "random-chassis", "random-router", "random-node")
 
 
-def _run(case: Parameters, seed: int, stop: Cancelled, fabric: Any, packet_bytes: int) -> dict[str, Any]:
+def _run(
+    case: Parameters, seed: int, stop: Cancelled, fabric: Any, packet_bytes: int, ranks: int | None
+) -> dict[str, Any]:
     routing = "minimal" if case["routing"] == "minimal" else "adaptive0"
     # The paper's adaptive packets go through a random intermediate router.
     machine = build(fabric, routing, packet_bytes=packet_bytes, through_router=True)
-    ranks, kbytes = APPLICATIONS[case["application"]]
+    papers_ranks, kbytes = APPLICATIONS[case["application"]]
+    ranks = ranks or papers_ranks
     rng = np.random.default_rng(seed)
     made = patterns.make(case["application"], ranks, int(kbytes * 1000 * case.get("scale", 1.0)), seed)
     endpoints = place(machine.fabric, ranks, case["placement"], rng)
@@ -56,21 +60,25 @@ def _study(
     packet_bytes = whole(parameters, "packet_bytes", 2048, 256, 8192)
     factor = number(parameters, "load", 1.0, 0.001, 100)
     fabric = fabric_of(str(parameters.get("topology", "theta")))
-    wanted = parameters.get("applications")
-    cases = [
-        {**case, "scale": case.get("scale", 1.0) * factor}
-        for case in cases
-        if not wanted or case["application"] in wanted
-    ]
+    wanted = parameters.get("applications", list(APPLICATIONS))
+    if not isinstance(wanted, list) or not set(wanted) <= set(APPLICATIONS):
+        raise BadRequest(f"applications is {wanted!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
+    ranks = whole(parameters, "ranks", 0, 0, 10**6) or None
+    cases = [{**case, "scale": case.get("scale", 1.0) * factor} for case in cases if case["application"] in wanted]
     return sweep(
-        name, cases, lambda case, stop: [_run(case, seed, stop, fabric, packet_bytes)], report, cancelled, seed=seed
+        name,
+        cases,
+        lambda case, stop: [_run(case, seed, stop, fabric, packet_bytes, ranks)],
+        report,
+        cancelled,
+        seed=seed,
     )
 
 
 def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 3: communication times of the three applications, five placements, minimal and adaptive.
 
-    Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications.
+    Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's).
     """
     cases = [
         {"application": a, "placement": p, "routing": r}

@@ -1,0 +1,84 @@
+"""Quick forms of the packet-level studies: what must hold on a small machine, and that seed and topology move it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_simulation.studies import desensi, desensi_applications, registry, taffet, wang
+
+SMALL = {"topology": "dragonfly:4,3,8,12"}  # 4 groups of 24 routers, 384 endpoints
+OTHER = {"topology": "dragonfly:3,3,8,12"}
+
+
+def quiet(done: int, total: int, message: str) -> None:
+    assert 0 <= done <= total
+
+
+def run(study: Any, **parameters: Any) -> list[dict[str, Any]]:
+    points = study({**SMALL, **parameters}, quiet, lambda: False)["points"]
+    assert all(point.get("conserved", True) for point in points)
+    return points
+
+
+def medians(points: list[dict[str, Any]], value: str, *keys: str) -> dict[Any, float]:
+    return {tuple(p[k] for k in keys): p[value]["median"] for p in points}
+
+
+#: Each packet-level study in its quickest form.
+QUICK: dict[str, dict[str, Any]] = {
+    "desensi-fig3": {"repeats": 2},
+    "desensi-fig5": {"repeats": 2, "largest_bytes": 4096},
+    "desensi-fig7": {"repeats": 2, "size_bytes": 4096},
+    "desensi-fig8": {"repeats": 2, "largest_bytes": 4096},
+    "desensi-fig8-collectives": {"repeats": 2, "ranks": 8, "kbytes": 1, "patterns": ["allreduce", "alltoall"]},
+    "desensi-fig10": {"repeats": 2, "ranks": 8, "kbytes": 1, "applications": ["fft"]},
+    "desensi-model": {"allocations": 4, "sizes": [128, 1024]},
+    "wang-fig3": {"ranks": 64, "load": 0.05},
+    "wang-fig7": {"ranks": 64, "load": 0.05, "applications": ["crystal-router"]},
+    "wang-fig8-10": {"ranks": 64, "load": 0.05, "applications": ["fill-boundary"]},
+}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_seed_and_topology_move_a_study_and_it_draws_itself(name: str, tmp_path: Any) -> None:
+    study = registry.find(name)
+    answers = [
+        study.run({**QUICK[name], **machine, "seed": seed}, quiet, lambda: False)
+        for machine, seed in ((SMALL, 1), (SMALL, 2), (OTHER, 1))
+    ]
+    assert all(answer["simulated"] for answer in answers)
+    assert len({repr(answer["points"]) for answer in answers}) == 3
+    again = study.run({**QUICK[name], **SMALL, "seed": 1}, quiet, lambda: False)
+    assert again["points"] == answers[0]["points"]
+    assert study.draw is not None
+    (figure,) = study.draw(answers[0], tmp_path)
+    assert figure.read_text().startswith("<?xml")
+
+
+def test_times_grow_with_the_distance_and_with_the_load() -> None:
+    near, *_, far = run(desensi.run_fig3, repeats=3, seed=4)
+    assert near["latency_cycles"] < far["latency_cycles"]
+    points = run(wang.run_fig7, ranks=64, load=0.1, seed=2)
+    time = medians(points, "time_ms", "application", "placement", "routing", "scale")
+    for application, placement, routing, scale in time:
+        more = [s for a, p, r, s in time if (a, p, r) == (application, placement, routing) and s > scale]
+        if more:
+            assert time[application, placement, routing, scale] < time[application, placement, routing, min(more)]
+
+
+@pytest.mark.parametrize("name", ["run_fig3", "run_fig7", "run_fig8"])
+def test_unknown_applications_are_named(name: str) -> None:
+    with pytest.raises(BadRequest, match="applications"):
+        getattr(wang, name)({"applications": ["hpl"]}, quiet, lambda: False)
+    with pytest.raises(BadRequest, match="patterns"):
+        desensi_applications.run_fig8({"patterns": ["sort"]}, quiet, lambda: False)
+
+
+def test_minighost_gains_from_its_mapping() -> None:
+    points = taffet.run_minighost({"kbytes": 200, "seed": 1}, quiet, lambda: False)["points"]
+    time = {(p["mapping"], p["strategy"]): p["time_ms"] for p in points}
+    for strategy in ("bspma", "svaf", "svafp"):
+        assert time["tiled", strategy] < time["linear", strategy] < time["cyclic", strategy]
