@@ -9,8 +9,8 @@ import pytest
 from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.studies import desensi, desensi_applications, registry, taffet, wang
 
-SMALL = {"topology": "dragonfly:4,3,8,12"}  # 4 groups of 24 routers, 384 endpoints
-OTHER = {"topology": "dragonfly:3,3,8,12"}
+SMALL = {"topology": "dragonfly:4,2,4,4"}  # 4 groups of 8 routers, 128 endpoints
+OTHER = {"topology": "dragonfly:3,2,4,4"}
 
 
 def quiet(done: int, total: int, message: str) -> None:

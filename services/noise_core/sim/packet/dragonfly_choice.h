@@ -143,7 +143,7 @@ bool Dragonfly::divert(Packet& p, const Place& at, const Place& goal, Time minim
   struct { std::uint16_t way1, way2; std::uint8_t port1, port2; } chosen{};
   for (int candidate = 0; candidate < 2 && groups_ > 2; ++candidate) {
     std::uint64_t bits = mode(p) == DragonflyMode::kNonMinHash
-                             ? Random((std::uint64_t{p.src} << 32 | p.dst) + 0x51ED270B * (candidate + 1))()
+                             ? Random((std::uint64_t{p.src} << 32 | p.dst) + std::uint64_t{0x51ED270B} * (static_cast<unsigned>(candidate) + 1))()
                              : draws();
     std::uint32_t between = pick_of(bits, groups_ - 2);
     const std::uint32_t low = std::min(at.group, goal.group), high = std::max(at.group, goal.group);
