@@ -68,13 +68,16 @@ def expected(samples: Sequence[Sample]) -> Account:
     """What a set of samples comes to, whatever the order in which they arrived."""
     account = Account()
     line = sorted({s.time_us: s for s in samples}.values())
+    implausible = False
     for i in range(1, len(line)):
         a, b = line[i - 1], line[i]
         deltas = [(after - before) % 2**64 for before, after in zip(a.values, b.values, strict=True)]
         before = [line[k].time_us - line[k - 1].time_us for k in range(max(1, i - 3), i)]
         limit = max(5 * SECOND_US, 3 * min(before)) if before else 180 * SECOND_US
         flits = sum(d for d, (columns, _, _) in zip(deltas, MEANING, strict=True) if "rt_flits" in columns)
-        if any(d >= 2**62 for d in deltas) or sum(deltas) >= 2**62:
+        odd_before, implausible = implausible, any(d >= 2**62 for d in deltas) or sum(deltas) >= 2**62
+        wraps = any(after < before for before, after in zip(a.values, b.values, strict=True))
+        if implausible or (odd_before and wraps):
             account.gaps.add((a.time_us, b.time_us, "reset", None))
         elif b.time_us - a.time_us > limit:
             account.gaps.add((a.time_us, b.time_us, "silence", flits))

@@ -200,6 +200,8 @@ std::tuple<int, int, std::uint32_t, std::vector<std::uint32_t>> lists_of(const s
 }  // namespace
 
 NB_MODULE(_codec, m) {
+  // A feed lives as long as its process; that it is still there at the end is no leak to tell the operator of.
+  nb::set_leak_warnings(false);
   m.doc() = "LDMS records into columns, and cumulative counters into additive rows. `flitwatch_core.codec` names the codes.";
   m.attr("CLASS_COLUMNS") = kClassColumns;
   m.attr("ROUTER_COLUMNS") = kRouterColumns;

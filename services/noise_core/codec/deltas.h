@@ -28,6 +28,13 @@ inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const s
   return true;
 }
 
+// Whether a counter is less than before: it wrapped, where the movement is plausible.
+inline bool wraps(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after) {
+  bool any = false;
+  for (std::size_t i = 0; i < before.size(); ++i) any |= after[i] < before[i];
+  return any;
+}
+
 // Whether every counter of `after` may follow `before`: went on or stood still.
 inline bool follows(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after) {
   std::uint64_t any = 0;

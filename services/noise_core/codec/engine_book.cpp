@@ -24,7 +24,9 @@ void Engine::judge(Instance& in, std::uint32_t index, int i) {
       if ((nics >> nic & 1) && endpoint >= 0 && in.target.wiring->own_sets[static_cast<std::size_t>(endpoint)] == 0) sample.timed |= static_cast<std::uint8_t>(1u << nic);
     }
   }
-  const bool plausible = take_deltas(h.values(i - 1), h.values(i), deltas_.data());
+  sample.implausible = !take_deltas(h.values(i - 1), h.values(i), deltas_.data());
+  // A value that cannot be, a negative one for instance, is left again over the end of 64 bits: that is no wrap.
+  const bool plausible = !sample.implausible && !(h[i - 1].implausible && wraps(h.values(i - 1), h.values(i)));
   const std::int64_t dt_us = sample.time_us - h[i - 1].time_us;
   sample.effect = !plausible ? Effect::kReset : dt_us > limit_us(in, i) ? Effect::kSilence : Effect::kCounted;
   book(in, index, i, 1);

@@ -17,6 +17,7 @@ struct Sample {
   std::int32_t partition = 0;
   std::int32_t tally = -1;     // which tally counted the segment that ends here
   Effect effect = Effect::kNone;
+  bool implausible = false;     // the counters cannot have moved so in that segment, looked at alone
   std::uint8_t timed = 0;      // NICs whose seconds that segment counted
   std::uint8_t slot = 0;
 };

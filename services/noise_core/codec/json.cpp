@@ -53,10 +53,21 @@ class Reader {
     ++p_;
     return true;
   }
+  // A key after all fields were read: one of them again, or one that the plan does not know.
+  bool fail_beyond() {
+    const char* const comma = p_++;
+    skip_space();
+    const std::size_t mark = row_.unescaped.size();
+    std::string_view key;
+    const std::int32_t field = read_string(p_, begin_, end_, row_.unescaped, key, fault_) == nullptr ? -1 : plan_.find(key);
+    row_.unescaped.resize(mark);
+    p_ = comma;
+    return field < 0 ? fail(Code::kUnknownKey) : fail(Code::kRepeatedKey, field);
+  }
   bool close() {
     if (p_ >= end_ || *p_ != '}') {
       skip_space();
-      if (p_ < end_ && *p_ == ',') return fail(Code::kUnknownKey);
+      if (p_ < end_ && *p_ == ',') return fail_beyond();
       if (!take('}')) return false;
     } else {
       ++p_;
