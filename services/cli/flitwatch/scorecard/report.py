@@ -123,7 +123,7 @@ def _forecast(card: dict[str, Any]) -> str:
         [(r["scenario"], r["m"], r["k"], r["seeds"], f"{r['coverage90']:.3f}") for r in card["coverage"]],
     )
     ablation = [
-        (r["scenario"], r["m"], r["k"], r["features"], *(r["mape"][n] for n in names), r["serves"])
+        (r["scenario"], r["m"], r["k"], r["features"], *(r["mape"].get(n) for n in names), r["serves"])
         for r in card["ablation"]
     ]
     return (
