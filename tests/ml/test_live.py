@@ -42,7 +42,7 @@ def series(runs: int = 30, steps: int = 12) -> StepSeries:
 def test_a_forecaster_read_back_foretells_the_same(name: str) -> None:
     data = series()
     found = backtest(data, 3, 4, learned={})
-    found.serves = name
+    found.serves, found.mape[name] = name, 10.0
     serving = work.fit(data, 3, 4, (), found)
     so_far = StepSeries(data.times[:5, :6], data.counters[:5, :6])
     _, before = serving.forecast(so_far)
@@ -55,7 +55,7 @@ def test_a_forecaster_read_back_foretells_the_same(name: str) -> None:
 def test_what_was_not_counted_is_taken_at_its_mean() -> None:
     data = series()
     found = backtest(data, 3, 4, learned={})
-    found.serves = "ridge"
+    found.serves, found.mape["ridge"] = "ridge", 10.0
     serving = work.fit(data, 3, 4, (), found)
     counters = data.counters[:1, :5].copy()
     counters[0, 3] = np.nan

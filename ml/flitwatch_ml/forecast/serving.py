@@ -29,6 +29,7 @@ class Serving:
     name : ratio, curve, last steps, ridge, lightgbm or attention
     model : the fitted forecaster; None for those that need no learning
     half_width90 : of the 90 % interval, in log
+    mape : its % error on held-out runs
     """
 
     name: str
@@ -37,6 +38,7 @@ class Serving:
     m: int
     k: int
     half_width90: float
+    mape: float
 
     def forecast(self, series: StepSeries) -> tuple[Windows, Floats]:
         """The window that ends with each run's last step, and the seconds of the next k steps, (runs,).
@@ -57,7 +59,8 @@ def dump(serving: Serving) -> bytes:
         "standard.placement_centre": standard.placement_centre, "standard.placement_scale": standard.placement_scale,
     }  # fmt: skip
     head: dict[str, Any] = {
-        "format": FORMAT, "name": serving.name, "m": serving.m, "k": serving.k, "half_width90": serving.half_width90, "sets": list(standard.sets),
+        "format": FORMAT, "name": serving.name, "m": serving.m, "k": serving.k, "half_width90": serving.half_width90, "mape": serving.mape,
+        "sets": list(standard.sets),
     }  # fmt: skip
     if isinstance(serving.model, RidgeForecaster):
         _put_ridge(serving.model, arrays, "ridge")
@@ -83,7 +86,7 @@ def load(stored: bytes) -> Serving:
         model = _model(head, arrays)
     except (ValueError, KeyError, OSError, EOFError) as failure:
         raise BadInput("the stored forecaster cannot be read", advice="Estimate again.") from failure
-    return Serving(head["name"], standard, model, head["m"], head["k"], head["half_width90"])
+    return Serving(head["name"], standard, model, head["m"], head["k"], head["half_width90"], head["mape"])
 
 
 def _model(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:

@@ -103,7 +103,7 @@ def fit(series: StepSeries, m: int, k: int, sets: tuple[str, ...], found: Backte
     if prototype is not None:
         windows = standard.windows(series, m, k)
         model = clone(prototype).fit(windows.chosen(np.isfinite(windows.future_s)))
-    return Serving(found.serves, standard, model, m, k, found.half_width90)
+    return Serving(found.serves, standard, model, m, k, found.half_width90, found.mape[found.serves])
 
 
 def _features(sets: tuple[str, ...]) -> str:

@@ -30,7 +30,7 @@ _LOCK = 7205759403792796
 
 _NEW_STEPS = """
     SELECT r.run_id, coalesce(r.job_id, j.job_id), r.exe, coalesce(j.nodes, r.ranks), extract(epoch FROM r.start_ts)::float8, r.simulated, e.estimate_id,
-           t.steps, e.result -> 'serves' ->> 'mape', e.result -> 'counters', jsonb_array_length(e.result -> 'curve_s')
+           t.steps, e.result -> 'counters', jsonb_array_length(e.result -> 'curve_s')
     FROM run r JOIN job j USING (job_pk) JOIN LATERAL (SELECT count(*) AS steps, max(step) AS last FROM run_step s WHERE s.run_id = r.run_id) t ON t.last = t.steps - 1
          JOIN estimate_state a ON (a.kind, a.exe, a.nodes) = ('forecast', r.exe, coalesce(j.nodes, r.ranks)) JOIN estimate e USING (estimate_id)
     WHERE j.end_ts IS NULL AND j.state = 'RUNNING' AND r.start_ts > now() - interval '14 days'
@@ -50,7 +50,6 @@ class Waiting:
     simulated: bool
     estimate_id: int
     steps: int
-    backtest_mape: float
     counters: tuple[str, ...]
     whole: int
 
@@ -68,21 +67,18 @@ class Live:
         """Forecast every running job whose steps have grown; return how many forecasts were made."""
         groups: dict[tuple[int, int], list[Waiting]] = defaultdict(list)
         for row in conn.execute(_NEW_STEPS).fetchall():
-            one = Waiting(
-                **dict(zip(_COLUMNS, row, strict=True))
-                | {"backtest_mape": float(row[8]), "counters": tuple(row[9] or ())}
-            )
+            one = Waiting(**dict(zip(_COLUMNS, row, strict=True)) | {"counters": tuple(row[8] or ())})
             groups[one.estimate_id, one.steps].append(one)
-        made: list[tuple[Forecast, Waiting]] = []
+        made: list[tuple[Forecast, Waiting, float]] = []
         for (estimate_id, steps), waiting in groups.items():
             for one in waiting:
                 around.keep_steps(conn, one.run_id, around.complete_through_s(conn, one.run_id))
             serving = self._serving(conn, estimate_id, steps)
             if serving is not None and steps < waiting[0].whole:
-                made += forecast(conn, serving, waiting)
-        for made_one, one in made:
+                made += [(*pair, serving.mape) for pair in forecast(conn, serving, waiting)]
+        for made_one, one, mape in made:
             if estimate_store.save_forecast(conn, made_one):
-                emit(conn, "forecast", _told(made_one, one))
+                emit(conn, "forecast", _told(made_one, one, mape))
         return len(made)
 
     def _serving(self, conn: psycopg.Connection[Any], estimate_id: int, steps: int) -> Serving | None:
@@ -141,12 +137,12 @@ def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiti
     return StepSeries(times, counts / times[:, :, None], **parts)
 
 
-def _told(made: Forecast, one: Waiting) -> dict[str, Any]:
+def _told(made: Forecast, one: Waiting, mape: float) -> dict[str, Any]:
     return {
         "run_id": one.run_id, "job_id": one.job_id, "exe": one.exe, "nodes": one.nodes, "after_steps": made.after_steps, "ahead": made.ahead,
         "expected_s": made.expected_s, "low_s": made.low_s, "high_s": made.high_s, "usual_s": made.usual_s,
         "slowdown": made.expected_s / made.usual_s, "slow": made.low_s > made.usual_s, "forecaster": made.forecaster,
-        "backtest_mape": one.backtest_mape, "simulated": one.simulated,
+        "backtest_mape": mape, "simulated": one.simulated,
     }  # fmt: skip
 
 

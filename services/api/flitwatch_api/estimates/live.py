@@ -57,7 +57,26 @@ async def _serves(conn: Connection, newest: dict[str, Any] | None) -> dict[str, 
     if newest is None or newest["estimate_id"] is None:
         return None
     row = await reads.one(conn, "forecast", None, None, newest["estimate_id"])
-    return None if row is None else row["result"]["serves"]
+    return None if row is None else _backtest(row["result"], newest["after_steps"])
+
+
+def _backtest(result: dict[str, Any], after_steps: int) -> dict[str, Any]:
+    """The backtest of the forecaster that serves after so many steps: early on it is one that takes less of the past."""
+    serves: dict[str, Any] = result["serves"]
+    fitting = [
+        row
+        for row in result["backtests"]
+        if row["m"] <= after_steps and row["coverage90"] is not None and (row["k"], row["features"]) == (serves["k"], serves["features"])
+    ]  # fmt: skip
+    if after_steps >= serves["m"] or not fitting:
+        return serves
+    row = max(fitting, key=lambda one: one["m"])
+    return {
+        **{name: row[name] for name in ("m", "k", "features", "coverage90")},
+        "forecaster": row["best"],
+        "mape": row["mape"][row["best"]],
+        "why": f"least error over {row['runs']} held-out runs of those that take {row['m']} steps; {serves['m']} have not come",
+    }
 
 
 def _lacks(state: dict[str, Any] | None, steps: int) -> str:
