@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["fixtures.databases"]
+pytest_plugins = ["fixtures.databases", "fixtures.alertmanager"]
 
 # A busy machine fails no property by its clock.
 settings.register_profile("flitwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -24,6 +24,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "writer": ("writer", "writer", "Carry records from the log into the database."),
     "api": ("api", "api", "Serve the API and the page."),
     "worker": ("worker", "worker", "Take tasks from the queue."),
+    "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
+    "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),
     "task": ("task", "task", "Start, watch and cancel tasks."),
     "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that speaks the producers' formats."),
     "bench": ("bench", "bench", "Measure this installation."),

@@ -165,6 +165,7 @@ def _processes(database_url: str, log_url: str, host: str, port: int, twin: str)
         # Estimates take minutes of a core: simulation tasks and running jobs' forecasts do not wait for them.
         Process("worker", [*this, "worker", *_queues()], environment),
         Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], environment),
+        Process("alerting", [*this, "alerting"], environment),
         Process(
             "api",
             [*this, "api", "--host", host, "--port", str(port)],

@@ -11,7 +11,7 @@ from flitwatch.console import database_options, fail, log_to_stderr, stderr
 from flitwatch.platform import database
 
 #: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs.
-HANDLER_MODULES = ("flitwatch_db.tasks", "flitwatch_simulation.tasks", "flitwatch_ml.tasks")
+HANDLER_MODULES = ("flitwatch_db.tasks", "flitwatch_simulation.tasks", "flitwatch_ml.tasks", "flitwatch_alerting.tasks")
 
 
 def handlers(table: str = "HANDLERS") -> dict:

@@ -520,6 +520,194 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/noise/measured": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Measured Noise
+         * @description What `flitwatch import noise-bench` stored, by ratio.
+         */
+        get: operations["measured_noise"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/noise/simulated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Simulated Noise
+         * @description Slowdowns that tasks simulated, to stand beside the measured ones.
+         */
+        get: operations["simulated_noise"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alerts
+         * @description Alerts, the newest first.
+         */
+        get: operations["alerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alert Rules
+         * @description Every rule.
+         */
+        get: operations["alert_rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Alert Rule
+         * @description Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts.
+         */
+        put: operations["put_alert_rule"];
+        post?: never;
+        /**
+         * Delete Alert Rule
+         * @description Remove a rule; a rule of the file comes back when the engine starts again.
+         */
+        delete: operations["delete_alert_rule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Alert Rule
+         * @description What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. Nobody is told.
+         */
+        post: operations["test_alert_rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/silences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alert Silences
+         * @description Silences, the last to end first.
+         */
+        get: operations["alert_silences"];
+        put?: never;
+        /**
+         * Add Alert Silence
+         * @description Keep alerts that match from being told for a while.
+         */
+        post: operations["add_alert_silence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/silences/{silence_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End Alert Silence
+         * @description End a silence now.
+         */
+        delete: operations["end_alert_silence"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{alert_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alert
+         * @description One alert, its evidence as it was when it began to fire, and who was told.
+         */
+        get: operations["alert"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks": {
         parameters: {
             query?: never;
@@ -748,6 +936,132 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Alert
+         * @description One alert: a series of a rule's signal that was beyond its threshold.
+         */
+        Alert: {
+            /** Alert Id */
+            alert_id: number;
+            /** Rule */
+            rule: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Phase
+             * @enum {string}
+             */
+            phase: "pending" | "firing" | "resolved";
+            /** Severity */
+            severity: string;
+            /**
+             * Since
+             * Format: date-time
+             * @description Begin of this phase.
+             */
+            since: string;
+            /**
+             * Seen
+             * Format: date-time
+             * @description Time of the newest sample.
+             */
+            seen: string;
+            /** Fired At */
+            fired_at: string | null;
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Value */
+            value: number;
+            /** Peak */
+            peak: number;
+            /**
+             * Probability
+             * @description That the value is at or above the threshold; null where it is measured.
+             */
+            probability: number | null;
+            /** Summary */
+            summary: string;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Page
+             * @description Place of the page about it, at that time.
+             */
+            page: string | null;
+        };
+        /**
+         * AlertDetail
+         * @description An alert with its evidence as it was when it began to fire.
+         */
+        AlertDetail: {
+            /** Alert Id */
+            alert_id: number;
+            /** Rule */
+            rule: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Phase
+             * @enum {string}
+             */
+            phase: "pending" | "firing" | "resolved";
+            /** Severity */
+            severity: string;
+            /**
+             * Since
+             * Format: date-time
+             * @description Begin of this phase.
+             */
+            since: string;
+            /**
+             * Seen
+             * Format: date-time
+             * @description Time of the newest sample.
+             */
+            seen: string;
+            /** Fired At */
+            fired_at: string | null;
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Value */
+            value: number;
+            /** Peak */
+            peak: number;
+            /**
+             * Probability
+             * @description That the value is at or above the threshold; null where it is measured.
+             */
+            probability: number | null;
+            /** Summary */
+            summary: string;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Page
+             * @description Place of the page about it, at that time.
+             */
+            page: string | null;
+            /** Evidence */
+            evidence: {
+                [key: string]: unknown;
+            };
+            /** Notices */
+            notices: components["schemas"]["Notice"][];
+        };
+        /**
+         * AlertList
+         * @description A page of alerts.
+         */
+        AlertList: {
+            /** Items */
+            items: components["schemas"]["Alert"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /**
          * Application
          * @description An instrumented application on as many nodes, and what is estimated of it.
@@ -1161,6 +1475,25 @@ export interface components {
             drifting: boolean;
             /** Why */
             why: string | null;
+        };
+        /**
+         * DryRun
+         * @description What to try: the rule of that name, or the one given, over a span.
+         */
+        DryRun: {
+            /** Name */
+            name?: string | null;
+            rule?: components["schemas"]["NewRule"] | null;
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /**
+             * To
+             * Format: date-time
+             */
+            to: string;
         };
         /**
          * Endpoints
@@ -1807,6 +2140,65 @@ export interface components {
             ratio: (number | null)[][];
         };
         /**
+         * Measured
+         * @description A collective beside perturbation, measured by the MPI microbenchmark over random splits of its world.
+         */
+        Measured: {
+            /** Network */
+            network: string;
+            /** Collective */
+            collective: string;
+            /** Collective Bytes */
+            collective_bytes: number;
+            /** Perturbation Bytes */
+            perturbation_bytes: number;
+            /**
+             * World
+             * @description MPI processes.
+             */
+            world: number;
+            /**
+             * Ratio
+             * @description Perturbing processes over all processes.
+             */
+            ratio: number;
+            /** Splits */
+            splits: number;
+            /**
+             * Late
+             * @description Measurements that missed their window and were left out.
+             */
+            late: number;
+            /** Perturbed S */
+            perturbed_s: number | null;
+            /** Quiet S */
+            quiet_s: number | null;
+            /**
+             * Slowdown
+             * @description Mean over the splits; null where every measurement was late.
+             */
+            slowdown: number | null;
+            /** Slowdown Min */
+            slowdown_min: number | null;
+            /** Slowdown Max */
+            slowdown_max: number | null;
+            /** Slowdown Quartiles */
+            slowdown_quartiles: number[] | null;
+            /**
+             * Imported At
+             * Format: date-time
+             */
+            imported_at: string;
+        };
+        /**
+         * MeasuredList
+         * @description By network, collective, sizes and ratio.
+         */
+        MeasuredList: {
+            /** Items */
+            items: components["schemas"]["Measured"][];
+        };
+        /**
          * Method
          * @description How blame was estimated.
          */
@@ -1859,6 +2251,104 @@ export interface components {
             shared_groups: number;
             /** Overlap S */
             overlap_s: number;
+        };
+        /**
+         * NewRule
+         * @description A rule but for its name; durations are seconds or text such as `5m`.
+         */
+        NewRule: {
+            /**
+             * Signal
+             * @enum {string}
+             */
+            signal: "slowdown" | "stall_ratio" | "congested_routers" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            /** Above */
+            above: number;
+            /** Clear */
+            clear?: number | null;
+            /** Probability */
+            probability?: number | null;
+            /**
+             * For
+             * @default 0
+             */
+            for: number | string;
+            /**
+             * Every
+             * @default 60
+             */
+            every: number | string;
+            /**
+             * Absent
+             * @default 600
+             */
+            absent: number | string;
+            /**
+             * By
+             * @default group
+             * @enum {string}
+             */
+            by: "machine" | "group" | "class";
+            /**
+             * Where
+             * @default {}
+             */
+            where: {
+                [key: string]: string;
+            };
+            /**
+             * Congested At
+             * @default 1
+             */
+            congested_at: number;
+            /**
+             * Severity
+             * @default warning
+             * @enum {string}
+             */
+            severity: "info" | "warning" | "critical";
+            /**
+             * Summary
+             * @default
+             */
+            summary: string;
+            /**
+             * Labels
+             * @default {}
+             */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+        };
+        /**
+         * NewSilence
+         * @description Which alerts are not to be told, until when, and why.
+         */
+        NewSilence: {
+            /**
+             * Matchers
+             * @description Label to value, or to /regular expression/; all must match.
+             */
+            matchers: {
+                [key: string]: string;
+            };
+            /**
+             * Starts
+             * @description Without it, now.
+             */
+            starts?: string | null;
+            /**
+             * Ends
+             * Format: date-time
+             */
+            ends: string;
+            /** Comment */
+            comment: string;
         };
         /**
          * NewTask
@@ -1914,6 +2404,35 @@ export interface components {
              * @description What they took, once known.
              */
             observed_s: number | null;
+        };
+        /**
+         * Notice
+         * @description One thing told to one receiver.
+         */
+        Notice: {
+            /** Receiver */
+            receiver: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "firing" | "resolved";
+            /**
+             * Turn
+             * @description Repetition, from 0.
+             */
+            turn: number;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Delivered */
+            delivered: string | null;
+            /** Attempts */
+            attempts: number;
+            /** Error */
+            error: string | null;
         };
         /**
          * Observed
@@ -2210,6 +2729,14 @@ export interface components {
             sampled: boolean[];
         };
         /**
+         * RuleList
+         * @description Every rule, by name.
+         */
+        RuleList: {
+            /** Items */
+            items: components["schemas"]["StoredRule"][];
+        };
+        /**
          * Run
          * @description One execution of an instrumented application.
          */
@@ -2380,6 +2907,90 @@ export interface components {
             why: string;
         };
         /**
+         * Silence
+         * @description Alerts that match are not told while it holds.
+         */
+        Silence: {
+            /** Silence Id */
+            silence_id: number;
+            /** Matchers */
+            matchers: {
+                [key: string]: string;
+            };
+            /**
+             * Starts
+             * Format: date-time
+             */
+            starts: string;
+            /**
+             * Ends
+             * Format: date-time
+             */
+            ends: string;
+            /** Comment */
+            comment: string;
+            /** Created By */
+            created_by: string;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Active */
+            active: boolean;
+        };
+        /**
+         * SilenceList
+         * @description Silences, the last to end first.
+         */
+        SilenceList: {
+            /** Items */
+            items: components["schemas"]["Silence"][];
+        };
+        /**
+         * SimulatedList
+         * @description The newest tasks first, each one's points in their order.
+         */
+        SimulatedList: {
+            /** Items */
+            items: components["schemas"]["SimulatedPoint"][];
+        };
+        /**
+         * SimulatedPoint
+         * @description A simulated collective beside perturbation: the mean over random mappings.
+         */
+        SimulatedPoint: {
+            /** Task Id */
+            task_id: number;
+            /**
+             * Study
+             * @description null: a single collective.
+             */
+            study: string | null;
+            /** Series */
+            series: string;
+            /** Topology */
+            topology: string;
+            /** Routing */
+            routing: string;
+            /** Pattern */
+            pattern: string;
+            /** Semantics */
+            semantics: string;
+            /** Endpoints */
+            endpoints: number;
+            /** Ratio */
+            ratio: number;
+            /** Runs */
+            runs: number;
+            /** Slowdown */
+            slowdown: number;
+            /** Ci95 */
+            ci95: number[] | null;
+            /** Finished At */
+            finished_at: string | null;
+        };
+        /**
          * Span
          * @description Time without samples.
          */
@@ -2462,6 +3073,31 @@ export interface components {
              * @description Since the writer last moved a position.
              */
             position_age_s: number | null;
+        };
+        /**
+         * StoredRule
+         * @description A rule and how far it has been evaluated.
+         */
+        StoredRule: {
+            /**
+             * Rule
+             * @description Fields as in PUT /alerts/rules/{name}, durations in seconds.
+             */
+            rule: {
+                [key: string]: unknown;
+            };
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "file" | "api";
+            /**
+             * Updated
+             * Format: date-time
+             */
+            updated: string;
+            /** Through */
+            through: string | null;
         };
         /**
          * Task
@@ -4575,6 +5211,816 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Outlook"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    measured_noise: {
+        parameters: {
+            query?: {
+                network?: string | null;
+                collective?: string | null;
+                /** @description Most items in the answer. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeasuredList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    simulated_noise: {
+        parameters: {
+            query?: {
+                /** @description The newest so many tasks that simulated collectives. */
+                tasks?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulatedList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alerts: {
+        parameters: {
+            query?: {
+                phase?: ("pending" | "firing" | "resolved") | null;
+                rule?: string | null;
+                /** @description Open at or after this. */
+                from?: string | null;
+                /** @description Open at or before this. */
+                to?: string | null;
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_alert_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The rule's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRule"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRule"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_alert_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The rule's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_alert_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DryRun"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert_silences: {
+        parameters: {
+            query?: {
+                /** @description Most items in the answer. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SilenceList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_alert_silence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSilence"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SilenceList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_alert_silence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                silence_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertDetail"];
                 };
             };
             /** @description The request cannot be understood */

@@ -1,0 +1,272 @@
+"""Alerts as rows: rules, standings, silences, and the outbox of notices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from flitwatch_domain.alerts import Rule, Sample, Standing, read_rule
+
+Connection = psycopg.Connection[Any]
+Row = dict[str, Any]
+#: One engine evaluates and delivers; a second waits for the first to end.
+LOCK = 7205759403792796
+
+
+def _moment(epoch_s: float) -> datetime:
+    return datetime.fromtimestamp(epoch_s, UTC)
+
+
+def _json(value: Any) -> Jsonb:
+    # NaN is no JSON.
+    return Jsonb(value, dumps=lambda v: orjson.dumps(v, option=orjson.OPT_SERIALIZE_NUMPY).decode())
+
+
+def take_lead(conn: Connection) -> bool:
+    """Whether this connection is the one engine of the database from now on."""
+    row = conn.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone()
+    return bool(row and row[0])
+
+
+def save_rule(conn: Connection, rule: Rule, source: str) -> None:
+    """Store a rule; a rule of the file never replaces one that was changed through the API."""
+    conn.execute(
+        "INSERT INTO alert_rule AS r (name, rule, source) VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE SET rule = excluded.rule,"
+        " source = excluded.source, updated_at = clock_timestamp()"
+        " WHERE (r.source = 'file' OR excluded.source = 'api') AND r.rule <> excluded.rule",
+        [rule.name, _json(rule.model_dump(mode="json")), source],
+    )
+
+
+def delete_rule(conn: Connection, name: str) -> bool:
+    """Remove a rule; what it fires is over."""
+    gone = conn.execute("DELETE FROM alert_rule WHERE name = %s", [name]).rowcount
+    return bool(gone)
+
+
+def sync_file(conn: Connection, rules: Iterable[Rule]) -> None:
+    """Make the file's rules those of the table; rules of the API stay."""
+    listed = list(rules)
+    for rule in listed:
+        save_rule(conn, rule, "file")
+    conn.execute(
+        "DELETE FROM alert_rule WHERE source = 'file' AND NOT name = ANY(%s)", [[rule.name for rule in listed]]
+    )
+
+
+def rules(conn: Connection) -> list[tuple[Rule, float | None]]:
+    """Every rule with the moment through which it has been evaluated."""
+    rows = conn.execute(
+        "SELECT name, rule, extract(epoch FROM through)::float8 FROM alert_rule ORDER BY name"
+    ).fetchall()
+    return [(read_rule(rule, f"rule {name}"), through) for name, rule, through in rows]
+
+
+def set_through(conn: Connection, name: str, through_s: float) -> None:
+    """Say how far a rule has been evaluated."""
+    conn.execute("UPDATE alert_rule SET through = %s WHERE name = %s", [_moment(through_s), name])
+
+
+def now_s(conn: Connection) -> float:
+    """The database's clock, by which samples are stored."""
+    row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+    assert row is not None
+    return float(row[0])
+
+
+def counted_through_s(conn: Connection) -> float | None:
+    """Until when the writers of live fabrics say that counters are complete: the earliest of those that moved in the last ten minutes."""
+    row = conn.execute(
+        "SELECT extract(epoch FROM min(through))::float8 FROM (SELECT DISTINCT ON (payload ->> 'fabric_id')"
+        " (payload ->> 'through')::timestamptz AS through FROM event WHERE kind = 'counters' AND at > now() - interval '10 minutes'"
+        " AND payload ->> 'through' IS NOT NULL ORDER BY payload ->> 'fabric_id', event_id DESC) t"
+        " WHERE through > now() - interval '1 hour'"
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def standings(conn: Connection, rule: str) -> dict[tuple[tuple[str, str], ...], tuple[int, Standing]]:
+    """Open alerts of a rule by their labels: (alert_id, standing)."""
+    rows = conn.execute(
+        "SELECT alert_id, labels, phase, extract(epoch FROM since)::float8, extract(epoch FROM seen)::float8, peak FROM alert"
+        " WHERE rule = %s AND phase <> 'resolved'",
+        [rule],
+    ).fetchall()
+    return {
+        tuple(sorted(labels.items())): (number, Standing(phase, since, seen, peak))
+        for number, labels, phase, since, seen, peak in rows
+    }
+
+
+def open_alert(conn: Connection, rule: Rule, sample: Sample, held: Standing, evidence: Row) -> int:
+    """A new alert, pending or firing."""
+    labels = dict(sample.labels)
+    row = conn.execute(
+        "INSERT INTO alert (rule, labels, phase, severity, since, seen, fired_at, value, peak, probability, summary, evidence)"
+        " VALUES (%s, %s, %s, %s, %s, %s, CASE WHEN %s THEN %s END, %s, %s, %s, %s, %s) RETURNING alert_id",
+        [
+            rule.name, _json(labels), held.phase, rule.severity, _moment(held.since_s), _moment(held.seen_s), held.phase == "firing",
+            _moment(held.since_s), sample.value, held.peak, sample.probability, rule.described(labels, sample.value), _json(evidence),
+        ],
+    ).fetchone()  # fmt: skip
+    assert row is not None
+    return int(row[0])
+
+
+def move_alert(
+    conn: Connection, number: int, held: Standing, sample: Sample, fires: bool, evidence: Row, text: str
+) -> None:
+    """Write an open alert's new standing; evidence is kept as it was when it began to fire."""
+    conn.execute(
+        "UPDATE alert SET phase = %s, seen = %s, value = %s, peak = %s, probability = %s,"
+        " since = CASE WHEN %s THEN %s ELSE since END, fired_at = CASE WHEN %s THEN %s ELSE fired_at END,"
+        " evidence = CASE WHEN %s THEN %s ELSE evidence END, summary = CASE WHEN %s THEN %s ELSE summary END WHERE alert_id = %s",
+        [
+            held.phase, _moment(held.seen_s), sample.value, held.peak, sample.probability, fires, _moment(held.since_s), fires,
+            _moment(held.since_s), fires, _json(evidence), fires, text, number,
+        ],
+    )  # fmt: skip
+
+
+def close_alert(conn: Connection, number: int, at_s: float) -> bool:
+    """End an alert; one that never fired leaves nothing. Returns whether it had fired."""
+    fired = conn.execute(
+        "UPDATE alert SET phase = 'resolved', resolved_at = %s WHERE alert_id = %s AND phase = 'firing'",
+        [_moment(at_s), number],
+    ).rowcount
+    if not fired:
+        conn.execute("DELETE FROM alert WHERE alert_id = %s AND phase = 'pending'", [number])
+    return bool(fired)
+
+
+def close_orphans(conn: Connection) -> list[int]:
+    """End the alerts of rules that are gone or switched off; return those that fired."""
+    rows = conn.execute(
+        "SELECT alert_id FROM alert a WHERE phase <> 'resolved' AND NOT EXISTS"
+        " (SELECT FROM alert_rule r WHERE r.name = a.rule AND (r.rule ->> 'enabled')::boolean)"
+    ).fetchall()
+    at = now_s(conn)
+    return [number for (number,) in rows if close_alert(conn, number, at)]
+
+
+def _rows(conn: Connection, query: str, parameters: Any = None) -> list[Row]:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query.encode(), parameters).fetchall()
+
+
+def firing(conn: Connection) -> list[Row]:
+    """Alerts that fire now."""
+    return _rows(
+        conn,
+        "SELECT a.*, r.rule AS definition FROM alert a JOIN alert_rule r ON r.name = a.rule WHERE phase = 'firing' ORDER BY alert_id",
+    )
+
+
+def alert(conn: Connection, number: int) -> Row:
+    """One alert."""
+    return _rows(conn, "SELECT * FROM alert WHERE alert_id = %s", [number])[0]
+
+
+def active_silences(conn: Connection) -> list[dict[str, str]]:
+    """Matchers of the silences that hold now."""
+    return [
+        row["matchers"]
+        for row in _rows(conn, "SELECT matchers FROM alert_silence WHERE now() >= starts_at AND now() < ends_at")
+    ]
+
+
+def add_silence(
+    conn: Connection, matchers: dict[str, str], starts: datetime, ends: datetime, comment: str, by: str
+) -> int:
+    """Silence alerts that match for a while."""
+    row = conn.execute(
+        "INSERT INTO alert_silence (matchers, starts_at, ends_at, comment, created_by) VALUES (%s, %s, %s, %s, %s) RETURNING silence_id",
+        [_json(matchers), starts, ends, comment, by],
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def end_silence(conn: Connection, number: int) -> bool:
+    """End a silence now; whether there was one."""
+    return bool(
+        conn.execute(
+            "UPDATE alert_silence SET ends_at = least(ends_at, now()) WHERE silence_id = %s", [number]
+        ).rowcount
+    )
+
+
+def want_notice(conn: Connection, alert_id: int, receiver: str, group_key: str, wait_s: float, repeat_s: float) -> None:
+    """Have a receiver told that an alert fires: once, and again each `repeat_s` after it was told."""
+    conn.execute(
+        "INSERT INTO alert_notice (alert_id, receiver, status, turn, group_key, due_at)"
+        " SELECT %(alert)s, %(receiver)s, 'firing', coalesce(max(turn) + 1, 0), %(group)s,"
+        " clock_timestamp() + CASE WHEN count(*) = 0 THEN %(wait)s ELSE 0 END * interval '1 second'"
+        " FROM alert_notice WHERE alert_id = %(alert)s AND receiver = %(receiver)s AND status = 'firing'"
+        " HAVING count(*) = 0 OR count(*) = count(delivered_at) AND max(delivered_at) < clock_timestamp() - %(repeat)s * interval '1 second'"
+        " ON CONFLICT DO NOTHING",
+        {"alert": alert_id, "receiver": receiver, "group": group_key, "wait": wait_s, "repeat": repeat_s},
+    )
+
+
+def want_resolved(conn: Connection) -> int:
+    """Have every receiver that was told of an alert told that it is over; what was never told is dropped."""
+    conn.execute(
+        "DELETE FROM alert_notice n USING alert a WHERE a.alert_id = n.alert_id AND a.phase = 'resolved' AND n.status = 'firing'"
+        " AND n.delivered_at IS NULL AND n.attempts = 0"
+    )
+    return conn.execute(
+        "INSERT INTO alert_notice (alert_id, receiver, status, turn, group_key)"
+        " SELECT DISTINCT n.alert_id, n.receiver, 'resolved', 0, n.group_key FROM alert_notice n JOIN alert a USING (alert_id)"
+        " WHERE a.phase = 'resolved' AND n.status = 'firing' AND NOT EXISTS (SELECT FROM alert_notice o WHERE o.alert_id = n.alert_id"
+        " AND o.receiver = n.receiver AND o.status = 'resolved') ON CONFLICT DO NOTHING"
+    ).rowcount
+
+
+def due_groups(conn: Connection, interval_s: float) -> list[tuple[str, str]]:
+    """(receiver, group) with something to tell, whose last message is old enough."""
+    return conn.execute(
+        "SELECT n.receiver, n.group_key FROM alert_notice n WHERE n.delivered_at IS NULL GROUP BY 1, 2 HAVING min(n.due_at) <= clock_timestamp()"
+        " AND NOT EXISTS (SELECT FROM alert_notice d WHERE d.receiver = n.receiver AND d.group_key = n.group_key"
+        " AND d.delivered_at > clock_timestamp() - %s * interval '1 second') ORDER BY min(n.due_at)",
+        [interval_s],
+    ).fetchall()
+
+
+def notices(conn: Connection, receiver: str, group_key: str) -> list[Row]:
+    """The open notices of a group with their alerts, oldest first."""
+    return _rows(
+        conn,
+        "SELECT n.notice_id, n.status, n.turn, n.attempts, a.* FROM alert_notice n JOIN alert a USING (alert_id)"
+        " WHERE n.receiver = %s AND n.group_key = %s AND n.delivered_at IS NULL ORDER BY n.notice_id LIMIT 500",
+        [receiver, group_key],
+    )
+
+
+def delivered(conn: Connection, numbers: list[int]) -> None:
+    """Mark notices as told."""
+    conn.execute(
+        "UPDATE alert_notice SET delivered_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE notice_id = ANY(%s)",
+        [numbers],
+    )
+
+
+def failed(conn: Connection, numbers: list[int], why: str, retry_s: float) -> None:
+    """Keep notices for another attempt."""
+    conn.execute(
+        "UPDATE alert_notice SET attempts = attempts + 1, error = %s, due_at = clock_timestamp() + %s * interval '1 second'"
+        " WHERE notice_id = ANY(%s)",
+        [why[:400], retry_s, numbers],
+    )
+
+
+def forget_old(conn: Connection) -> None:
+    """Alerts are kept for 400 days after they ended, silences as long."""
+    conn.execute("DELETE FROM alert WHERE resolved_at < now() - interval '400 days'")
+    conn.execute("DELETE FROM alert_silence WHERE ends_at < now() - interval '400 days'")

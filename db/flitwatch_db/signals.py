@@ -1,0 +1,250 @@
+"""What alert rules watch, as samples on a grid of time: the same query serves the running engine and the dry run over history."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from flitwatch_domain.alerts import Rule, Sample
+
+Connection = psycopg.Connection[Any]
+Row = dict[str, Any]
+
+#: 90 % of a normal distribution lie within so many standard deviations.
+Z90 = 1.6448536269514722
+#: Blame counts where the false-discovery rate is at most this, as on the page.
+Q_LIMIT = 0.1
+#: A machine whose newest row is older than this is an archive, not one that fell silent.
+ARCHIVE_S = 86_400.0
+CLASSES = ("green", "black", "blue")
+
+
+def _rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: dict[str, Any]) -> list[Row]:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, parameters).fetchall()
+
+
+def _labels(**words: object) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, str(word)) for name, word in words.items() if word is not None))
+
+
+def _page(fabric: str, at_s: float) -> str:
+    return f"/fabric/{fabric}?at={datetime.fromtimestamp(at_s, UTC).strftime('%Y-%m-%dT%H:%M:%SZ')}"
+
+
+def _grid(rule: Rule, from_s: float, to_s: float) -> Iterator[float]:
+    """Ends of the rule's steps in (from, to]."""
+    for number in range(math.floor(from_s / rule.every_s) + 1, math.floor(to_s / rule.every_s) + 1):
+        yield number * rule.every_s
+
+
+_COUNTERS = """
+    SELECT f.name AS fabric, f.simulated, c.key, extract(epoch FROM c.bucket)::float8 + %(every)s AS at, sum(c.flits) AS flits,
+           sum(c.stalls) AS stalls, count(*) FILTER (WHERE c.flits > 0) AS routers,
+           count(*) FILTER (WHERE c.flits > 0 AND c.stalls >= %(congested)s * c.flits) AS congested
+    FROM (
+        SELECT b.fabric_id, b.router, date_bin(make_interval(secs => %(every)s), b.ts, 'epoch'::timestamptz) AS bucket, {key} AS key,
+               sum({flits}) AS flits, sum({stalls}) AS stalls
+        FROM {table} b {join} WHERE b.ts >= to_timestamp(%(from)s) AND b.ts < to_timestamp(%(to)s) GROUP BY 1, 2, 3, 4
+    ) c JOIN fabric f USING (fabric_id)
+    WHERE c.flits IS NOT NULL AND c.stalls IS NOT NULL GROUP BY 1, 2, 3, 4 ORDER BY at
+"""
+
+
+def _counters(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[tuple[str | None, Row]]:
+    """Sums by machine, group or link class and step, whole steps only: (what the key is, row)."""
+    first, end = (math.floor(edge / rule.every_s) * rule.every_s for edge in (from_s, to_s))
+    parameters = {"every": rule.every_s, "from": first, "to": end, "congested": rule.congested_at}
+    table = sql.Identifier("router_1m" if rule.every_s % 60 == 0 else "router_1s")
+    none, join = sql.SQL(""), sql.SQL("JOIN router q USING (fabric_id, router)")
+    kinds: list[tuple[str | None, sql.Composable, sql.Composable, str]]
+    if rule.by == "class":
+        kinds = [("class", sql.Literal(name), none, name) for name in CLASSES]
+    elif rule.by == "group":
+        kinds = [("group", sql.SQL("q.group_id::text"), join, "rt")]
+    else:
+        kinds = [(None, sql.SQL("NULL::text"), none, "rt")]
+    for what, key, joined, prefix in kinds:
+        columns = {
+            name: sql.Identifier("b", f"{prefix}_{column}")
+            for name, column in (("flits", "flits"), ("stalls", "stall_cycles"))
+        }
+        query = sql.SQL(_COUNTERS).format(key=key, table=table, join=joined, **columns)
+        yield from ((what, row) for row in _rows(conn, query, parameters))
+
+
+def _counter_sample(what: str | None, row: Row, value: float) -> Sample:
+    named = {what: row["key"]} if what else {}
+    evidence = {
+        "page": _page(row["fabric"], row["at"]), "flits": row["flits"], "stall_cycles": row["stalls"], "routers": row["routers"],
+        "congested_routers": row["congested"], "simulated": row["simulated"],
+    }  # fmt: skip
+    return Sample(row["at"], _labels(fabric=row["fabric"], **named), value, None, evidence)
+
+
+def stall_ratio(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Stall cycles per flit of a machine, a group or a link class."""
+    for what, row in _counters(conn, rule, from_s, to_s):
+        if row["flits"]:
+            yield _counter_sample(what, row, row["stalls"] / row["flits"])
+
+
+def congested_routers(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Share of the counted routers whose stalls per flit are at or above `congested_at`."""
+    for what, row in _counters(conn, rule, from_s, to_s):
+        if row["routers"]:
+            yield _counter_sample(what, row, row["congested"] / row["routers"])
+
+
+def slowdown(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Predicted time of a run's next steps over their usual time, and the probability that it reaches the rule's threshold.
+
+    A forecast holds until the next of its run, and for no longer than it looks ahead. The 90 % interval is read as a normal one.
+    """
+    rows = _rows(
+        conn,
+        sql.SQL("""
+            SELECT f.*, r.exe, r.simulated, coalesce(j.job_id, r.job_id) AS job_id, j.user_name, extract(epoch FROM f.made_at)::float8 AS made,
+                   extract(epoch FROM lead(f.made_at) OVER (PARTITION BY f.run_id ORDER BY f.after_steps))::float8 AS next
+            FROM forecast f JOIN run r USING (run_id) LEFT JOIN job j USING (job_pk)
+            WHERE f.run_id IN (SELECT run_id FROM forecast WHERE made_at > to_timestamp(%(from)s) - interval '1 day' AND made_at <= to_timestamp(%(to)s))
+              AND f.usual_s > 0
+            ORDER BY f.made_at
+        """),
+        {"from": from_s, "to": to_s},
+    )
+    for row in rows:
+        until = row["made"] + max(row["expected_s"], rule.every_s)
+        value = row["expected_s"] / row["usual_s"]
+        deviation = (row["high_s"] - row["low_s"]) / (2 * Z90 * row["usual_s"])
+        beyond = (value - rule.above) / deviation if deviation > 0 else math.copysign(math.inf, value - rule.above)
+        probability = 0.5 * math.erfc(-beyond / math.sqrt(2))
+        labels = _labels(run=row["run_id"], job=row["job_id"], exe=row["exe"], user=row["user_name"])
+        evidence = {
+            "page": f"/jobs/{row['job_id']}" if row["job_id"] else None,
+            **{name: row[name] for name in ("after_steps", "ahead", "expected_s", "low_s", "high_s", "usual_s", "forecaster", "estimate_id", "simulated")},
+        }  # fmt: skip
+        for at in _grid(rule, max(from_s, row["made"] - rule.every_s), min(to_s, until)):
+            if row["made"] <= at and (row["next"] is None or at < row["next"]):
+                yield Sample(at, labels, value, probability, evidence)
+
+
+def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Nodes that a user holds whom the newest estimate of an application finds to go with its slow runs."""
+    rows = _rows(
+        conn,
+        sql.SQL("""
+            SELECT n.name AS user, e.exe, e.estimate_id, e.simulated, (n.entry ->> 'q')::float8 AS q, j.job_id, coalesce(j.nodes, 0) AS nodes,
+                   extract(epoch FROM j.start_ts)::float8 AS begins, extract(epoch FROM j.end_ts)::float8 AS ends
+            FROM estimate_state t JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id) JOIN job j ON j.user_name = n.name
+            WHERE t.kind = 'blame' AND n.by_what = 'user' AND (n.entry ->> 'q')::float8 <= %(q)s AND e.simulated = j.simulated
+              AND j.start_ts < to_timestamp(%(to)s) AND (j.end_ts > to_timestamp(%(from)s) OR j.end_ts IS NULL AND j.state = 'RUNNING')
+        """),
+        {"from": from_s, "to": to_s, "q": Q_LIMIT},
+    )
+    for at in _grid(rule, from_s, to_s):
+        held: dict[tuple[tuple[str, str], ...], list[Row]] = {}
+        for row in rows:
+            if row["begins"] <= at and (row["ends"] is None or at < row["ends"]):
+                held.setdefault(_labels(user=row["user"], exe=row["exe"]), []).append(row)
+        for labels, jobs in held.items():
+            evidence = {
+                "page": f"/jobs/{jobs[0]['job_id']}", "jobs": [job["job_id"] for job in jobs[:50]], "estimate_id": jobs[0]["estimate_id"],
+                "q": jobs[0]["q"], "simulated": jobs[0]["simulated"], "caveat": "dependence, never proof of cause",
+            }  # fmt: skip
+            yield Sample(at, labels, float(sum(job["nodes"] for job in jobs)), None, evidence)
+
+
+def forecast_drift(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Largest population stability index of a forecaster's features; only how it stands now is kept, so history begins at the last check."""
+    rows = _rows(
+        conn,
+        sql.SQL(
+            "SELECT exe, nodes, estimate_id, drift, extract(epoch FROM checked_at)::float8 AS checked FROM estimate_state"
+            " WHERE kind = 'forecast' AND drift IS NOT NULL AND estimate_id IS NOT NULL AND checked_at <= to_timestamp(%(to)s)"
+        ),
+        {"to": to_s},
+    )
+    for row in rows:
+        indices = [value for value in (row["drift"].get("psi") or {}).values() if value is not None]
+        if not indices:
+            continue
+        evidence = {"page": None, "drift": row["drift"], "estimate_id": row["estimate_id"]}
+        for at in _grid(rule, max(from_s, row["checked"] - rule.every_s), to_s):
+            if at >= row["checked"]:
+                yield Sample(at, _labels(exe=row["exe"], nodes=row["nodes"]), float(max(indices)), None, evidence)
+
+
+def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Devices of a fabric with a gap in their records that touches the step."""
+    rows = _rows(
+        conn,
+        sql.SQL("""
+            SELECT coalesce(f.name, 'unknown') AS fabric, coalesce(f.simulated, false) AS simulated, g.device, g.reason,
+                   extract(epoch FROM g.from_ts)::float8 AS begins, extract(epoch FROM g.to_ts)::float8 AS ends
+            FROM gap g LEFT JOIN fabric f USING (fabric_id) WHERE g.to_ts > to_timestamp(%(from)s) AND g.from_ts < to_timestamp(%(to)s)
+        """),
+        {"from": from_s - rule.every_s, "to": to_s},
+    )
+    fabrics = {(row["fabric"], row["simulated"]) for row in rows}
+    for at in _grid(rule, from_s, to_s):
+        for fabric, simulated in fabrics:
+            touching = [
+                row
+                for row in rows
+                if row["fabric"] == fabric and row["begins"] < at and row["ends"] > at - rule.every_s
+            ]
+            devices = sorted({row["device"] for row in touching})
+            evidence = {
+                "page": "/health", "devices": devices[:50], "reasons": sorted({row["reason"] for row in touching}), "simulated": simulated,
+            }  # fmt: skip
+            yield Sample(at, _labels(fabric=fabric), float(len(devices)), None, evidence)
+
+
+def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Seconds since the newest counters of a fabric that counted within the last day; archives are not silent."""
+    rows = _rows(
+        conn,
+        sql.SQL("""
+            SELECT f.name AS fabric, f.simulated, array_agg(extract(epoch FROM m.ts)::float8 + m.width) AS ends
+            FROM fabric f JOIN LATERAL (
+                SELECT g AS ts, 60 AS width FROM generate_series(date_trunc('minute', to_timestamp(%(first)s)), to_timestamp(%(to)s) - interval '2 minutes', interval '1 minute') g
+                WHERE EXISTS (SELECT FROM router_1m r WHERE r.fabric_id = f.fabric_id AND r.ts = g)
+                UNION ALL
+                SELECT g, 1 FROM generate_series(date_trunc('second', to_timestamp(%(to)s)) - interval '5 minutes', to_timestamp(%(to)s) - interval '1 second', interval '1 second') g
+                WHERE EXISTS (SELECT FROM router_1s r WHERE r.fabric_id = f.fabric_id AND r.ts = g)
+            ) m ON true WHERE NOT f.timeless GROUP BY 1, 2
+        """),
+        {"first": from_s - ARCHIVE_S, "to": to_s},
+    )
+    for row in rows:
+        ends = sorted(row["ends"])
+        place, newest = 0, None
+        for at in _grid(rule, from_s, to_s):
+            while place < len(ends) and ends[place] <= at:
+                newest, place = ends[place], place + 1
+            if newest is not None and at - newest <= ARCHIVE_S:
+                evidence = {"page": "/health", "newest_s": newest, "simulated": row["simulated"]}
+                yield Sample(at, _labels(fabric=row["fabric"]), at - newest, None, evidence)
+
+
+SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]] = {
+    "slowdown": slowdown, "stall_ratio": stall_ratio, "congested_routers": congested_routers, "blamed_user": blamed_user,
+    "forecast_drift": forecast_drift, "ingest_gap": ingest_gap, "counter_silence": counter_silence,
+}  # fmt: skip
+
+
+def samples(conn: Connection, rule: Rule, from_s: float, to_s: float) -> list[Sample]:
+    """The rule's series over (from, to], in order of time, those with the labels of `where` only."""
+    found = [
+        sample
+        for sample in SIGNALS[rule.signal](conn, rule, from_s, to_s)
+        if all(dict(sample.labels).get(name) == word for name, word in rule.where.items())
+    ]
+    return sorted(found, key=lambda sample: (sample.at_s, sample.labels))

@@ -1,0 +1,140 @@
+"""The file of alerting: rules, receivers, grouping and inhibition."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from flitwatch_domain.alerts import Rule, read_rule, seconds
+from flitwatch_domain.errors import BadInput
+
+Kind = Literal["alertmanager", "webhook", "slack", "mail"]
+_URL_KINDS = ("alertmanager", "webhook", "slack")
+
+
+class Receiver(BaseModel):
+    """Where alerts are delivered. Addresses that are secrets stand in the environment or in a file, not here."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
+    kind: Kind
+    url: str = ""
+    url_env: str = ""
+    url_file: str = ""
+    server: str = Field(default="127.0.0.1:25", description="Mail server, host:port.")
+    sender: str = "flitwatch@localhost"
+    to: tuple[str, ...] = ()
+    username: str = ""
+    password_env: str = ""
+    starttls: bool = False
+    match: dict[str, str] = Field(default_factory=dict, description="Only alerts with these labels.")
+    #: Alertmanager forgets an alert that is not sent again.
+    repeat_s: float | None = Field(default=None, gt=0, alias="repeat")
+
+    @field_validator("repeat_s", mode="before")
+    @classmethod
+    def _repeat(cls, value: object) -> float | None:
+        return None if value is None else seconds(value)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Receiver:
+        if self.kind in _URL_KINDS and sum(map(bool, (self.url, self.url_env, self.url_file))) != 1:
+            raise ValueError("give one of url, url_env and url_file")
+        if self.url and urlsplit(self.url).scheme not in ("http", "https"):
+            raise ValueError("url is http:// or https://")
+        if self.kind == "mail" and not self.to:
+            raise ValueError("mail needs `to`")
+        return self
+
+    def address(self) -> str:
+        """The URL; BadInput where the environment or the file does not hold it."""
+        if self.url:
+            return self.url
+        where = f"receiver {self.name}"
+        try:
+            found = os.environ.get(self.url_env, "") if self.url_env else Path(self.url_file).read_text().strip()
+        except OSError as problem:
+            raise BadInput(f"{self.url_file}: {problem.strerror}", where=where) from None
+        if urlsplit(found).scheme not in ("http", "https"):
+            raise BadInput(f"{self.url_env or self.url_file} holds no http or https URL", where=where)
+        return found
+
+
+class Inhibition(BaseModel):
+    """While an alert that matches `source` fires, those that match `target` and agree in the labels `equal` are not told."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: dict[str, str] = Field(min_length=1)
+    target: dict[str, str] = Field(min_length=1)
+    equal: tuple[str, ...] = ()
+
+
+class Config(BaseModel):
+    """The whole file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    external_url: str = Field(default="http://127.0.0.1:8765", description="Under which the page is reached.")
+    group_by: tuple[str, ...] = ("rule",)
+    group_wait_s: float = Field(default=10.0, alias="group_wait")
+    group_interval_s: float = Field(default=60.0, alias="group_interval")
+    repeat_s: float = Field(default=4 * 3600.0, gt=0, alias="repeat")
+    inhibit: tuple[Inhibition, ...] = ()
+    receivers: tuple[Receiver, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    @field_validator("group_wait_s", "group_interval_s", "repeat_s", mode="before")
+    @classmethod
+    def _seconds(cls, value: object) -> float:
+        return seconds(value)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Config:
+        for what, names in (("rule", [r.name for r in self.rules]), ("receiver", [r.name for r in self.receivers])):
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise ValueError(f"two {what}s are called {sorted(twice)[0]!r}")
+        return self
+
+
+def read_config(path: Path | None = None) -> Config:
+    """The file, or the rules that a site begins with.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, is no YAML, or holds what is not understood; the message names the place.
+    """
+    where = str(path) if path is not None else "default.yaml"
+    try:
+        source = resources.files(__package__) / "default.yaml" if path is None else path
+        content: Any = yaml.safe_load(source.read_text("utf-8")) or {}
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadInput(str(problem), where=where) from None
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        raise BadInput(
+            f"this is no YAML: {getattr(problem, 'problem', problem)}",
+            where=f"{where}:{mark.line + 1}" if mark else where,
+        ) from None
+    if not isinstance(content, dict):
+        raise BadInput("the file must be a mapping with rules and receivers", where=where)
+    for number, rule in enumerate(content.get("rules") or []):
+        name = rule.get("name", number + 1) if isinstance(rule, dict) else number + 1
+        read_rule(rule, f"{where}: rule {name}")
+    try:
+        return Config.model_validate(content)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise BadInput(
+            f"{place}: {first['msg']}", where=where, advice="docs/contracts/alerts.md lists the fields."
+        ) from None

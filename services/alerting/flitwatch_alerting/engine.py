@@ -1,0 +1,85 @@
+"""The engine: one of a database leads; rules are evaluated, notices planned and sent, until it is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from dataclasses import dataclass
+
+import psycopg
+
+from flitwatch_alerting import deliver
+from flitwatch_alerting.config import Config
+from flitwatch_alerting.evaluate import announce, evaluate
+from flitwatch_db import alerts, connect
+from flitwatch_domain.errors import FlitwatchError
+
+log = logging.getLogger(__name__)
+
+TICK_S = 2.0
+RETRY_S = 2.0
+TIDY_EVERY = 1800
+
+
+@dataclass
+class Measures:
+    """What the engine has done since it began."""
+
+    rounds: int = 0
+    changed: int = 0
+    delivered: int = 0
+    problems: int = 0
+
+
+class Engine:
+    """Evaluates and delivers.
+
+    Parameters
+    ----------
+    url : str             the database
+    config : Config
+    stop : Event          set to end after the current round
+    """
+
+    def __init__(self, url: str, config: Config, stop: threading.Event, tick_s: float = TICK_S) -> None:
+        self.url, self.config, self.stop, self.tick_s = url, config, stop, tick_s
+        self.measures = Measures()
+
+    def run(self) -> None:
+        """Until stopped; a lost database is waited for."""
+        while not self.stop.is_set():
+            try:
+                with connect(self.url, role="writer", application="flitwatch alerting", autocommit=True) as conn:
+                    self._lead(conn)
+            except (psycopg.OperationalError, FlitwatchError) as problem:
+                self.measures.problems += 1
+                log.warning("the database does not answer (%s); trying again", type(problem).__name__)
+                self.stop.wait(RETRY_S)
+
+    def _lead(self, conn: psycopg.Connection) -> None:
+        while not alerts.take_lead(conn):
+            if self.stop.wait(RETRY_S):
+                return
+        with conn.transaction():
+            alerts.sync_file(conn, self.config.rules)
+        while not self.stop.is_set():
+            self.round(conn)
+            self.stop.wait(self.tick_s)
+
+    def round(self, conn: psycopg.Connection) -> None:
+        """One pass: every rule, then delivery; `conn` commits by itself."""
+        now_s = alerts.now_s(conn)
+        for rule, through_s in alerts.rules(conn):
+            if rule.enabled:
+                with contextlib.suppress(psycopg.errors.QueryCanceled), conn.transaction():
+                    changed = evaluate(conn, rule, through_s, now_s)
+                    self.measures.changed += len(changed)
+                    announce(conn, changed)
+        with conn.transaction():
+            announce(conn, alerts.close_orphans(conn))
+            deliver.plan(conn, self.config)
+        self.measures.delivered += deliver.dispatch(conn, self.config)
+        if self.measures.rounds % TIDY_EVERY == 0:
+            alerts.forget_old(conn)
+        self.measures.rounds += 1

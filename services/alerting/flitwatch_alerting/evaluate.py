@@ -1,0 +1,138 @@
+"""Evaluation: a rule's samples through the state machine, over now or over history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from flitwatch_db import alerts, signals
+from flitwatch_db.events import emit
+from flitwatch_domain.alerts import Rule, Sample, Standing, advance, is_absent
+
+#: After a longer stop only so much is looked at afterwards.
+CATCH_UP_S = 3600.0
+#: Samples that stand in the evidence of an alert.
+MOST_SAMPLES = 60
+#: Signals of counters are known as far as the writer says.
+COUNTED = ("stall_ratio", "congested_routers")
+SECOND_LAG_S = 15.0
+
+Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass
+class History:
+    """The last samples of each series: what an alert's evidence shows before it fired."""
+
+    by_labels: dict[Labels, list[Sample]] = field(default_factory=dict)
+
+    def add(self, sample: Sample) -> None:
+        held = self.by_labels.setdefault(sample.labels, [])
+        held.append(sample)
+        del held[:-MOST_SAMPLES]
+
+    def evidence(self, rule: Rule, sample: Sample) -> dict[str, Any]:
+        """What is kept with an alert, as it was."""
+        held = self.by_labels.get(sample.labels, [sample])
+        return {
+            **(sample.evidence or {}),
+            "signal": rule.signal, "above": rule.above, "clear": rule.clears_below, "probability": sample.probability,
+            "at_s": [one.at_s for one in held], "value": [one.value for one in held], "rule": rule.model_dump(mode="json"),
+        }  # fmt: skip
+
+
+def evaluate(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> list[int]:
+    """Bring one rule up to now within the caller's transaction; return the alerts that began or ceased to fire."""
+    to_s = now_s - SECOND_LAG_S
+    if rule.signal in COUNTED:
+        counted = alerts.counted_through_s(conn)
+        # Without a writer there is nothing new; the rule waits, and `counter_silence` tells.
+        to_s = min(to_s, counted) if counted is not None else min(to_s, through_s or 0.0)
+    to_s = to_s // rule.every_s * rule.every_s
+    from_s = max(to_s - CATCH_UP_S, through_s if through_s is not None else to_s - rule.every_s)
+    held = alerts.standings(conn, rule.name)
+    changed: list[int] = []
+    if from_s < to_s:
+        seen = History()
+        lead_s = max(rule.for_s, 10 * rule.every_s)
+        for sample in signals.samples(conn, rule, from_s - min(lead_s, CATCH_UP_S), to_s):
+            seen.add(sample)
+            if sample.at_s > from_s:
+                changed += _take(conn, rule, held, sample, seen)
+        alerts.set_through(conn, rule.name, to_s)
+    for number, standing in held.values():
+        if is_absent(rule, standing, now_s) and alerts.close_alert(conn, number, now_s):
+            changed.append(number)
+    return changed
+
+
+def _take(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], sample: Sample, seen: History) -> list[int]:
+    number, before = held.get(sample.labels, (0, Standing()))
+    after = advance(rule, before, sample)
+    if after.phase == "ok":
+        if before.phase == "ok":
+            return []
+        del held[sample.labels]
+        return [number] if alerts.close_alert(conn, number, sample.at_s) else []
+    fires = after.phase == "firing" and before.phase != "firing"
+    evidence = seen.evidence(rule, sample) if fires or before.phase == "ok" else {}
+    if before.phase == "ok":
+        number = alerts.open_alert(conn, rule, sample, after, evidence)
+    else:
+        alerts.move_alert(
+            conn, number, after, sample, fires, evidence, rule.described(dict(sample.labels), sample.value)
+        )
+    held[sample.labels] = number, after
+    return [number] if fires else []
+
+
+def announce(conn: Any, numbers: list[int]) -> None:
+    """Emit event `alert` for each alert that began or ceased to fire."""
+    for number in dict.fromkeys(numbers):
+        row = alerts.alert(conn, number)
+        emit(
+            conn,
+            "alert",
+            {
+                "alert_id": number, "rule": row["rule"], "phase": row["phase"], "severity": row["severity"], "value": row["value"],
+                "fabric": row["labels"].get("fabric"), "job_id": row["labels"].get("job"),
+            },
+        )  # fmt: skip
+
+
+def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> dict[str, Any]:
+    """What a rule would have done over (from, to]: {rule, from_s, to_s, samples, series, fired, alerts[{labels, fired_s, resolved_s|null, peak, summary}]}."""
+    standing: dict[Labels, Standing] = {}
+    fired: list[dict[str, Any]] = []
+    firing: dict[Labels, dict[str, Any]] = {}
+    count = 0
+    for sample in signals.samples(conn, rule, from_s, to_s):
+        count += 1
+        # Series that fell silent before this sample ended then.
+        for labels, held in list(standing.items()):
+            if is_absent(rule, held, sample.at_s):
+                standing[labels] = Standing()
+                _over(firing, labels, held.seen_s + rule.absent_s, held)
+        before = standing.get(sample.labels, Standing())
+        after = standing[sample.labels] = advance(rule, before, sample)
+        if after.phase == "firing" and before.phase != "firing":
+            firing[sample.labels] = {
+                "labels": dict(sample.labels), "fired_s": sample.at_s, "resolved_s": None, "peak": after.peak,
+                "probability": sample.probability, "summary": rule.described(dict(sample.labels), sample.value),
+            }  # fmt: skip
+            fired.append(firing[sample.labels])
+        elif before.phase == "firing" and after.phase == "ok":
+            _over(firing, sample.labels, sample.at_s, before)
+        elif after.phase == "firing":
+            firing[sample.labels]["peak"] = after.peak
+    for labels, held in standing.items():
+        if held.phase == "firing" and is_absent(rule, held, to_s):
+            _over(firing, labels, held.seen_s + rule.absent_s, held)
+    return {
+        "rule": rule.name, "from_s": from_s, "to_s": to_s, "samples": count, "series": len(standing), "fired": len(fired), "alerts": fired,
+    }  # fmt: skip
+
+
+def _over(firing: dict[Labels, dict[str, Any]], labels: Labels, at_s: float, held: Standing) -> None:
+    if labels in firing:
+        firing.pop(labels).update(resolved_s=at_s, peak=held.peak)

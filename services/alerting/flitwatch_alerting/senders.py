@@ -1,0 +1,130 @@
+"""Delivery to each kind of receiver; every message can be told from its repetition by its key."""
+
+from __future__ import annotations
+
+import os
+import smtplib
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from typing import Any
+
+import httpx
+import orjson
+
+from flitwatch_alerting.config import Config, Receiver
+from flitwatch_domain.errors import Unavailable
+
+Row = dict[str, Any]
+TIMEOUT_S = 10.0
+#: Alertmanager ends an alert that is not sent again: it is told to wait for three rounds.
+ALERTMANAGER_REPEAT_S, ROUNDS = 60.0, 3
+
+
+def labels_of(alert: Row) -> dict[str, str]:
+    """Labels by which alerts are matched and grouped."""
+    signal = (alert["evidence"] or {}).get("signal", "")
+    return {**alert["labels"], "rule": alert["rule"], "severity": alert["severity"], "signal": signal}
+
+
+def link(config: Config, alert: Row) -> str:
+    """Where the evidence stands as it was."""
+    return f"{config.external_url.rstrip('/')}/api/v1/alerts/{alert['alert_id']}"
+
+
+def page(config: Config, alert: Row) -> str | None:
+    """The page about it, at that time."""
+    place = (alert["evidence"] or {}).get("page")
+    return f"{config.external_url.rstrip('/')}{place}" if place else None
+
+
+def send(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+    """Deliver one group's notices; Unavailable where the receiver does not take them."""
+    try:
+        {"alertmanager": _alertmanager, "webhook": _webhook, "slack": _slack, "mail": _mail}[receiver.kind](
+            config, receiver, notices, key
+        )
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, smtplib.SMTPException) as problem:
+        # The address may be a secret, so the error's own text, which may hold it, is not kept.
+        raise Unavailable(f"receiver {receiver.name} cannot be reached ({type(problem).__name__})") from None
+
+
+def _post(receiver: Receiver, url: str, body: Any, key: str) -> None:
+    headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "flitwatch-alerting"}
+    answer = httpx.post(url, content=orjson.dumps(body), headers=headers, timeout=TIMEOUT_S)
+    if answer.status_code >= 300:
+        raise Unavailable(f"receiver {receiver.name} answers {answer.status_code}")
+
+
+def _moment(time: datetime | None) -> str | None:
+    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+    """API v2: POST /api/v2/alerts; labels identify an alert, so that one that comes twice is one."""
+    body = []
+    for alert in notices:
+        over = alert["status"] == "resolved"
+        repeat = receiver.repeat_s or ALERTMANAGER_REPEAT_S
+        ends = alert["resolved_at"] if over else datetime.now(UTC) + timedelta(seconds=ROUNDS * repeat)
+        annotations = {"summary": alert["summary"], "value": f"{alert['value']:.6g}", "evidence": link(config, alert)}
+        if alert["probability"] is not None:
+            annotations["probability"] = f"{alert['probability']:.3f}"
+        # An end in the future would keep it alive; one before the start is refused.
+        started = min(alert["fired_at"], ends)
+        body.append(
+            {
+                "labels": {"alertname": alert["rule"], **{k: v for k, v in labels_of(alert).items() if v}},
+                "annotations": annotations, "startsAt": _moment(started), "endsAt": _moment(ends),
+                "generatorURL": page(config, alert) or link(config, alert),
+            }
+        )  # fmt: skip
+    _post(receiver, f"{receiver.address().rstrip('/')}/api/v2/alerts", body, key)
+
+
+def _item(config: Config, alert: Row) -> Row:
+    return {
+        "alert_id": alert["alert_id"], "status": alert["status"], "rule": alert["rule"], "severity": alert["severity"], "labels": alert["labels"],
+        "summary": alert["summary"], "value": alert["value"], "peak": alert["peak"], "probability": alert["probability"],
+        "fired_at": _moment(alert["fired_at"]), "resolved_at": _moment(alert["resolved_at"]), "evidence": link(config, alert),
+        "page": page(config, alert), "simulated": bool((alert["evidence"] or {}).get("simulated")),
+    }  # fmt: skip
+
+
+def _webhook(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+    body = {"version": 1, "key": key, "receiver": receiver.name, "alerts": [_item(config, alert) for alert in notices]}
+    _post(receiver, receiver.address(), body, key)
+
+
+def _lines(config: Config, notices: list[Row]) -> list[str]:
+    lines = []
+    for alert in notices:
+        item = _item(config, alert)
+        mark = " [simulated]" if item["simulated"] else ""
+        likely = f", probability {alert['probability']:.2f}" if alert["probability"] is not None else ""
+        lines.append(
+            f"{alert['status'].upper()} ({alert['severity']}) {alert['summary']}{likely}{mark} {item['page'] or item['evidence']}"
+        )
+    return lines
+
+
+def _slack(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+    # Names of users and jobs come from outside: Slack's own markup in them stays text.
+    escaped = [line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in _lines(config, notices)]
+    _post(receiver, receiver.address(), {"text": "\n".join(escaped), "unfurl_links": False}, key)
+
+
+def _mail(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+    message = EmailMessage()
+    firing = sum(alert["status"] == "firing" for alert in notices)
+    rules = ", ".join(sorted({alert["rule"] for alert in notices}))
+    message["Subject"] = f"[Flitwatch] {firing} firing, {len(notices) - firing} over: {rules}"[:200]
+    message["From"], message["To"] = receiver.sender, ", ".join(receiver.to)
+    message["Message-ID"] = f"<{key}@flitwatch>"
+    message.set_content("\n\n".join(_lines(config, notices)) + "\n")
+    host, _, port = receiver.server.partition(":")
+    with smtplib.SMTP(host, int(port or 25), timeout=TIMEOUT_S) as server:
+        if receiver.starttls:
+            server.starttls()
+        if receiver.username:
+            server.login(receiver.username, os.environ.get(receiver.password_env, ""))
+        server.send_message(message)

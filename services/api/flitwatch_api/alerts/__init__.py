@@ -1,0 +1,1 @@
+"""Alerts: what fires, rules, silences."""

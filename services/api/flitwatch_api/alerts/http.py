@@ -1,0 +1,176 @@
+"""Routes of alerts, rules and silences."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+
+from flitwatch_api.alerts import schemas
+from flitwatch_api.answers import answer
+from flitwatch_api.names import Names, TheNames
+from flitwatch_api.parameters import (
+    LATEST_S,
+    CursorText,
+    Id,
+    Limit,
+    Text,
+    Time,
+    at_moment,
+    make_cursor,
+    read_page_cursor,
+)
+from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_api.tasks.schemas import Task
+from flitwatch_db import alerts as store
+from flitwatch_db import tasks as queue
+from flitwatch_db.reads import alerts as reads
+from flitwatch_db.reads import tasks as task_reads
+from flitwatch_domain.alerts import Rule, read_rule
+from flitwatch_domain.errors import BadRequest, NotFound
+
+http = APIRouter(prefix="/alerts", tags=["alerts"], responses=RESPONSES)
+RuleName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="The rule's name.")]
+
+
+def _shown(row: dict[str, Any], names: Names) -> dict[str, Any]:
+    """An alert with the names that the caller may see; its text is made anew from the masked labels."""
+    template = row.pop("template")
+    user = row["labels"].get("user")
+    if user is None or names.user(user) == user:
+        return row
+    masked = {**row["labels"], "user": names.user(user)}
+    text = (template or "{user}: {value}").replace("{value}", f"{row['value']:.3g}")
+    for name, word in masked.items():
+        text = text.replace(f"{{{name}}}", word)
+    return {**row, "labels": masked, "summary": text}
+
+
+@http.get("", response_model=schemas.AlertList)
+async def alerts(
+    conn: Reader,
+    names: TheNames,
+    phase: Annotated[Literal["pending", "firing", "resolved"] | None, Query()] = None,
+    rule: Text = None,
+    from_: Annotated[Time | None, Query(alias="from", description="Open at or after this.")] = None,
+    to: Annotated[Time | None, Query(description="Open at or before this.")] = None,
+    limit: Limit = 100,
+    cursor: CursorText = None,
+) -> Response:
+    """Alerts, the newest first."""
+    span = [None if edge is None else at_moment(edge) for edge in (from_, to)]
+    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
+    items = [_shown(row, names) for row in rows[:limit]]
+    return answer({"items": items, "next_cursor": make_cursor(items[-1]["alert_id"]) if len(rows) > limit else None})
+
+
+@http.get("/rules", response_model=schemas.RuleList, name="alert_rules")
+async def rules(conn: Reader) -> Response:
+    """Every rule."""
+    return answer({"items": await reads.rules(conn)})
+
+
+def _rule(name: str, new: schemas.NewRule) -> Rule:
+    return read_rule({"name": name, **new.model_dump(by_alias=True)}, f"rule {name}")
+
+
+@http.put("/rules/{name}", response_model=schemas.StoredRule, name="put_alert_rule")
+async def put_rule(platform: ThePlatform, name: RuleName, new: schemas.NewRule) -> Response:
+    """Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts."""
+    made = _rule(name, new)
+    await platform.in_thread("writer", lambda conn: store.save_rule(conn, made, "api"))
+    async with platform.reading() as conn:
+        return answer(await reads.rule(conn, name))
+
+
+@http.delete("/rules/{name}", status_code=204, name="delete_alert_rule")
+async def delete_rule(platform: ThePlatform, name: RuleName) -> Response:
+    """Remove a rule; a rule of the file comes back when the engine starts again."""
+    if not await platform.in_thread("writer", lambda conn: store.delete_rule(conn, name)):
+        raise NotFound(f"there is no rule {name!r}", advice="/api/v1/alerts/rules lists them.")
+    return Response(status_code=204)
+
+
+@http.post("/rules/test", response_model=Task, status_code=202, name="test_alert_rule")
+async def test_rule(platform: ThePlatform, asked: schemas.DryRun) -> Response:
+    """What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. Nobody is told."""
+    if (asked.name is None) == (asked.rule is None):
+        raise BadRequest("give either `name` or `rule`")
+    async with platform.reading() as conn:
+        stored = None if asked.name is None else await reads.rule(conn, asked.name)
+    if asked.name is not None and stored is None:
+        raise NotFound(f"there is no rule {asked.name[:80]!r}", advice="/api/v1/alerts/rules lists them.")
+    rule = stored["rule"] if stored else _rule("tried", asked.rule).model_dump(mode="json")  # type: ignore[arg-type]
+    from_s, to_s = _seconds(asked.from_), _seconds(asked.to)
+    if not 0 < to_s - from_s <= 31 * 86_400:
+        raise BadRequest("the span ends after it begins and is at most 31 days")
+    args = {"rule": rule, "from_s": from_s, "to_s": to_s}
+    task_id = await platform.in_thread(
+        "writer", lambda conn: queue.start(conn, "alerting.test", args, created_by="api")
+    )
+    async with platform.reading() as conn:
+        made = answer(await task_reads.one(conn, task_id))
+    made.status_code = 202
+    made.headers["Location"] = f"/api/v1/tasks/{task_id}"
+    return made
+
+
+def _seconds(time: datetime) -> float:
+    value = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    if not 0 <= value < LATEST_S:
+        raise BadRequest("the time lies outside 1970 to 2106")
+    return value
+
+
+@http.get("/silences", response_model=schemas.SilenceList, name="alert_silences")
+async def silences(conn: Reader, limit: Limit = 100) -> Response:
+    """Silences, the last to end first."""
+    return answer({"items": await reads.silences(conn, limit)})
+
+
+@http.post("/silences", response_model=schemas.SilenceList, status_code=201, name="add_alert_silence")
+async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewSilence) -> Response:
+    """Keep alerts that match from being told for a while."""
+    for matcher in new.matchers.values():
+        if len(matcher) > 2 and matcher[0] == matcher[-1] == "/":
+            try:
+                re.compile(matcher[1:-1])
+            except re.error as problem:
+                raise BadRequest(f"{matcher} is no regular expression: {problem}") from None
+    starts_s = _seconds(new.starts) if new.starts else datetime.now(UTC).timestamp()
+    ends_s = _seconds(new.ends)
+    if ends_s <= starts_s:
+        raise BadRequest("the silence ends before it begins")
+    by = getattr(request.state, "user", None) or "local"
+    number = await platform.in_thread(
+        "writer",
+        lambda conn: store.add_silence(
+            conn, dict(new.matchers), at_moment(starts_s), at_moment(ends_s), new.comment, by
+        ),
+    )
+    async with platform.reading() as conn:
+        items = [row for row in await reads.silences(conn, 1000) if row["silence_id"] == number]
+    made = answer({"items": items})
+    made.status_code = 201
+    return made
+
+
+@http.delete("/silences/{silence_id}", status_code=204, name="end_alert_silence")
+async def end_silence(platform: ThePlatform, silence_id: Id) -> Response:
+    """End a silence now."""
+    if not await platform.in_thread("writer", lambda conn: store.end_silence(conn, silence_id)):
+        raise NotFound(f"there is no silence {silence_id}", advice="/api/v1/alerts/silences lists them.")
+    return Response(status_code=204)
+
+
+@http.get("/{alert_id}", response_model=schemas.AlertDetail)
+async def alert(conn: Reader, names: TheNames, alert_id: Id) -> Response:
+    """One alert, its evidence as it was when it began to fire, and who was told."""
+    row = await reads.one(conn, alert_id)
+    if row is None:
+        raise NotFound(f"there is no alert {alert_id}", advice="/api/v1/alerts lists them.")
+    return answer(_shown(row, names))

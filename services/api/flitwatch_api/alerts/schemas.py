@@ -1,0 +1,140 @@
+"""Shapes of answers about alerts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Word = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]{0,39}$")]
+Value = Annotated[str, StringConstraints(max_length=400)]
+
+
+class Alert(BaseModel):
+    """One alert: a series of a rule's signal that was beyond its threshold."""
+
+    alert_id: int
+    rule: str
+    labels: dict[str, str]
+    phase: Literal["pending", "firing", "resolved"]
+    severity: str
+    since: datetime = Field(description="Begin of this phase.")
+    seen: datetime = Field(description="Time of the newest sample.")
+    fired_at: datetime | None
+    resolved_at: datetime | None
+    value: float
+    peak: float
+    probability: float | None = Field(
+        description="That the value is at or above the threshold; null where it is measured."
+    )
+    summary: str
+    simulated: bool
+    page: str | None = Field(description="Place of the page about it, at that time.")
+
+
+class AlertList(BaseModel):
+    """A page of alerts."""
+
+    items: list[Alert]
+    next_cursor: str | None
+
+
+class Notice(BaseModel):
+    """One thing told to one receiver."""
+
+    receiver: str
+    status: Literal["firing", "resolved"]
+    turn: int = Field(description="Repetition, from 0.")
+    created: datetime
+    delivered: datetime | None
+    attempts: int
+    error: str | None
+
+
+class AlertDetail(Alert):
+    """An alert with its evidence as it was when it began to fire."""
+
+    evidence: dict[str, Any]
+    notices: list[Notice]
+
+
+class StoredRule(BaseModel):
+    """A rule and how far it has been evaluated."""
+
+    rule: dict[str, Any] = Field(description="Fields as in PUT /alerts/rules/{name}, durations in seconds.")
+    source: Literal["file", "api"]
+    updated: datetime
+    through: datetime | None
+
+
+class RuleList(BaseModel):
+    """Every rule, by name."""
+
+    items: list[StoredRule]
+
+
+class NewRule(BaseModel):
+    """A rule but for its name; durations are seconds or text such as `5m`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    signal: Literal[
+        "slowdown", "stall_ratio", "congested_routers", "blamed_user", "forecast_drift", "ingest_gap", "counter_silence"
+    ]
+    above: float
+    clear: float | None = None
+    probability: float | None = Field(default=None, ge=0, le=1)
+    for_: float | str = Field(default=0.0, alias="for")
+    every: float | str = 60.0
+    absent: float | str = 600.0
+    by: Literal["machine", "group", "class"] = "group"
+    where: dict[str, str] = {}
+    congested_at: float = Field(default=1.0, gt=0)
+    severity: Literal["info", "warning", "critical"] = "warning"
+    summary: str = Field(default="", max_length=400)
+    labels: dict[str, str] = {}
+    enabled: bool = True
+
+
+class DryRun(BaseModel):
+    """What to try: the rule of that name, or the one given, over a span."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str | None = Field(default=None, max_length=80)
+    rule: NewRule | None = None
+    from_: datetime = Field(alias="from")
+    to: datetime
+
+
+class Silence(BaseModel):
+    """Alerts that match are not told while it holds."""
+
+    silence_id: int
+    matchers: dict[str, str]
+    starts: datetime
+    ends: datetime
+    comment: str
+    created_by: str
+    created: datetime
+    active: bool
+
+
+class SilenceList(BaseModel):
+    """Silences, the last to end first."""
+
+    items: list[Silence]
+
+
+class NewSilence(BaseModel):
+    """Which alerts are not to be told, until when, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    matchers: dict[Word, Value] = Field(
+        min_length=1, max_length=20, description="Label to value, or to /regular expression/; all must match."
+    )
+    starts: datetime | None = Field(default=None, description="Without it, now.")
+    ends: datetime
+    comment: str = Field(min_length=1, max_length=1000)

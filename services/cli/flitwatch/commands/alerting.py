@@ -1,0 +1,40 @@
+"""`flitwatch alerting`: rules to alerts to receivers, until it is stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from flitwatch.console import database_options, emit, json_option, log_to_stderr
+
+
+@click.command()
+@click.option(
+    "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), envvar="FLITWATCH_ALERTS",
+    help="YAML file of rules and receivers; without it the rules that a site begins with, and nobody is told.",
+)  # fmt: skip
+@click.option("--check", is_flag=True, help="Only read the file and say what it holds.")
+@database_options
+@json_option
+def alerting(config: Path | None, check: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Evaluate the rules and deliver alerts until stopped."""
+    from flitwatch.platform import database
+    from flitwatch_alerting.config import read_config
+    from flitwatch_alerting.engine import Engine
+
+    chosen = read_config(config)
+    if check:
+        emit({"rules": [rule.name for rule in chosen.rules], "receivers": [r.name for r in chosen.receivers]}, as_json)
+        return
+    log_to_stderr()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with database(db_url, ephemeral) as url:
+        engine = Engine(url, chosen, stop)
+        engine.run()
+        emit(asdict(engine.measures), as_json)

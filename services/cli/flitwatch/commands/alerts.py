@@ -1,0 +1,108 @@
+"""`flitwatch alerts`: what fires, and what a rule would have done."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flitwatch.console import database_options, emit, fail, json_option
+
+
+class Moment(click.ParamType):
+    """RFC 3339, epoch seconds, `now`, or a while ago: `-7d`, `-90m`."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from flitwatch_domain.alerts import seconds
+
+        if isinstance(value, float):
+            return value
+        now = datetime.now(UTC).timestamp()
+        try:
+            if value == "now":
+                return now
+            if value.startswith("-"):
+                return now - seconds(value[1:])
+            if value.replace(".", "", 1).isdigit():
+                return float(value)
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail("write 2026-11-21T14:05:00Z, epoch seconds, `now`, or `-7d`", param, ctx)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+@click.group()
+def alerts() -> None:
+    """Ask about alerts and try rules."""
+
+
+@alerts.command("list")
+@database_options
+@json_option
+def list_(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Alerts that fire now."""
+    from flitwatch.platform import database
+    from flitwatch_db import connect
+    from flitwatch_db.alerts import firing
+
+    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        rows = firing(conn)
+    emit(
+        {
+            "firing": [
+                {key: row[key] for key in ("alert_id", "rule", "severity", "summary", "labels", "value")}
+                for row in rows
+            ]
+        },
+        as_json,
+    )
+
+
+@alerts.command("test", context_settings={"ignore_unknown_options": True})
+@click.argument("rule")
+@click.option("--from", "from_s", type=Moment(), default="-7d", show_default=True, help="Begin of the history.")
+@click.option("--to", "to_s", type=Moment(), default="now", show_default=True)
+@click.option(
+    "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Look the rule up in this file."
+)
+@database_options
+@json_option
+def test(
+    rule: str, from_s: float, to_s: float, config: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
+) -> None:
+    """What RULE (its name, or a YAML file with one rule) would have done over history; nobody is told."""
+    from flitwatch.platform import database
+    from flitwatch_alerting.evaluate import dry_run
+    from flitwatch_db import connect
+
+    if to_s <= from_s:
+        fail("--to lies before --from", code=2)
+    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        result = dry_run(conn, _rule(conn, rule, config), from_s, to_s)
+    emit(result, as_json)
+    if not as_json:
+        print(f"would have fired {result['fired']} times in {(to_s - from_s) / 86400:.1f} days")
+
+
+def _rule(conn: Any, name: str, config: Path | None) -> Any:
+    import yaml
+
+    from flitwatch_alerting.config import read_config
+    from flitwatch_db.alerts import rules
+    from flitwatch_domain.alerts import read_rule
+
+    if Path(name).suffix in (".yaml", ".yml"):
+        try:
+            return read_rule(yaml.safe_load(Path(name).read_text("utf-8")), name)
+        except (OSError, yaml.YAMLError) as problem:
+            fail(f"{name}: {problem}", code=2)
+    known = {rule.name: rule for rule in read_config(config).rules}
+    if config is None:
+        known |= {rule.name: rule for rule, _ in rules(conn)}
+    if name not in known:
+        fail(f"there is no rule {name!r}; rules: {', '.join(sorted(known))}", code=2)
+    return known[name]

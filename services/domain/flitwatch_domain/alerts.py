@@ -1,0 +1,186 @@
+"""Rules of alerting as data: what is watched, when it fires and clears, and the state machine that says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from flitwatch_domain.errors import BadInput
+
+#: What a rule may watch; values and labels of each stand in docs/contracts/alerts.md.
+Signal = Literal[
+    "slowdown", "stall_ratio", "congested_routers", "blamed_user", "forecast_drift", "ingest_gap", "counter_silence"
+]
+Severity = Literal["info", "warning", "critical"]
+By = Literal["machine", "group", "class"]
+
+_DURATION = re.compile(r"(\d{1,7}(?:\.\d{1,3})?)(s|m|h|d)?")
+_UNIT_S = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+LONGEST_S = 31 * 86_400.0
+
+
+def seconds(value: object) -> float:
+    """Seconds of `90`, `90s`, `5m`, `1h` or `2d`; ValueError otherwise."""
+    match = _DURATION.fullmatch(str(value).strip())
+    if isinstance(value, bool) or match is None:
+        raise ValueError("write a duration as 90s, 5m, 1h or 2d")
+    found = float(match.group(1)) * _UNIT_S[match.group(2)]
+    if found > LONGEST_S:
+        raise ValueError("a duration is at most 31 days")
+    return found
+
+
+class Rule(BaseModel):
+    """One rule.
+
+    A series of the signal (one set of labels) fires when its value has been at or above `above`, and its probability at or above
+    `probability` where the signal has one, for `for_s`; it clears when the value is below `clear` (hysteresis), or the series has had no
+    sample for `absent_s`.
+    """
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
+    signal: Signal
+    above: float = Field(allow_inf_nan=False, description="Fires at or above this value.")
+    clear: float | None = Field(
+        default=None, allow_inf_nan=False, description="Clears below this value; by default `above`."
+    )
+    probability: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Least probability that the value is at or above `above` (signal slowdown).",
+    )
+    for_s: float = Field(
+        default=0.0, ge=0, le=LONGEST_S, alias="for", description="How long it must hold, seconds or `5m`."
+    )
+    every_s: float = Field(default=60.0, ge=10, le=86_400, alias="every", description="Step of evaluation.")
+    absent_s: float = Field(
+        default=600.0, ge=10, le=LONGEST_S, alias="absent", description="A series without samples for so long is over."
+    )
+    by: By = Field(default="group", description="What a value of counters is about.")
+    where: dict[str, str] = Field(default_factory=dict, description="Only series with these labels.")
+    congested_at: float = Field(
+        default=1.0, gt=0, allow_inf_nan=False, description="Stalls per flit from which a router counts as congested."
+    )
+    severity: Severity = "warning"
+    summary: str = Field(default="", max_length=400, description="May name labels in braces, and {value}.")
+    labels: dict[str, str] = Field(default_factory=dict)
+    enabled: bool = True
+
+    @field_validator("for_s", "every_s", "absent_s", mode="before")
+    @classmethod
+    def _seconds(cls, value: object) -> float:
+        return seconds(value)
+
+    @field_validator("where", "labels")
+    @classmethod
+    def _words(cls, value: dict[str, str]) -> dict[str, str]:
+        if len(value) > 20 or any(
+            not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", k) or len(v) > 400 for k, v in value.items()
+        ):
+            raise ValueError("labels are at most 20 words of a-z, 0-9 and _, with values of at most 400 characters")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Rule:
+        if self.clear is not None and self.clear > self.above:
+            raise ValueError("`clear` lies at or below `above`, or an alert would end while it begins")
+        if self.probability is not None and self.signal != "slowdown":
+            raise ValueError("only the signal slowdown has a probability")
+        return self
+
+    @property
+    def clears_below(self) -> float:
+        """The lower threshold."""
+        return self.above if self.clear is None else self.clear
+
+    def described(self, labels: Mapping[str, str], value: float) -> str:
+        """The summary of one series."""
+        text = self.summary or f"{self.signal} is {{value}} (at or above {self.above:g})"
+        for name, word in {**labels, "value": f"{value:.3g}"}.items():
+            text = text.replace(f"{{{name}}}", word)
+        return text
+
+
+def read_rule(value: object, where: str = "rule") -> Rule:
+    """A rule from plain data; BadInput names the field."""
+    try:
+        return Rule.model_validate(value)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise BadInput(
+            f"{place or 'the rule'}: {first['msg']}", where=where, advice="docs/contracts/alerts.md lists the fields."
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A series' value at one moment.
+
+    Attributes
+    ----------
+    at_s : float                 epoch seconds: the end of what it was taken from
+    labels : tuple of (name, value), sorted
+    value : float
+    probability : float or None  that the value is at or above the rule's threshold, where the signal predicts
+    evidence : dict              what it rests on: numbers and places of the page
+    """
+
+    at_s: float
+    labels: tuple[tuple[str, str], ...]
+    value: float
+    probability: float | None = None
+    evidence: Any = None
+
+
+Phase = Literal["ok", "pending", "firing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a series stands under a rule: its phase, since when, when last seen, and the peak while not ok."""
+
+    phase: Phase = "ok"
+    since_s: float = 0.0
+    seen_s: float = 0.0
+    peak: float = 0.0
+
+
+def advance(rule: Rule, held: Standing, sample: Sample) -> Standing:
+    """The standing after one more sample."""
+    likely = rule.probability is None or (sample.probability is not None and sample.probability >= rule.probability)
+    high = sample.value >= rule.above and likely
+    # An alert that fires ends by its value alone: a wide interval is no all-clear.
+    stays = held.phase == "firing" and sample.value >= rule.clears_below
+    if not high and not stays:
+        return Standing(seen_s=sample.at_s)
+    if held.phase == "ok":
+        held = Standing("pending", sample.at_s, sample.at_s, sample.value)
+    held = replace(held, seen_s=sample.at_s, peak=max(held.peak, sample.value))
+    if held.phase == "pending" and sample.at_s - held.since_s >= rule.for_s:
+        return replace(held, phase="firing", since_s=sample.at_s)
+    return held
+
+
+def is_absent(rule: Rule, held: Standing, now_s: float) -> bool:
+    """Whether a series that is not ok has been without samples for too long."""
+    return held.phase != "ok" and now_s - held.seen_s >= max(rule.absent_s, rule.every_s)
+
+
+def matches(matchers: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    """Whether labels have every matcher's value; a value between slashes is a regular expression of the whole value."""
+    for name, wanted in matchers.items():
+        held = labels.get(name, "")
+        if len(wanted) > 2 and wanted[0] == wanted[-1] == "/":
+            if re.fullmatch(wanted[1:-1], held) is None:
+                return False
+        elif held != wanted:
+            return False
+    return True

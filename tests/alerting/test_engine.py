@@ -1,0 +1,305 @@
+"""The engine on a real database and a real Alertmanager: predicted slowdowns, measured stalls, silences, restarts, dead receivers."""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from flitwatch_alerting.config import Config
+from flitwatch_alerting.engine import Engine
+from flitwatch_alerting.evaluate import dry_run
+from flitwatch_db import connect, counters, events, fabrics, runs
+from flitwatch_db.alerts import add_silence, now_s, rules
+from flitwatch_domain.alerts import read_rule
+from flitwatch_domain.counters import ROUTER_COLUMNS
+from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.runs import Run, RunStep
+
+SLOW = {
+    "name": "slow-ahead",
+    "signal": "slowdown",
+    "above": 1.2,
+    "probability": 0.8,
+    "every": 10,
+    "severity": "critical",
+}
+
+
+class Hook:
+    """A receiver that can be told to refuse."""
+
+    def __init__(self) -> None:
+        self.got: list[dict[str, Any]] = []
+        self.status = 200
+        hook = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if hook.status == 200:
+                    hook.got.append(body)
+                self.send_response(hook.status)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/hook"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def hook() -> Iterator[Hook]:
+    made = Hook()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+def config(*receivers: dict[str, Any], rules: tuple[dict[str, Any], ...] = (SLOW,), **more: Any) -> Config:
+    quick = {"group_wait": 0, "group_interval": 0, "repeat": "1h"}
+    return Config.model_validate({**quick, "receivers": receivers, "rules": rules, **more})
+
+
+@contextmanager
+def running(url: str, chosen: Config) -> Iterator[Engine]:
+    """An engine in a thread of its own."""
+    stop = threading.Event()
+    engine = Engine(url, chosen, stop, tick_s=0.1)
+    thread = threading.Thread(target=engine.run)
+    thread.start()
+    try:
+        yield engine
+    finally:
+        stop.set()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def until(holds: Callable[[], Any], limit_s: float = 30.0) -> Any:
+    deadline = time.monotonic() + limit_s
+    while not (found := holds()):
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
+    return found
+
+
+def foretell(url: str, expected_s: float, low_s: float, high_s: float, ago_s: float = 40.0, key: str = "one") -> int:
+    """A run and a forecast of its next steps, whose usual time is 100 s."""
+    with connect(url, role="writer") as conn:
+        run_id = runs.upsert_run(
+            conn, Run(run_key=key, exe="milc", job_id="77", ranks=(0,), nodes=("nid1",), simulated=True)
+        )
+        runs.upsert_steps(conn, run_id, [RunStep(0, np.array([10**9]))])
+        conn.execute(
+            "INSERT INTO forecast (run_id, after_steps, ahead, made_at, forecaster, expected_s, low_s, high_s, usual_s, curve_s)"
+            " SELECT %s, coalesce(max(after_steps), 0) + 5, 10, clock_timestamp() - %s * interval '1 second', 'attention', %s, %s, %s, 100, '{}'"
+            " FROM forecast WHERE run_id = %s",
+            [run_id, ago_s, expected_s, low_s, high_s, run_id],
+        )
+    return run_id
+
+
+def alerts_of(url: str) -> list[tuple[Any, ...]]:
+    with connect(url, role="reader") as conn:
+        return conn.execute("SELECT rule, phase, probability, evidence FROM alert ORDER BY alert_id").fetchall()
+
+
+def test_a_real_alertmanager_shows_a_predicted_slowdown_until_it_is_over(embedded_db: str, alertmanager: str) -> None:
+    run_id = foretell(embedded_db, 150, 140, 160)
+    shown = lambda: [  # noqa: E731
+        a for a in httpx.get(f"{alertmanager}/api/v2/alerts").json() if a["labels"].get("run") == str(run_id)
+    ]
+    with running(embedded_db, config({"name": "am", "kind": "alertmanager", "url": alertmanager})):
+        (alert,) = until(shown)
+        assert alert["labels"]["alertname"] == "slow-ahead" and alert["labels"]["severity"] == "critical"
+        assert float(alert["annotations"]["probability"]) > 0.99 and alert["status"]["state"] == "active"
+        assert alert["annotations"]["evidence"].endswith("/api/v1/alerts/1") and alert["generatorURL"].endswith(
+            "/jobs/77"
+        )
+        # The next forecast is the usual time: the alert ends there too.
+        foretell(embedded_db, 100, 95, 105, ago_s=16)
+        until(lambda: not shown())
+    ((_, phase, probability, evidence),) = alerts_of(embedded_db)
+    assert phase == "resolved" and probability > 0.99
+    assert (evidence["expected_s"], evidence["usual_s"], evidence["simulated"]) == (150, 100, True)
+
+
+def test_an_uncertain_prediction_does_not_fire(embedded_db: str, hook: Hook) -> None:
+    foretell(embedded_db, 150, 60, 240)
+    with running(embedded_db, config({"name": "h", "kind": "webhook", "url": hook.url})) as engine:
+        until(lambda: engine.measures.rounds > 5)
+    assert hook.got == [] and alerts_of(embedded_db) == []
+
+
+def test_what_could_not_be_delivered_is_delivered_by_the_next_engine_and_only_once(
+    embedded_db: str, hook: Hook
+) -> None:
+    foretell(embedded_db, 150, 140, 160)
+    chosen = config({"name": "h", "kind": "webhook", "url": hook.url})
+    hook.status = 500
+    with running(embedded_db, chosen) as engine:
+        until(lambda: alerts_of(embedded_db))
+        until(lambda: engine.measures.rounds > 3)
+    assert hook.got == []
+    with connect(embedded_db, role="writer") as conn:
+        assert conn.execute("SELECT attempts, delivered_at, error FROM alert_notice").fetchall()[0][1] is None
+        conn.execute("UPDATE alert_notice SET due_at = now()")
+    hook.status = 200
+    for _ in range(3):
+        with running(embedded_db, chosen) as engine:
+            until(lambda: hook.got)
+            until(lambda e=engine: e.measures.rounds > 2)
+    assert [a["status"] for body in hook.got for a in body["alerts"]] == ["firing"]
+    assert hook.got[0]["alerts"][0]["simulated"] is True and len(hook.got[0]["key"]) == 32
+
+
+def test_two_engines_tell_once_and_the_second_takes_over(embedded_db: str, hook: Hook) -> None:
+    foretell(embedded_db, 150, 140, 160)
+    chosen = config({"name": "h", "kind": "webhook", "url": hook.url})
+    with running(embedded_db, chosen) as second:
+        with running(embedded_db, chosen):
+            until(lambda: hook.got)
+        foretell(embedded_db, 160, 150, 170, key="two")
+        until(lambda: len(hook.got) > 1)
+        until(lambda: second.measures.rounds > 1)
+    assert len([a for body in hook.got for a in body["alerts"]]) == 2
+
+
+def test_silence_and_inhibition_keep_quiet_and_groups_share_a_message(embedded_db: str, hook: Hook) -> None:
+    for number in range(3):
+        foretell(embedded_db, 150, 140, 160, key=f"run {number}")
+    other = {**SLOW, "name": "very-slow", "above": 1.4}
+    chosen = config(
+        {"name": "h", "kind": "webhook", "url": hook.url}, rules=(SLOW, other),
+        inhibit=[{"source": {"rule": "very-slow"}, "target": {"rule": "slow-ahead"}, "equal": ["run"]}],
+    )  # fmt: skip
+    with connect(embedded_db, role="writer") as conn:
+        now = conn.execute("SELECT now(), now() + interval '1 hour'").fetchone()
+        assert now is not None
+        add_silence(conn, {"rule": "very-slow"}, *now, "maintenance", "ops")
+    with running(embedded_db, chosen) as engine:
+        until(lambda: len(alerts_of(embedded_db)) == 6)
+        rounds = engine.measures.rounds
+        until(lambda: engine.measures.rounds > rounds + 3)
+        assert hook.got == []
+        with connect(embedded_db, role="writer") as conn:
+            conn.execute("UPDATE alert_silence SET ends_at = now()")
+        until(lambda: hook.got)
+    assert [[a["rule"] for a in body["alerts"]] for body in hook.got] == [["very-slow"] * 3]
+
+
+def test_mail_and_slack_say_it_in_words(embedded_db: str, hook: Hook) -> None:
+    mails: list[str] = []
+
+    class Smtp(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.wfile.write(b"220 test\r\n")
+            while line := self.rfile.readline():
+                word = line[:4].upper()
+                if word == b"DATA":
+                    self.wfile.write(b"354 go on\r\n")
+                    mails.append("".join(iter(lambda: self.rfile.readline().decode(), ".\r\n")))
+                self.wfile.write(b"221 bye\r\n" if word == b"QUIT" else b"250 ok\r\n")
+                if word == b"QUIT":
+                    return
+
+    foretell(embedded_db, 150, 140, 160)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Smtp) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        mail = {
+            "name": "m",
+            "kind": "mail",
+            "server": f"127.0.0.1:{server.server_address[1]}",
+            "to": ["ops@site.example"],
+        }
+        slow = {**SLOW, "summary": "<!channel> {exe} & co take {value}"}
+        with running(embedded_db, config(mail, {"name": "s", "kind": "slack", "url": hook.url}, rules=(slow,))):
+            until(lambda: mails and hook.got)
+        server.shutdown()
+    assert "1 firing" in mails[0] and "probability 1.00" in mails[0] and "[simulated]" in mails[0]
+    assert "&lt;!channel&gt; milc &amp; co take 1.5" in hook.got[0]["text"]
+
+
+def _stalls(url: str, start_s: int, minutes: int, high: tuple[int, int]) -> str:
+    """Counters of a fabric by the second: group 1 stalls 6 cycles per flit in minutes [high), else 1."""
+    fabric = dragonfly(3, 2, 2, endpoints_per_router=1, blue_routers=2, blue_cables=1, black_cables=1, name="machine")
+    with connect(url, role="writer") as conn:
+        fabric_id = fabrics.save(conn, fabric)
+        size, n = len(fabric.routers), minutes * 60
+        second, router = (axis.ravel() for axis in np.indices((n, size)))
+        values = np.full((n * size, len(ROUTER_COLUMNS)), np.nan)
+        group = np.asarray(fabric.routers.group)[router]
+        hot = (group == 1) & (second // 60 >= high[0]) & (second // 60 < high[1])
+        values[:, ROUTER_COLUMNS.index("rt_flits")] = 1000
+        values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = np.where(hot, 6000, 1000)
+        rows = counters.Rows(np.full(len(second), fabric_id, np.int32), router.astype(np.int32), start_s + second,
+                             np.ones(len(second), np.int32), np.full(len(second), 48.0), values)  # fmt: skip
+        counters.write_batch(conn, counters.Batch(routers=rows))
+        conn.execute(
+            "INSERT INTO event (kind, payload) SELECT 'counters', jsonb_build_object('fabric_id', %s::int, 'through', to_timestamp(%s))",
+            [fabric_id, start_s + n],
+        )
+    return "machine"
+
+
+def test_the_dry_run_tells_how_often_a_rule_would_have_fired(embedded_db: str) -> None:
+    with connect(embedded_db, role="reader") as conn:
+        start = int(now_s(conn)) // 60 * 60 - 1800
+    _stalls(embedded_db, start, 20, (5, 10))
+    rule = read_rule({"name": "g", "signal": "stall_ratio", "by": "group", "above": 4, "clear": 2, "for": "2m"})
+    share = read_rule({"name": "c", "signal": "congested_routers", "above": 0.9, "congested_at": 4})
+    with connect(embedded_db, role="reader") as conn:
+        got = dry_run(conn, rule, start, start + 1200)
+        congested = dry_run(conn, share, start, start + 1200)
+        assert dry_run(conn, rule, start, start + 420)["fired"] == 0
+    assert (got["fired"], got["series"], got["samples"]) == (1, 3, 60)
+    (alert,) = got["alerts"]
+    assert alert["labels"] == {"fabric": "machine", "group": "1"} and alert["peak"] == pytest.approx(6)
+    # High from the sixth minute's end on; two minutes later it fires; the first low minute ends at 11.
+    assert (alert["fired_s"] - start, alert["resolved_s"] - start) == (480, 660)
+    assert congested["fired"] == 1 and congested["alerts"][0]["peak"] == 1
+
+
+def test_silent_counters_are_told_and_make_the_other_figures_quiet(embedded_db: str, hook: Hook) -> None:
+    with connect(embedded_db, role="reader") as conn:
+        start = int(now_s(conn)) // 60 * 60 - 900
+    _stalls(embedded_db, start, 10, (0, 10))
+    silent = {"name": "silent", "signal": "counter_silence", "above": 120, "every": 10}
+    stalls = {"name": "stalls", "signal": "stall_ratio", "by": "group", "above": 4, "every": 60}
+    chosen = config(
+        {"name": "h", "kind": "webhook", "url": hook.url}, rules=(silent, stalls),
+        inhibit=[{"source": {"signal": "counter_silence"}, "target": {"signal": "stall_ratio"}, "equal": ["fabric"]}],
+    )  # fmt: skip
+    with running(embedded_db, chosen) as engine:
+        until(lambda: hook.got)
+        until(lambda: engine.measures.rounds > 4)
+    assert {a["rule"] for body in hook.got for a in body["alerts"]} == {"silent"}
+    with connect(embedded_db, role="reader") as conn:
+        assert {e.payload["rule"] for e in events.since(conn, 0) if e.kind == "alert"} >= {"silent"}
+
+
+def test_rules_of_the_api_outlive_the_file_and_an_alert_ends_with_its_rule(embedded_db: str, hook: Hook) -> None:
+    from flitwatch_db.alerts import delete_rule, save_rule
+
+    foretell(embedded_db, 150, 140, 160)
+    with connect(embedded_db, role="writer") as conn:
+        save_rule(conn, read_rule({**SLOW, "above": 1.3}), "api")
+    with running(embedded_db, config({"name": "h", "kind": "webhook", "url": hook.url})):
+        until(lambda: hook.got)
+        with connect(embedded_db, role="writer") as conn:
+            assert [rule.above for rule, _ in rules(conn)] == [1.3]
+            delete_rule(conn, "slow-ahead")
+        until(lambda: len(hook.got) > 1)
+    assert [a["status"] for body in hook.got for a in body["alerts"]] == ["firing", "resolved"]

@@ -1,0 +1,90 @@
+"""Rules: what fires, what clears, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flitwatch_alerting.config import read_config
+from flitwatch_domain.alerts import Rule, Sample, Standing, advance, matches, read_rule
+from flitwatch_domain.errors import BadInput
+
+RULE = read_rule({"name": "r", "signal": "stall_ratio", "above": 4, "clear": 2, "for": "2m", "every": "1m"})
+
+
+def phases(rule: Rule, values: list[float]) -> list[str]:
+    held, out = Standing(), []
+    for number, value in enumerate(values):
+        held = advance(rule, held, Sample(60.0 * number, (), value))
+        out.append(held.phase)
+    return out
+
+
+def test_it_fires_after_its_duration_and_clears_below_the_lower_threshold() -> None:
+    assert phases(RULE, [5, 5, 5, 3, 2, 1.9, 5]) == [
+        "pending",
+        "pending",
+        "firing",
+        "firing",
+        "firing",
+        "ok",
+        "pending",
+    ]
+    assert phases(RULE, [5, 3, 5, 5]) == ["pending", "ok", "pending", "pending"]
+
+
+@given(st.lists(st.floats(0, 10), max_size=60))
+def test_no_alert_fires_without_its_duration_above_and_none_ends_above_the_lower_threshold(values: list[float]) -> None:
+    got = ["ok", *phases(RULE, values)]
+    for number, value in enumerate(values):
+        before, after = got[number], got[number + 1]
+        if after == "firing" and before != "firing":
+            assert number >= 2 and min(values[number - 2 : number + 1]) >= RULE.above
+        if before == "firing" and after != "firing":
+            assert value < RULE.clears_below
+
+
+def test_a_prediction_must_be_likely_but_a_wide_interval_is_no_all_clear() -> None:
+    rule = read_rule({"name": "p", "signal": "slowdown", "above": 1.2, "probability": 0.8})
+    held = advance(rule, Standing(), Sample(0, (), 1.3, 0.7))
+    assert held.phase == "ok"
+    held = advance(rule, held, Sample(60, (), 1.3, 0.9))
+    assert held.phase == "firing"
+    assert advance(rule, held, Sample(120, (), 1.3, 0.5)).phase == "firing"
+    assert advance(rule, held, Sample(120, (), 1.1, 0.9)).phase == "ok"
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"signal": "weather"}, "signal"), ({"above": "nan"}, "above"), ({"clear": 5}, "clear"), ({"for": "soon"}, "duration"),
+        ({"probability": 0.5}, "probability"), ({"name": "A b"}, "name"), ({"colour": "red"}, "colour"), ({"every": 1}, "every"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(change: dict, word: str) -> None:
+    with pytest.raises(BadInput, match=word):
+        read_rule({"name": "r", "signal": "stall_ratio", "above": 4, **change})
+
+
+def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
+    assert len(read_config().rules) == 8
+    path = tmp_path / "alerts.yaml"
+    for text, word in (
+        ("rules: [", "alerts.yaml"),
+        ("rules: [{name: a, signal: stall_ratio, above: 1}, {name: a, signal: stall_ratio, above: 2}]", "called 'a'"),
+        ("receivers: [{name: hook, kind: webhook}]", "url"),
+        ("receivers: [{name: hook, kind: webhook, url: 'file:///etc/passwd'}]", "http"),
+        ("[1]", "mapping"),
+    ):
+        path.write_text(text)
+        with pytest.raises(BadInput, match=word):
+            read_config(path)
+
+
+def test_matchers_take_values_and_whole_expressions() -> None:
+    labels = {"rule": "group-stalls", "group": "3"}
+    assert matches({"group": "3"}, labels) and matches({"group": "/[0-4]/"}, labels) and matches({}, labels)
+    assert not matches({"group": "/3.+/"}, labels) and not matches({"fabric": "x"}, labels)
