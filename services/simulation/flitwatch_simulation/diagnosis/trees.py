@@ -131,7 +131,13 @@ def _root(
         "own_use_before": round(float(np.nan_to_num(np.nanmedian(use[before]))), 3),
     }
     if cause != "communication-pattern" and after.size:
-        evidence["congested_after"] = round(float(np.nan_to_num(np.nanmax(fraction[after]))), 3)
-        evidence["own_use_after"] = round(float(np.nan_to_num(np.nanmax(use[after]))), 3)
+        evidence["congested_after"] = _largest(fraction[after])
+        evidence["own_use_after"] = _largest(use[after])
     weight = float(np.nansum(fraction[before]))
     return weight, Diagnosis(name(vertex), cause, evidence, _ADVICE[cause])
+
+
+def _largest(values: NDArray[np.float64]) -> float | None:
+    """The largest known value; None where none is known."""
+    known = values[~np.isnan(values)]
+    return round(float(known.max()), 3) if known.size else None

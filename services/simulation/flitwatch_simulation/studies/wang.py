@@ -44,7 +44,7 @@ def _run(
     wait = result.raw["link_wait_ps"] * 1e-9
     blue = machine.fabric.of_class("blue")
     local = machine.fabric.of_class("green", "black")
-    low, first, median, third, high = np.percentile(times_ms, [0, 25, 50, 75, 100])
+    low, first, median, third, high = np.percentile(times_ms, [0, 25, 50, 75, 100]).tolist()
     return {
         **case, "time_ms": {"min": low, "q1": first, "median": median, "q3": third, "max": high},
         "mean_hops": job["hops"] / max(job["packets"], 1), "conserved": result.conserved,
