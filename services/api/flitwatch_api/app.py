@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from starlette.middleware.gzip import GZipMiddleware
 
 from flitwatch_api import problems, site
+from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
 from flitwatch_api.counters.http import http as counters
 from flitwatch_api.estimates.http import http as estimates
@@ -68,7 +69,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.site = site.Site(chosen.web)
     problems.install(app)
     api = APIRouter(prefix=BASE)
-    for part in (fabrics, counters, jobs, runs, estimates, noise, alerts, tasks, ingest, search, events):
+    for part in (fabrics, counters, jobs, runs, estimates, noise, alerts, advice, tasks, ingest, search, events):
         api.include_router(part)
     app.include_router(api)
     app.include_router(health)

@@ -11,6 +11,7 @@ import psycopg
 from fastapi import Depends, Request
 from psycopg.conninfo import make_conninfo
 
+from flitwatch_api.advice.state import AdviceState
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topologies import Topologies
@@ -53,6 +54,7 @@ class Platform:
         self.hub = Hub(url, settings.api_streams_max)
         self.topologies = Topologies(self)
         self.store = CounterStore(self.reading, settings.api_cache_mb << 20)
+        self.advice = AdviceState(self.in_thread)
         self.hub.on_event(self.store.on_event)
         self.hub.on_event(self.topologies.on_event)
 
@@ -63,6 +65,7 @@ class Platform:
 
     async def stop(self) -> None:
         """End the streams and close the connections."""
+        await self.advice.stop()
         await self.hub.stop()
         await self.pool.close(timeout=5)
 

@@ -708,6 +708,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/advice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Advice
+         * @description Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason.
+         */
+        post: operations["advice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/advice/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Advice Batch
+         * @description The same for several jobs.
+         */
+        post: operations["advice_batch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks": {
         parameters: {
             query?: never;
@@ -936,6 +976,92 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Advice
+         * @description What to do with the job.
+         */
+        Advice: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "start" | "delay" | "prefer";
+            /**
+             * Preferred
+             * @description Index of the candidate to prefer.
+             */
+            preferred: number | null;
+            /**
+             * Retry After S
+             * @description After a delay the question is asked anew.
+             */
+            retry_after_s: number | null;
+            /** @description Of the preferred candidate, else of the best; null: unknown. */
+            expected_slowdown: components["schemas"]["Slowdown"] | null;
+            /**
+             * Usual S
+             * @description Mean time of comparable runs.
+             */
+            usual_s: number | null;
+            /**
+             * Routing Mode
+             * @description null: unknown, see reasons.
+             */
+            routing_mode: string | null;
+            /** Candidates */
+            candidates: components["schemas"]["Candidate"][];
+            /** Reasons */
+            reasons: components["schemas"]["Reason"][];
+            /**
+             * Stale
+             * @description A worker or the database is away; the answer is from what was known before.
+             */
+            stale: boolean;
+            /**
+             * As Of
+             * Format: date-time
+             */
+            as_of: string;
+        };
+        /**
+         * AdviceBatch
+         * @description Several questions at once.
+         */
+        AdviceBatch: {
+            /** Jobs */
+            jobs: components["schemas"]["AdviceRequest"][];
+        };
+        /**
+         * AdviceBatchAnswer
+         * @description Answers in the order of the questions.
+         */
+        AdviceBatchAnswer: {
+            /** Items */
+            items: components["schemas"]["Advice"][];
+        };
+        /**
+         * AdviceRequest
+         * @description A job that is to be placed.
+         */
+        AdviceRequest: {
+            /** User */
+            user: string;
+            /**
+             * Application
+             * @description As instrumented runs name it.
+             */
+            application: string;
+            /** Nodes */
+            nodes: number;
+            /**
+             * Candidates
+             * @description Lists of nodes the scheduler could give it.
+             * @default []
+             */
+            candidates: string[][];
+            /** Deadline */
+            deadline?: string | null;
+        };
         /**
          * Alert
          * @description One alert: a series of a rule's signal that was beyond its threshold.
@@ -1305,6 +1431,18 @@ export interface components {
              * @description At or above the mean time (not optimal, tau = 1).
              */
             slow: boolean[];
+        };
+        /**
+         * Candidate
+         * @description A candidate list of nodes.
+         */
+        Candidate: {
+            /** Index */
+            index: number;
+            /** @description null: unknown, see reason. */
+            expected_slowdown: components["schemas"]["Slowdown"] | null;
+            /** Reason */
+            reason: string;
         };
         /**
          * ClassFigures
@@ -2609,6 +2747,21 @@ export interface components {
             errors?: components["schemas"]["ParameterProblem"][] | null;
         };
         /**
+         * Reason
+         * @description Why, and where the evidence stands.
+         */
+        Reason: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "blamed_user" | "congestion" | "unknown" | "unknown_nodes" | "deadline" | "routing_mode" | "stale";
+            /** Text */
+            text: string;
+            /** Evidence */
+            evidence: string | null;
+        };
+        /**
          * Relevance
          * @description One row of the heat map; arrays in the order of `counters`, null where a set does not have the counter.
          */
@@ -2989,6 +3142,18 @@ export interface components {
             ci95: number[] | null;
             /** Finished At */
             finished_at: string | null;
+        };
+        /**
+         * Slowdown
+         * @description Time over the application's mean run; the interval is 90 % of comparable runs.
+         */
+        Slowdown: {
+            /** Mean */
+            mean: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
         };
         /**
          * Span
@@ -6021,6 +6186,154 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AlertDetail"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    advice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdviceRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Advice"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    advice_batch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdviceBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdviceBatchAnswer"];
                 };
             };
             /** @description The request cannot be understood */

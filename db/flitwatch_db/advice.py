@@ -1,0 +1,120 @@
+"""What advice to schedulers rests on, read as a whole: congestion by group now and then, past runs, blamed users who run now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+Row = dict[str, Any]
+#: Congestion now is that of the last whole minutes; what is older is not "now".
+NOW_MINUTES, NOW_OLDEST_MINUTES = 10, 15
+HISTORY_DAYS = 60
+MOST_RUNS = 20_000
+Q_LIMIT = 0.1
+WORKER_SILENT_S = 90.0
+
+_NOW = """
+    SELECT m.fabric_id, q.group_id, sum(rt_stall_cycles) / nullif(sum(rt_flits), 0) AS ratio, extract(epoch FROM max(ts))::float8 + 60 AS at
+    FROM router_1m m JOIN router q USING (fabric_id, router)
+    WHERE ts >= date_trunc('minute', now()) - make_interval(mins => %(oldest)s) AND q.group_id IS NOT NULL GROUP BY 1, 2
+"""
+_HOURS = """
+    SELECT m.fabric_id, q.group_id, extract(epoch FROM ts)::bigint AS hour, sum(rt_stall_cycles) / nullif(sum(rt_flits), 0) AS ratio
+    FROM router_1h m JOIN router q USING (fabric_id, router)
+    WHERE ts >= now() - make_interval(days => %(days)s) AND q.group_id IS NOT NULL GROUP BY 1, 2, 3
+"""
+_RUNS = """
+    SELECT r.exe AS application, coalesce(j.nodes, r.ranks) AS nodes, j.user_name AS "user", r.run_id, t.time_s, r.simulated,
+           extract(epoch FROM r.start_ts)::float8 AS start_s, p.fabric_id, p.groups
+    FROM (SELECT * FROM run WHERE start_ts > now() - make_interval(days => %(days)s) ORDER BY start_ts DESC LIMIT %(most)s) r
+    JOIN LATERAL (SELECT sum(time_s) AS time_s, count(*) AS steps FROM run_step s WHERE s.run_id = r.run_id) t ON t.time_s > 0
+    LEFT JOIN job j USING (job_pk) LEFT JOIN LATERAL (
+        SELECT n.fabric_id, array_agg(DISTINCT q.group_id) AS groups FROM job_node n JOIN router q USING (fabric_id, router)
+        WHERE n.job_pk = j.job_pk AND q.group_id IS NOT NULL GROUP BY 1 LIMIT 1
+    ) p ON true
+    WHERE j.job_pk IS NULL OR j.end_ts IS NOT NULL AND j.state = 'COMPLETED'
+"""
+_NODES = """
+    SELECT e.node, e.fabric_id, q.group_id, f.simulated FROM endpoint e JOIN router q USING (fabric_id, router) JOIN fabric f USING (fabric_id)
+    WHERE e.node IS NOT NULL AND q.group_id IS NOT NULL AND e.role = 'compute' ORDER BY f.created_at
+"""
+# The times of runs beside a blamed user's jobs, and of those without them: what the estimate itself compared.
+_BLAMED = """
+    SELECT n.name AS "user", e.exe AS application, e.nodes, e.estimate_id, n.place, (n.entry ->> 'q')::float8 AS q, n.exposure,
+           e.result -> 'runs' AS runs, e.simulated,
+           (SELECT array_agg(DISTINCT q.fabric_id || '/' || q.group_id) FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id, router)
+            WHERE j.user_name = n.name AND j.state = 'RUNNING' AND j.end_ts IS NULL AND j.simulated = e.simulated AND q.group_id IS NOT NULL) AS groups,
+           (SELECT array_agg(j.job_id ORDER BY j.start_ts DESC) FROM job j
+            WHERE j.user_name = n.name AND j.state = 'RUNNING' AND j.end_ts IS NULL AND j.simulated = e.simulated) AS jobs
+    FROM estimate_state t JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
+    WHERE t.kind = 'blame' AND n.by_what = 'user' AND (n.entry ->> 'q')::float8 <= %(q)s
+"""
+_WORKERS = """
+    SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM queue.procrastinate_workers
+           WHERE last_heartbeat > now() - make_interval(secs => %(silent)s)) AS workers,
+           (SELECT value #>> '{}' FROM setting WHERE key = 'pseudonym_key') AS pseudonym_key
+"""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Everything that advice is made from.
+
+    Attributes
+    ----------
+    now_s : float                                when it was read
+    workers : int                                workers of the queue that live
+    groups : {(fabric, group): (stall cycles per flit, until when in epoch s)}
+    nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
+    runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None
+    blamed : {application: [Row]}                blamed users with jobs that run now
+    """
+
+    now_s: float
+    workers: int
+    pseudonym_key: str
+    groups: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    nodes: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    runs: dict[str, list[Row]] = field(default_factory=dict)
+    blamed: dict[str, list[Row]] = field(default_factory=dict)
+
+
+def _rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query.encode(), parameters).fetchall()
+
+
+def load(conn: psycopg.Connection[Any]) -> Basis:
+    """Read the basis; the connection may read the queue's schema."""
+    (state,) = _rows(conn, _WORKERS, silent=WORKER_SILENT_S)
+    basis = Basis(state["now"], state["workers"], state["pseudonym_key"])
+    for row in _rows(conn, _NOW, oldest=NOW_OLDEST_MINUTES):
+        if row["ratio"] is not None:
+            basis.groups[row["fabric_id"], row["group_id"]] = row["ratio"], row["at"]
+    for row in _rows(conn, _NODES):
+        basis.nodes.setdefault(row["node"], []).append((row["fabric_id"], row["group_id"]))
+    hours = {
+        (row["fabric_id"], row["group_id"], row["hour"]): row["ratio"] for row in _rows(conn, _HOURS, days=HISTORY_DAYS)
+    }
+    for row in _rows(conn, _RUNS, days=HISTORY_DAYS, most=MOST_RUNS):
+        row["congestion"] = _then(hours, row)
+        basis.runs.setdefault(row["application"], []).append(row)
+    for row in _rows(conn, _BLAMED, q=Q_LIMIT):
+        if row["jobs"]:
+            basis.blamed.setdefault(row["application"], []).append(row)
+    return basis
+
+
+def _then(hours: dict[tuple[int, int, int], float | None], run: Row) -> float | None:
+    """Mean stall ratio of a run's groups over the hours it touched; None where any of it was not counted."""
+    if run["fabric_id"] is None or run["start_s"] is None:
+        return None
+    first, last = int(run["start_s"] // 3600), int((run["start_s"] + run["time_s"]) // 3600)
+    held = [
+        hours.get((run["fabric_id"], group, hour * 3600)) for group in run["groups"] for hour in range(first, last + 1)
+    ]
+    known = [ratio for ratio in held if ratio is not None]
+    return sum(known) / len(known) if known and len(known) == len(held) else None

@@ -1,0 +1,1 @@
+"""Advice to schedulers: start, delay or prefer."""

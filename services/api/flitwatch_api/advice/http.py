@@ -1,0 +1,44 @@
+"""Routes of advice; answered from memory."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from flitwatch_api.advice import schemas
+from flitwatch_api.advice.decide import Asked, advise
+from flitwatch_api.answers import answer, moment
+from flitwatch_api.names import SEES_NAMES, Names
+from flitwatch_api.platform import ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db.advice import Basis
+
+http = APIRouter(tags=["advice"], responses=RESPONSES)
+
+
+def _one(request: Request, basis: Basis, age_s: float, job: schemas.AdviceRequest) -> dict[str, Any]:
+    sees = getattr(request.state, "role", None) in SEES_NAMES
+    names = Names(None if sees else basis.pseudonym_key.encode(), getattr(request.state, "user", None))
+    deadline = job.deadline if job.deadline is None or job.deadline.tzinfo else job.deadline.replace(tzinfo=UTC)
+    deadline_s = None if deadline is None else deadline.timestamp()
+    asked = Asked(job.user, job.application, job.nodes, job.candidates, deadline_s)
+    made = advise(basis, asked, names.user, age_s)
+    made["as_of"] = moment(made.pop("as_of_s"))
+    return made
+
+
+@http.post("/advice", response_model=schemas.Advice)
+async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceRequest) -> Response:
+    """Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
+    basis, age_s = await platform.advice.get()
+    return answer(_one(request, basis, age_s, job), "no-store")
+
+
+@http.post("/advice/batch", response_model=schemas.AdviceBatchAnswer)
+async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.AdviceBatch) -> Response:
+    """The same for several jobs."""
+    basis, age_s = await platform.advice.get()
+    return answer({"items": [_one(request, basis, age_s, job) for job in batch.jobs]}, "no-store")

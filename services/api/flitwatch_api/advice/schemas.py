@@ -1,0 +1,80 @@
+"""Shapes of questions and answers about jobs that are to start."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+Node = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+
+
+class AdviceRequest(BaseModel):
+    """A job that is to be placed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user: Name
+    application: Name = Field(description="As instrumented runs name it.")
+    nodes: int = Field(ge=1, le=1_000_000)
+    candidates: list[Annotated[list[Node], Field(min_length=1, max_length=20_000)]] = Field(
+        default=[], max_length=64, description="Lists of nodes the scheduler could give it."
+    )
+    deadline: datetime | None = None
+
+
+class Slowdown(BaseModel):
+    """Time over the application's mean run; the interval is 90 % of comparable runs."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Candidate(BaseModel):
+    """A candidate list of nodes."""
+
+    index: int
+    expected_slowdown: Slowdown | None = Field(description="null: unknown, see reason.")
+    reason: str
+
+
+class Reason(BaseModel):
+    """Why, and where the evidence stands."""
+
+    kind: Literal["blamed_user", "congestion", "unknown", "unknown_nodes", "deadline", "routing_mode", "stale"]
+    text: str
+    evidence: str | None
+
+
+class Advice(BaseModel):
+    """What to do with the job."""
+
+    action: Literal["start", "delay", "prefer"]
+    preferred: int | None = Field(description="Index of the candidate to prefer.")
+    retry_after_s: float | None = Field(description="After a delay the question is asked anew.")
+    expected_slowdown: Slowdown | None = Field(
+        description="Of the preferred candidate, else of the best; null: unknown."
+    )
+    usual_s: float | None = Field(description="Mean time of comparable runs.")
+    routing_mode: str | None = Field(description="null: unknown, see reasons.")
+    candidates: list[Candidate]
+    reasons: list[Reason]
+    stale: bool = Field(description="A worker or the database is away; the answer is from what was known before.")
+    as_of: datetime
+
+
+class AdviceBatch(BaseModel):
+    """Several questions at once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    jobs: list[AdviceRequest] = Field(min_length=1, max_length=200)
+
+
+class AdviceBatchAnswer(BaseModel):
+    """Answers in the order of the questions."""
+
+    items: list[Advice]

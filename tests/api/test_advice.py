@@ -1,0 +1,135 @@
+"""Advice: from what past runs and blamed users showed, else null with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.conftest import serving
+from flitwatch_api.advice.decide import LEAST_RUNS, Asked, advise
+from flitwatch_api.settings import Settings
+from flitwatch_db import connect
+from flitwatch_db.advice import Basis
+
+NOW = 1_790_000_000.0
+ASKED = Asked("ann", "milc", 64, [["a0", "a1"], ["b0", "b1"]])
+
+
+def basis(calm: float = 1.0, busy: float = 5.0) -> Basis:
+    """Runs take 100 s at one stall per flit and 100 s more for each four above; group 0 is calm, group 1 busy."""
+    made = Basis(NOW, 1, "key")
+    made.groups.update({(1, 0): (calm, NOW - 30), (1, 1): (busy, NOW - 30)})
+    made.nodes.update({"a0": [(1, 0)], "a1": [(1, 0)], "b0": [(1, 1)], "b1": [(1, 1)]})
+    made.runs["milc"] = [
+        {"application": "milc", "nodes": 64, "user": "eve", "time_s": 75 + 25 * c + n % 3, "congestion": c}
+        for n in range(20) for c in (1.0, 5.0)
+    ]  # fmt: skip
+    return made
+
+
+def ask(made: Basis, asked: Asked = ASKED, age_s: float = 0.0) -> dict:
+    return advise(made, asked, lambda name: f"user-{len(name)}", age_s)
+
+
+def test_the_calm_candidate_is_preferred_and_the_figures_are_those_of_past_runs() -> None:
+    got = ask(basis())
+    calm, busy = (c["expected_slowdown"] for c in got["candidates"])
+    assert (got["action"], got["preferred"]) == ("prefer", 0)
+    assert calm["mean"] == pytest.approx(101 / 151, rel=0.01) and busy["mean"] == pytest.approx(201 / 151, rel=0.01)
+    assert calm["low"] <= calm["mean"] <= calm["high"] and got["usual_s"] == pytest.approx(151, rel=0.01)
+    assert got["routing_mode"] is None and any(r["kind"] == "routing_mode" for r in got["reasons"])
+
+
+def test_where_all_is_busy_the_job_waits_unless_its_deadline_forbids_it() -> None:
+    made = basis(calm=5.0)
+    assert (ask(made)["action"], ask(made)["retry_after_s"]) == ("delay", 600)
+    late = ask(made, replace(ASKED, deadline_s=NOW + 700))
+    assert late["action"] == "start" and any(r["kind"] == "deadline" for r in late["reasons"])
+    assert ask(made, replace(ASKED, deadline_s=NOW + 800))["action"] == "delay"
+
+
+@pytest.mark.parametrize(
+    "why", ["few runs", "old counters", "unknown nodes", "beyond what was seen", "other application", "no candidates"]
+)
+def test_what_is_not_known_is_null_with_the_reason(why: str) -> None:
+    made, asked = basis(), ASKED
+    if why == "few runs":
+        made.runs["milc"] = made.runs["milc"][: LEAST_RUNS - 1]
+    elif why == "old counters":
+        made.groups.update({key: (ratio, NOW - 1000) for key, (ratio, _) in made.groups.items()})
+    elif why == "unknown nodes":
+        asked = replace(ASKED, candidates=[["x"], ["y"]])
+    elif why == "beyond what was seen":
+        made = basis(50, 60)
+    elif why == "other application":
+        asked = replace(ASKED, application="hpl")
+    else:
+        asked = replace(ASKED, candidates=[])
+    got = ask(made, asked)
+    assert got["action"] == "start" and got["expected_slowdown"] is None
+    assert all(c["expected_slowdown"] is None and c["reason"] for c in got["candidates"])
+    assert any(r["kind"] == "unknown" for r in got["reasons"])
+
+
+def test_a_blamed_user_nearby_counts_by_the_runs_beside_their_jobs_and_is_not_named() -> None:
+    made = basis()
+    made.blamed["milc"] = [
+        {"user": "mallory", "nodes": 64, "estimate_id": 9, "place": 1, "q": 0.01, "groups": ["1/0"], "jobs": ["5"],
+         "runs": {"time_s": [100.0] * 10 + [200.0] * 10}, "exposure": [0.0] * 10 + [1.0] * 10}
+    ]  # fmt: skip
+    got = ask(made)
+    assert got["candidates"][0]["expected_slowdown"]["mean"] == pytest.approx(200 / 150)
+    reason = next(r for r in got["reasons"] if r["kind"] == "blamed_user")
+    assert (
+        reason["evidence"] == "/api/v1/estimates/blame/9/user/1"
+        and "mallory" not in reason["text"]
+        and "not proof" in reason["text"]
+    )
+    assert ask(made, replace(ASKED, user="mallory"))["candidates"][0]["expected_slowdown"]["mean"] < 1
+    made.blamed["milc"][0]["groups"] = ["2/0"]
+    assert ask(made)["candidates"][0]["expected_slowdown"]["mean"] < 1
+
+
+def test_it_says_when_a_worker_or_the_database_is_away() -> None:
+    assert ask(basis())["stale"] is False
+    assert ask(replace(basis(), workers=0))["stale"] is True
+    assert ask(basis(), age_s=1000)["stale"] is True
+
+
+@given(st.floats(0, 20), st.floats(0, 20), st.integers(1, 300))
+def test_preferring_never_chooses_the_worse(calm: float, busy: float, nodes: int) -> None:
+    got = ask(basis(calm, busy), replace(ASKED, nodes=nodes))
+    known = [c["expected_slowdown"]["mean"] for c in got["candidates"] if c["expected_slowdown"]]
+    if got["action"] == "prefer":
+        assert got["candidates"][got["preferred"]]["expected_slowdown"]["mean"] == min(known)
+    if got["action"] == "delay":
+        assert min(known) >= 1.15
+
+
+def test_the_service_answers_one_and_several(embedded_db: str) -> None:
+    job = {"user": "ann", "application": "milc", "nodes": 8, "candidates": [["nid00001"]]}
+    with serving(Settings(db=embedded_db, web=None)) as api:
+        got = api.http.post("/api/v1/advice", json=job)
+        assert got.status_code == 200, got.text
+        assert got.json()["expected_slowdown"] is None and got.json()["stale"] is True
+        batch = api.http.post("/api/v1/advice/batch", json={"jobs": [job, job]}).json()
+        assert [item["action"] for item in batch["items"]] == ["start", "start"]
+        for wrong in ({**job, "nodes": 0}, {**job, "candidates": [[]]}, {"user": "x"}):
+            assert api.http.post("/api/v1/advice", json=wrong).status_code == 422
+
+
+def test_the_basis_is_read_from_the_tables(served_world: str) -> None:
+    from flitwatch_db.advice import load
+
+    with connect(served_world, role="writer") as conn:
+        conn.read_only = True
+        held = load(conn)
+    assert held.workers == 0 and held.nodes and held.groups == {} and held.pseudonym_key
+
+
+@pytest.fixture
+def served_world(world: object) -> str:
+    return world.url  # type: ignore[attr-defined]
