@@ -29,8 +29,9 @@ function columnsOf(by: By, alpha: number): Column<BlameEntry>[] {
     { key: "place", header: "#", numeric: true, value: (e) => e.place, width: 44 },
     {
       key: "name", header: by === "user" ? "User" : "Application", value: (e) => e.name,
-      render: (e) => <span className="pair">{by === "user" && !e.pseudonym ? <Link to="/jobs" search={{ user: e.name }}>{e.name}</Link> : e.name}{e.own && <span className="tag">runs' owner</span>}</span>,
+      render: (e) => (by === "user" && !e.pseudonym ? <Link to="/jobs" search={{ user: e.name }}>{e.name}</Link> : e.name),
     },
+    { key: "own", header: "Note", value: (e) => (e.own ? "owner of the runs" : "") },
     { key: "sign", header: "Runs are", value: direction },
     { key: "q", header: "q-value", numeric: true, value: (e) => e.q, render: (e) => (e.testable ? <span className={e.q !== null && e.q <= alpha && e.sign > 0 ? "alarm strong" : undefined}>{chance(e.q)}</span> : <span className="muted" title={e.reason ?? ""}>not testable</span>) },
     { key: "score", header: "score", numeric: true, value: (e) => (e.testable ? e.score : null), render: (e) => (e.testable ? e.score.toFixed(1).replace("-", "\u2212") : "–") },
