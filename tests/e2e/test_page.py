@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -16,6 +17,7 @@ from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
 from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
+from flitwatch_simulation.studies import registry
 
 pytestmark = pytest.mark.integration
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -36,6 +38,12 @@ def run(script: str, environment: dict[str, str], timeout_s: int) -> None:
     """Run one of the page's own scripts; what it prints is the failure's text."""
     done = subprocess.run(["node", ROOT / "web" / "tests" / "e2e" / script], env=environment, capture_output=True, text=True, timeout=timeout_s)  # fmt: skip
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+
+def test_every_study_has_a_card() -> None:
+    """The Lab's cards are the studies that a worker knows."""
+    text = (ROOT / "web" / "src" / "features" / "lab" / "studies.ts").read_text()
+    assert set(re.findall(r'study: "([^"]+)"', text)) == set(registry.STUDIES)
 
 
 @pytest.mark.shared

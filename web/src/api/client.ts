@@ -61,7 +61,15 @@ async function request(url: string, init: RequestInit): Promise<Response> {
 export async function getJson<S extends v.GenericSchema>(
   shape: S, path: string, query?: Query, signal?: AbortSignal,
 ): Promise<v.InferOutput<S>> {
-  const response = await request(address(path, query), { signal: signal ?? null, headers: { accept: "application/json" } });
+  return validated(shape, path, await request(address(path, query), { signal: signal ?? null, headers: { accept: "application/json" } }));
+}
+
+export async function postJson<S extends v.GenericSchema>(shape: S, path: string, body: unknown): Promise<v.InferOutput<S>> {
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  return validated(shape, path, await request(address(path), { method: "POST", headers, body: JSON.stringify(body) }));
+}
+
+async function validated<S extends v.GenericSchema>(shape: S, path: string, response: Response): Promise<v.InferOutput<S>> {
   const parsed = v.safeParse(shape, await response.json());
   if (parsed.success) return parsed.output;
   const issue = parsed.issues[0];

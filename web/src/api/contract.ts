@@ -6,6 +6,7 @@ import type { GenericSchema, InferInput } from "valibot";
 import type { components } from "./generated/openapi";
 import type * as estimates from "./estimateShapes";
 import type * as shapes from "./shapes";
+import type * as tasks from "./tasks";
 
 type Answers = components["schemas"];
 type Shapes = typeof shapes & typeof estimates;
@@ -30,6 +31,7 @@ export type Contract = [
   Proof<Accepts<Answers["RunSteps"], Shapes["runStepsShape"]>>,
   Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,
   Proof<Accepts<Answers["Hits"], Shapes["searchShape"]>>,
+  Proof<Accepts<Answers["TaskList"], (typeof tasks)["tasksShape"]>>,
   Proof<Accepts<Answers["Applications"], Shapes["estimatesShape"]>>,
   Proof<Accepts<Answers["Blame"], Shapes["blameShape"]>>,
   Proof<Accepts<Answers["BlameDetail"], Shapes["blameDetailShape"]>>,

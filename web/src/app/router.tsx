@@ -8,6 +8,7 @@ import { forecastSearch } from "../features/forecast/address";
 import { jobSearch } from "../features/job/address";
 import { jobsSearch } from "../features/jobs/address";
 import { parseSearch, stringifySearch } from "../lib/search";
+import { labSearch } from "../features/lab/address";
 import { Missing, Shell } from "./Shell";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
@@ -44,6 +45,10 @@ const forecast = createRoute({
   getParentRoute: () => root, path: "/forecast", validateSearch: forecastSearch,
   component: lazyRouteComponent(() => import("../features/forecast/ForecastPage"), "ForecastPage"),
 });
+const lab = createRoute({
+  getParentRoute: () => root, path: "/lab", validateSearch: labSearch,
+  component: lazyRouteComponent(() => import("../features/lab/LabPage"), "LabPage"),
+});
 const health = createRoute({
   getParentRoute: () => root, path: "/health",
   component: lazyRouteComponent(() => import("../features/health/HealthPage"), "HealthPage"),
@@ -57,7 +62,7 @@ const index = createRoute({
 
 export function makeRouter() {
   return createRouter({
-    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, health, index]),
+    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, health, index]),
     parseSearch, stringifySearch,
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,

@@ -3,6 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { launch, platform } from "./browser.mjs";
+import { firstVisit } from "./visit.mjs";
 
 const folder = process.env.SCREENSHOTS ?? fileURLToPath(new URL("../../../docs/screenshots", import.meta.url));
 mkdirSync(folder, { recursive: true });
@@ -21,7 +22,7 @@ const running = (await api("/jobs?state=RUNNING&limit=200")).items.filter((j) =>
 const withRun = running.find((j) => (j.runs ?? 0) > 0) ?? (await api("/jobs?limit=200")).items.find((j) => (j.runs ?? 0) > 0);
 const job = withRun ?? running[0] ?? (await api("/jobs?limit=1")).items[0];
 
-const pages = [["home", "/"], ["jobs", "/jobs"], ["blame", "/blame"], ["drivers", "/drivers"], ["forecast", "/forecast"], ["health", "/health"]];
+const pages = [["home", "/"], ["jobs", "/jobs"], ["blame", "/blame"], ["drivers", "/drivers"], ["forecast", "/forecast"], ["lab", "/lab"], ["health", "/health"]];
 const at = (fabric, search = "") => `/fabric/${encodeURIComponent(fabric.name)}${search}`;
 if (dragonfly) {
   const overlay = running[0] ? `&job=${encodeURIComponent((running.find((j) => j.job_id === job?.job_id) ?? running[0]).job_id)}` : "";
@@ -40,6 +41,8 @@ if (sample) {
 }
 if (tree) pages.push(["tree", at(tree)]);
 if (job) pages.push(["job", `/jobs/${encodeURIComponent(job.job_id)}`]);
+const plain = running.find((j) => !(j.runs ?? 0));
+if (plain) pages.push(["job-without-steps", `/jobs/${encodeURIComponent(plain.job_id)}`]);
 
 for (const theme of ["light", "dark"]) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: theme });
@@ -51,6 +54,10 @@ for (const theme of ["light", "dark"]) {
     await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
     console.log(`${folder}/${name}-${theme}.png`);
   }
+  await firstVisit(page, url, async (name) => {
+    await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
+    console.log(`${folder}/${name}-${theme}.png`);
+  });
   await context.close();
   const phone = await browser.newContext({ viewport: { width: 390, height: 844 }, colorScheme: theme });
   const small = await phone.newPage();

@@ -1,9 +1,9 @@
 /** Why was this job slow: the verdict, its evidence over time, its neighbours and its place. */
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
-import { congestionQuery, fabricsQuery, jobQuery, jobsQuery, runStepsQuery } from "../../api/queries";
+import { outlookQuery } from "../../api/estimates";
+import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
 import { runVerdict, type StepSeries } from "../../charts/steps";
 import { Failure, Waiting } from "../../components/Notice";
@@ -59,8 +59,8 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const runs = job.runs ?? [];
   const run = runs.find((r) => r.run_id === search.run) ?? runs[0];
   const steps = useSteps(run, search.compare);
-  const past = useInfiniteQuery({ ...jobsQuery({ user: job.user ?? undefined, q: job.name ?? undefined }, 500), enabled: job.user !== null });
-  const usual = useMemo(() => usualTime(job, past.data?.pages.flatMap((p) => p.items) ?? []), [job, past.data]);
+  const past = useQuery(outlookQuery(job.job_id)).data?.past;
+  const usual = useMemo(() => usualTime(job, past ?? []), [job, past]);
 
   const start = parseTime(job.start);
   const end = parseTime(job.end);
@@ -126,7 +126,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         </div>
         <div className="figures">
           <Figure value={duration(job.elapsed_s)} label={job.state === "RUNNING" ? "elapsed so far" : "elapsed"} bad={usual.factor !== null && usual.factor >= 1.1} />
-          <Figure value={duration(usual.median)} label={usual.median === null ? "usual: too few jobs" : `usual, ${plural(usual.runs, "job")}`} />
+          <Figure value={duration(usual.median)} label={usual.median === null ? "usual: too few jobs" : `usual, ${plural(usual.runs, "job")} of the same ${usual.basis}`} />
           <Figure value={ratio(stalls.own)} label={`stall / flit, machine ${ratio(stalls.machine)}`} bad={stalls.own !== null && stalls.machine !== null && stalls.own > 1.5 * stalls.machine} />
           {runFigures && <Figure value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)} label={runFigures.factor === null ? "mean step" : "step time, to other runs"} bad={(runFigures.factor ?? 1) >= 1.1} />}
         </div>

@@ -1,10 +1,11 @@
-/** A job's elapsed time against the same user's and application's past, with or without recorded steps. */
-import { quantileSorted } from "d3-array";
+/** A job's elapsed time against finished jobs of its like, with or without recorded steps. */
+import type { Outlook } from "../../api/estimateShapes";
 import type { Job } from "../../api/shapes";
 
 export interface Usual {
-  /** Finished jobs of the same name, user and node count. */
+  /** Finished jobs that it is held against, and what they have in common with it. */
   runs: number;
+  basis: string;
   median: number | null;
   p10: number | null;
   p90: number | null;
@@ -14,19 +15,13 @@ export interface Usual {
 /** Fewer say nothing about what is usual. */
 export const FEWEST = 3;
 
-/** The application behind a job's name: digits that number a series are not part of it. */
-export const application = (name: string | null) => (name ?? "").toLowerCase().replace(/[-_.]?\d+$/, "");
-
-export function usualTime(job: Pick<Job, "job_pk" | "user" | "name" | "nodes" | "elapsed_s" | "state">, past: Job[]): Usual {
-  const alike = past.filter((other) =>
-    other.job_pk !== job.job_pk && other.user === job.user && application(other.name) === application(job.name) && other.nodes === job.nodes &&
-    other.state === "COMPLETED" && (other.elapsed_s ?? 0) > 0);
-  const times = alike.map((other) => other.elapsed_s as number).sort((a, b) => a - b);
-  if (times.length < FEWEST) return { runs: times.length, median: null, p10: null, p90: null, factor: null };
-  const median = quantileSorted(times, 0.5) ?? null;
-  const finished = job.state === "COMPLETED" || (job.elapsed_s ?? 0) > (median ?? Infinity);
+/** The closest kin of which there are enough. A job that runs is only compared once it has taken longer than they did. */
+export function usualTime(job: Pick<Job, "elapsed_s" | "state">, past: Outlook["past"]): Usual {
+  const kin = past.find((one) => one.jobs >= FEWEST && one.p50_s !== null);
+  if (!kin || kin.p50_s === null) return { runs: past[0]?.jobs ?? 0, basis: past[0]?.basis ?? "user, name, size", median: null, p10: null, p90: null, factor: null };
+  const comparable = job.state === "COMPLETED" || (job.elapsed_s ?? 0) > kin.p50_s;
   return {
-    runs: times.length, median, p10: quantileSorted(times, 0.1) ?? null, p90: quantileSorted(times, 0.9) ?? null,
-    factor: finished && median && job.elapsed_s !== null ? job.elapsed_s / median : null,
+    runs: kin.jobs, basis: kin.basis, median: kin.p50_s, p10: kin.p10_s, p90: kin.p90_s,
+    factor: comparable && kin.p50_s > 0 && job.elapsed_s !== null ? job.elapsed_s / kin.p50_s : null,
   };
 }

@@ -53,6 +53,6 @@ export function verdict({ job, run, slowAt, usual, ownRatio, machineRatio, now }
 }
 
 function timeSentence(usual: Usual): string {
-  if (usual.median === null) return `Too few earlier jobs of the same user, name and size to say what is usual (${usual.runs}).`;
-  return `Usual is ${duration(usual.median)} (10–90 %: ${duration(usual.p10)} to ${duration(usual.p90)}, ${usual.runs} jobs).`;
+  if (usual.median === null) return `Too few finished jobs of the same ${usual.basis} to say what is usual (${usual.runs}).`;
+  return `Usual is ${duration(usual.median)} (10–90 %: ${duration(usual.p10)} to ${duration(usual.p90)}, ${usual.runs} jobs of the same ${usual.basis}).`;
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { violations } from "../axe.mjs";
 import { until } from "../harness.mjs";
+import { firstVisit } from "../visit.mjs";
 
 export async function visits({ url, check, api, timed }) {
   await check("hostile names of jobs and users are text", async (page) => {
@@ -29,25 +30,25 @@ export async function visits({ url, check, api, timed }) {
   }, { fixtureOnly: true });
 
   await check("why was a job slow: at most four clicks from home, evidence on each screen", async (page) => {
-    await page.goto(url);
-    let clicks = 0;
-    const click = async (locator) => {
-      await locator.first().click();
-      clicks++;
-    };
-    await page.waitForSelector(".home-grid table a");
-    // With a job in trouble home says so first; on a calm machine the table of jobs leads to the same evidence.
-    const slow = page.locator(".home-item a", { hasText: "Why slow" });
-    await click((await slow.count()) ? slow : page.locator('section[aria-label="Jobs by stalls"] td a'));
-    await page.waitForSelector('section[aria-label="Verdict"] h2');
-    assert.match(await page.locator('section[aria-label="Verdict"]').textContent(), /stall/);
-    await page.waitForSelector('section[aria-label="Neighbours"] tbody tr');
-    await click(page.locator('section[aria-label="Neighbours"] button', { hasText: "show" }));
-    await click(page.locator('section[aria-label="Placement"] a', { hasText: "Open" }));
-    await page.waitForURL(/\/fabric\/.*job=\d+,\d+/);
-    await page.waitForSelector(".chip >> nth=1");
-    assert.ok(clicks <= 4);
+    await firstVisit(page, url);
   });
+
+  await check("a study is started from its card, shows its progress, can be cancelled, and its result stands under its address", async (page) => {
+    await page.goto(`${url}/lab`);
+    const run = async () => {
+      await page.locator(".lab-card", { hasText: "Worked example" }).click();
+      await page.locator('[role="dialog"] button', { hasText: "Run" }).click();
+      await page.waitForSelector('section[aria-label="Task"] progress');
+    };
+    await run();
+    await page.locator('section[aria-label="Task"] button', { hasText: "Cancel" }).click();
+    await until(() => page.locator('section[aria-label="Task"]').textContent(), (text) => /cancelled/.test(text), "it is cancelled");
+    await run();
+    await page.waitForSelector('section[aria-label="Task"] .lab-table tbody tr[aria-rowindex]');
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.waitForSelector('section[aria-label="Task"] .lab-table tbody tr[aria-rowindex]');
+  }, { fixtureOnly: true });
 
   await check("home fits a phone", async (page) => {
     await page.goto(url);

@@ -1,0 +1,94 @@
+/** What if: studies as cards, started as tasks; their progress, and results that an address keeps. Everything here is simulated. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { cancelTask, isOver, startTask, tasksQuery, type Task } from "../../api/tasks";
+import { DataTable, type Column } from "../../components/DataTable";
+import { Dialog } from "../../components/Dialog";
+import { Empty, Failure, Waiting } from "../../components/Notice";
+import { duration } from "../../lib/format";
+import { moment, parseTime, ZONE } from "../../lib/time";
+import "../estimates/estimates.css";
+import "./lab.css";
+import { STUDIES, type StudyCard } from "./studies";
+import { TaskPanel } from "./TaskPanel";
+
+const subject = (task: Task): string => (typeof task.args.study === "string" ? task.args.study : task.name);
+const progress = (task: Task): string => (task.state === "running" && task.total > 0 ? `${Math.round((task.done / task.total) * 100)} %` : task.state);
+
+function took(task: Task): number | null {
+  const [from, to] = [parseTime(task.started_at), parseTime(task.finished_at)];
+  return from === null || to === null ? null : (to - from) / 1000;
+}
+
+const columns: Column<Task>[] = [
+  { key: "id", header: "#", numeric: true, value: (t) => t.task_id, width: 56 },
+  { key: "what", header: "Task", value: subject },
+  { key: "state", header: "State", value: (t) => t.state, render: (t) => <span className={t.state === "failed" ? "alarm" : undefined}>{progress(t)}</span> },
+  { key: "at", header: `Asked, ${ZONE}`, numeric: true, value: (t) => t.created_at, render: (t) => { const ms = parseTime(t.created_at); return ms === null ? "–" : moment(ms, Date.now()); } },
+  { key: "took", header: "took", numeric: true, value: took, render: (t) => duration(took(t)) },
+];
+
+export function LabPage() {
+  const search = useSearch({ from: "/lab" });
+  const navigate = useNavigate({ from: "/lab" });
+  const queries = useQueryClient();
+  const [asking, setAsking] = useState<StudyCard | null>(null);
+  const tasks = useQuery({ ...tasksQuery(), refetchInterval: ({ state }) => (state.data?.items.some((task) => !isOver(task)) ? 2000 : 15_000) });
+  const mine = tasks.data?.items.filter((task) => /^(sim|routing|demo)\./.test(task.name) && task.name !== "sim.study_help") ?? [];
+  const shown = search.task ?? mine[0]?.task_id;
+  const open = (task: number) => void navigate({ search: { task }, replace: true });
+  const cancel = useMutation({ mutationFn: cancelTask, onSettled: () => void queries.invalidateQueries({ queryKey: ["tasks"] }) });
+  return (
+    <div className="estimate-page">
+      <div className="context"><h1>Lab</h1><span className="tag">simulated</span><span className="subtitle">published studies, run again here; a result's address can be shared</span></div>
+      <div className="estimate-main lab-main">
+        {/* A box that scrolls must be reachable by keyboard. */}
+        {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+        <section className="card lab-cards" aria-label="Studies" tabIndex={0}>
+          {STUDIES.map((group) => (
+            <div key={group.source}>
+              <h2 className="block-title">{group.source}</h2>
+              <div className="lab-grid">
+                {group.cards.map((card) => (
+                  <button key={card.study} className="lab-card" onClick={() => setAsking(card)}><strong>{card.title}</strong><span>{card.asks}</span></button>
+                ))}
+              </div>
+            </div>
+          ))}
+        </section>
+        <div className="estimate-side">
+          <section className="card lab-tasks" aria-label="Tasks">
+            <div className="card-head"><h2>Tasks</h2><span className="subtitle">newest first</span></div>
+            {tasks.error && !tasks.data ? <Failure error={tasks.error} retry={() => void tasks.refetch()} />
+              : !tasks.data ? <Waiting what="the tasks" />
+              : mine.length ? <DataTable label="Tasks" rows={mine} columns={columns} id={(t) => String(t.task_id)} current={shown === undefined ? null : String(shown)} onPick={(t) => open(t.task_id)} />
+              : <Empty title="Nothing was run yet">Choose a study at the left.</Empty>}
+          </section>
+          {shown !== undefined && <TaskPanel key={shown} id={shown} onCancel={() => cancel.mutate(shown)} />}
+        </div>
+      </div>
+      {asking && <Ask card={asking} onClose={() => setAsking(null)} onStarted={(task) => { setAsking(null); void queries.invalidateQueries({ queryKey: ["tasks"] }); open(task.task_id); }} />}
+    </div>
+  );
+}
+
+function Ask({ card, onClose, onStarted }: { card: StudyCard; onClose: () => void; onStarted: (task: Task) => void }) {
+  const [runs, setRuns] = useState("");
+  const [seed, setSeed] = useState("1");
+  const start = useMutation({
+    mutationFn: () => startTask("sim.study", { study: card.study, parameters: { ...(runs && { runs: Number(runs) }), ...(seed && { seed: Number(seed) }) } }),
+    onSuccess: onStarted,
+  });
+  return (
+    <Dialog open title={`${card.title}: ${card.study}`} onClose={onClose}>
+      <form className="lab-form" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
+        <p className="muted">{card.asks}</p>
+        <label><span>Random draws a point</span><input className="field" type="number" min={2} max={100000} placeholder="the study's own" value={runs} onChange={(event) => setRuns(event.target.value)} /></label>
+        <label><span>Seed</span><input className="field" type="number" min={0} value={seed} onChange={(event) => setSeed(event.target.value)} /></label>
+        {start.error && <p className="alarm" role="alert">{start.error.message}</p>}
+        <div className="lab-buttons"><button type="button" className="button" onClick={onClose}>Not now</button><button type="submit" className="button primary" disabled={start.isPending}>Run</button></div>
+      </form>
+    </Dialog>
+  );
+}

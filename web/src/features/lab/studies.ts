@@ -1,0 +1,52 @@
+/** Studies that the workers know, as cards; names as `flitwatch study` lists them. */
+export interface StudyCard {
+  study: string;
+  title: string;
+  asks: string;
+}
+
+export interface StudyGroup {
+  source: string;
+  cards: StudyCard[];
+}
+
+export const STUDIES: StudyGroup[] = [
+  {
+    source: "Hoefler 2009, flow-level noise",
+    cards: [
+      { study: "hoefler-example", title: "Worked example", asks: "Two patterns on a small tree: costs 5 and 3." },
+      { study: "hoefler-table1", title: "Table 1", asks: "Endpoints and switches of fat trees." },
+      { study: "hoefler-fig11", title: "Figure 11", asks: "Slowdown over the perturbation ratio, machines." },
+      { study: "hoefler-fig13", title: "Figure 13", asks: "Slowdown over the size of fat trees." },
+      { study: "hoefler-fig15", title: "Figure 15", asks: "Slowdown over the perturbation ratio, two tori." },
+      { study: "hoefler-fig16", title: "Figure 16", asks: "Slowdown over the size of 2D and 3D tori." },
+    ],
+  },
+  {
+    source: "Taffet 2019, congested fraction by sampling",
+    cards: [
+      { study: "taffet-table2.1", title: "Table 2.1", asks: "Sampling error of both variants, and the formulas." },
+      { study: "taffet-table5.1", title: "Table 5.1", asks: "Bisection shift and shuffle: static against adaptive routes." },
+      { study: "taffet-pf3d", title: "pF3D", asks: "All-to-all groups beside incasts: diagnosis and remapping." },
+      { study: "taffet-minighost", title: "miniGhost", asks: "27-point stencil: mappings and synchrony." },
+    ],
+  },
+  {
+    source: "Wang 2019, placement and routing",
+    cards: [
+      { study: "wang-fig3", title: "Figure 3", asks: "Placement against routing on Theta, three applications." },
+      { study: "wang-fig7", title: "Figure 7", asks: "The same over message loads." },
+      { study: "wang-fig8-10", title: "Figures 8 to 10", asks: "The same beside background traffic." },
+    ],
+  },
+  {
+    source: "De Sensi 2019, application-aware routing",
+    cards: [
+      { study: "desensi-fig3", title: "Figure 3", asks: "Ping-pong over allocations." },
+      { study: "desensi-fig5", title: "Figure 5", asks: "Dispersion of times and latencies over sizes." },
+      { study: "desensi-fig7", title: "Figure 7", asks: "Adaptive against high bias: time, stalls, latency, model." },
+      { study: "desensi-fig8", title: "Figure 8", asks: "Application-aware routing beside both modes." },
+      { study: "desensi-model", title: "Message model", asks: "Its correlation with simulated ping-pongs." },
+    ],
+  },
+];
