@@ -184,6 +184,7 @@ def _in_range(rank: int, dag: Dag, where: str) -> None:
 _DUMPI_CALL = re.compile(r"(MPI_\w+) entering at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _DUMPI_LEFT = re.compile(r"(MPI_\w+) returning at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _DUMPI_FIELD = re.compile(r"\s*\w+ (\w+)(?:\[\d+\])?=\[?(-?[0-9]{1,9})(?![0-9])")
+_LONGEST_GAP_S = 366 * 86_400.0
 _TYPE_BYTES = {
     "MPI_CHAR": 1,
     "MPI_BYTE": 1,
@@ -259,7 +260,10 @@ def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool) -> None:
         if found := _DUMPI_CALL.match(line):
             call, fields, waited, started = found[1], {}, [], number
             if compute and left_at is not None and float(found[2]) > left_at:
-                last = then(dag.add(OpKind.COMPUTE, rank, round((float(found[2]) - left_at) * 1e9), line=number))
+                gap_s = float(found[2]) - left_at
+                if gap_s > _LONGEST_GAP_S:
+                    raise BadInput(f"{gap_s:g} s lie between two calls", where=f"{path}:{number}")
+                last = then(dag.add(OpKind.COMPUTE, rank, round(gap_s * 1e9), line=number))
         elif found := _DUMPI_LEFT.match(line):
             left_at = float(found[2])
             where = f"{path}:{started}"
