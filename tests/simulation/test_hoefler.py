@@ -79,6 +79,27 @@ def test_slowdown_grows_with_size(semantics: str) -> None:
     assert (tori[0]["x"], tori[3]["x"]) == (100, 64)
 
 
+@pytest.mark.parametrize("semantics", ["orcs", "longest-path"])
+def test_table_1s_trees_slow_down_with_size_but_for_the_one_with_uneven_cables(semantics: str) -> None:
+    """Upper pairs of switches in the tree of 2,304 have one cable and two in turn; only that tree goes by ftree's tables."""
+    points = run("fig13", semantics=semantics)["points"]
+    assert [p["x"] for p in points] == [144, 288, 1152, 2304, 3456, 10368, 20736]
+    uneven = points.pop(3)
+    assert {p["routing"] for p in points} == {"dmodk"} and uneven["routing"] == "ftree"
+    for smaller, larger in itertools.pairwise(points):
+        assert interval(smaller)[1] < interval(larger)[0]
+    assert interval(points[2])[1] < interval(uneven)[0] and interval(points[3])[1] < interval(uneven)[0]
+
+
+def test_fig11s_stand_ins_grow_with_the_ratio() -> None:
+    points = run("fig11", runs=200, ratios=[0.2, 0.5, 0.8], semantics="orcs")["points"]
+    series = [list(group) for _, group in itertools.groupby(points, key=lambda p: p["series"])]
+    assert [group[0]["endpoints"] for group in series] == [132, 576, 1152, 3456, 4608]
+    for group in series:
+        for lower, higher in itertools.pairwise(group):
+            assert interval(lower)[1] < interval(higher)[0]
+
+
 def test_half_bisection_suffers_more_than_full() -> None:
     def mean(spec: str) -> tuple[float, float]:
         low, high = collective({"topology": spec, "runs": 200})["slowdown"]["ci95"]  # type: ignore[index]
