@@ -32,9 +32,6 @@ struct DragonflyOptions {
 
 class Dragonfly {
  public:
-  static constexpr bool kScansLoads = false;
-  static constexpr std::uint32_t kCreditsInPlace = 3;
-
   // `group` of each router. Throws std::invalid_argument where two routers of a group are more than two hops apart or two
   // groups are not joined.
   Dragonfly(const Network& network, const std::vector<std::int32_t>& group, DragonflyOptions options);
@@ -52,11 +49,9 @@ class Dragonfly {
     p.port1 = static_cast<std::uint8_t>(bits >> 32);
     p.port2 = static_cast<std::uint8_t>(bits >> 40);
   }
-  // What the choice at p.cur will read: first the ports, of which bundles are compared, then the channels of the ports that win.
+  // What the choice at p.cur will read.
   template <class View>
-  void prefetch_ports(const Packet& p, View& view) const;
-  template <class View>
-  void prefetch_channels(const Packet& p, View& view) const;
+  void prefetch(const Packet& p, View& view) const;
 
   // The output port at p.cur. View: now(), load(port), congestion(port, vc), random(), count(bool minimal).
   template <class View>

@@ -65,24 +65,9 @@ void Dragonfly::each_minimal_step(const Packet& p, Visit visit) const {
 }
 
 template <class View>
-void Dragonfly::prefetch_ports(const Packet& p, View& view) const {
+void Dragonfly::prefetch(const Packet& p, View& view) const {
   const PortId first = p.cur * network_.stride();
-  const auto fetch = [&](Step step) {
-    for (std::uint32_t k = 0; k < step.cables; ++k) view.prefetch_port(first + step.port + k);
-  };
-  if (p.phase == Phase::kAtSource) return each_minimal_step(p, fetch);
-  if (!is_adaptive(p)) return;
-  const Place& at = place_[p.cur];
-  const std::uint32_t goal = network_.router_of(p.dst);
-  if (p.phase == Phase::kToFirst && at.local != p.way1) return fetch(toward(at, p.way1, p.option));
-  if (p.phase == Phase::kToSecond && at.local != p.way2) return fetch(toward(at, p.way2, p.option));
-  if (p.phase == Phase::kToDestination && goal != p.cur) fetch(toward(at, place_[goal].local, p.option));
-}
-
-template <class View>
-void Dragonfly::prefetch_channels(const Packet& p, View& view) const {
-  const PortId first = p.cur * network_.stride();
-  each_minimal_step(p, [&](Step step) { view.prefetch_channel(pick(first, step, p, view), 0); });
+  each_minimal_step(p, [&](Step step) { view.prefetch_congestion(pick(first, step, p, view), 0); });
 }
 
 // A minimal packet that has taken one local hop of its source group may still leave its path: what the first router could not see

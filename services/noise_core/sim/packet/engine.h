@@ -21,13 +21,14 @@ struct RunControl {
   std::atomic<std::uint64_t> delivered_bytes{0};
 };
 
-template <class Routing>
+// CreditsInPlace: credit records that a channel holds without a list beside it. A channel with 3 is one cache line, with 11 two.
+template <class Routing, std::uint32_t CreditsInPlace>
 class Engine final : public Host {
  public:
   Engine(const Network& network, const Routing& routing, Client& client, EngineOptions options)
       : network_(network), routing_(routing), client_(client), options_(options), numbers_(network, routing.vcs()),
         channels_(numbers_.count()), wake_times_(numbers_.count()), ports_(network.ports()),
-        loads_(Routing::kScansLoads ? network.ports() + 8 : 0), packets_(kMaxPackets), nics_(network.endpoints()), eject_(network.endpoints()), nic_counters_(options.nic_protocol ? network.endpoints() : 0),
+        loads_(network.ports() + 8), packets_(kMaxPackets), nics_(network.endpoints()), eject_(network.endpoints()), nic_counters_(options.nic_protocol ? network.endpoints() : 0),
         random_(options.seed) {
     statistics_.jobs.resize(options.jobs);
     for (PortId port = 0; port < network_.ports(); ++port) {
@@ -46,8 +47,8 @@ class Engine final : public Host {
   void at(Time time, std::uint32_t cookie) override;
 
   // What the routing policy sees.
-  Time load(PortId port) const { return std::max(ports_[port].free, now_) + ports_[port].queued; }  // when the port falls idle
-  const Time* loads() const { return loads_.data(); }  // the same as of the port's last change, flat; where the policy scans
+  Time load(PortId port) const { return loads_[port]; }  // when the port falls idle, as of its last change
+  const Time* loads() const { return loads_.data(); }
   std::uint64_t random() { return random_(); }
   void count(bool minimal) { ++(minimal ? statistics_.minimal : statistics_.non_minimal); }
   void uncount_minimal() { --statistics_.minimal; }
@@ -62,12 +63,10 @@ class Engine final : public Host {
     const Time sent = link.serialise(used > 0 ? static_cast<std::uint32_t>(used) : 0);
     return backlog + (sent > unsent ? sent - unsent : 0);
   }
-  // Bring what congestion() will read nearer.
-  void prefetch_port(PortId port) const {
+  void prefetch_congestion(PortId port, std::uint32_t vc) const {
     __builtin_prefetch(&ports_[port], 1);
-    if constexpr (Routing::kScansLoads) __builtin_prefetch(&loads_[port], 1);
+    prefetch_line(numbers_.of(port, vc));
   }
-  void prefetch_channel(PortId port, std::uint32_t vc) const { prefetch_line(numbers_.of(port, vc)); }
 
   // Results, valid after run().
   ChannelCounters counters(PortId port, std::uint32_t vc) const {
@@ -89,7 +88,7 @@ class Engine final : public Host {
   static constexpr std::uint32_t kIdMask = (1u << 30) - 1;
   enum EventKind : std::uint32_t { kArrival = 0u << 30, kWake = 1u << 30, kDelivered = 2u << 30, kTimer = 3u << 30 };
 
-  using Line = Channel<Routing::kCreditsInPlace>;
+  using Line = Channel<CreditsInPlace>;
 
   struct Port {  // two to a cache line
     Time free;    // the link is committed until then

@@ -3,8 +3,8 @@
 
 namespace flitwatch::sim::packet {
 
-template <class R>
-void Engine<R>::post(const Post& post) {
+template <class R, std::uint32_t N>
+void Engine<R, N>::post(const Post& post) {
   std::uint32_t m;
   if (free_messages_.empty()) {
     m = static_cast<std::uint32_t>(messages_.size());
@@ -21,8 +21,8 @@ void Engine<R>::post(const Post& post) {
   cascade_.push_back(numbers_.injection(post.src));  // the caller's cascade() injects it
 }
 
-template <class R>
-void Engine<R>::at(Time time, std::uint32_t cookie) {
+template <class R, std::uint32_t N>
+void Engine<R, N>::at(Time time, std::uint32_t cookie) {
   std::uint32_t t;
   if (free_timers_.empty()) {
     t = static_cast<std::uint32_t>(timers_.size());
@@ -36,8 +36,8 @@ void Engine<R>::at(Time time, std::uint32_t cookie) {
 }
 
 // The next request of a NIC: from its queue of messages, else generated.
-template <class R>
-inline bool Engine<R>::next_payload(std::uint32_t endpoint, Nic& nic, Packet& p, Time& born) {
+template <class R, std::uint32_t N>
+inline bool Engine<R, N>::next_payload(std::uint32_t endpoint, Nic& nic, Packet& p, Time& born) {
   born = 0;
   if (nic.head != kNil) {
     const Message& m = messages_[nic.head];
@@ -60,8 +60,8 @@ inline bool Engine<R>::next_payload(std::uint32_t endpoint, Nic& nic, Packet& p,
   return true;
 }
 
-template <class R>
-inline void Engine<R>::consume_payload(Nic& nic, const Packet& p, Time end) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::consume_payload(Nic& nic, const Packet& p, Time end) {
   statistics_.sent_bytes += p.payload_bytes;
   if (p.msg == kNil) {
     nic.generated_left -= p.payload_bytes;
@@ -73,8 +73,8 @@ inline void Engine<R>::consume_payload(Nic& nic, const Packet& p, Time end) {
   client_.injected(m.cookie, end, *this);
 }
 
-template <class R>
-void Engine<R>::inject(std::uint32_t endpoint) {
+template <class R, std::uint32_t N>
+void Engine<R, N>::inject(std::uint32_t endpoint) {
   Nic& nic = nics_[endpoint];
   const PortId out = network_.injection(endpoint);
   const std::uint32_t channel = numbers_.injection(endpoint);
@@ -145,8 +145,8 @@ void Engine<R>::inject(std::uint32_t endpoint) {
 }
 
 // A request becomes its response; a response opens the window and is gone.
-template <class R>
-void Engine<R>::at_endpoint(std::uint32_t i) {
+template <class R, std::uint32_t N>
+void Engine<R, N>::at_endpoint(std::uint32_t i) {
   Packet& p = packets_[i];
   const std::uint32_t here = p.dst;
   Nic& nic = nics_[here];

@@ -3,8 +3,8 @@
 
 namespace flitwatch::sim::packet {
 
-template <class R>
-RunStatistics Engine<R>::run(RunControl& control) {
+template <class R, std::uint32_t N>
+RunStatistics Engine<R, N>::run(RunControl& control) {
   client_.start(*this);
   cascade();
   if (client_.generates())
@@ -27,15 +27,15 @@ RunStatistics Engine<R>::run(RunControl& control) {
   return std::move(statistics_);
 }
 
-template <class R>
-inline void Engine<R>::fill(Line& c, PortId port) const {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::fill(Line& c, PortId port) const {
   c.credit = network_.timing(port).buffer_bytes;
   c.head = c.tail = c.spill = kNil;
 }
 
 // Fills the channels of the first VCs; the memory of the others stays untouched.
-template <class R>
-void Engine<R>::open_planes(std::uint32_t planes) {
+template <class R, std::uint32_t N>
+void Engine<R, N>::open_planes(std::uint32_t planes) {
   for (; open_planes_ < planes; ++open_planes_)
     for (PortId port = 0; port < network_.router_ports(); ++port)
       if (network_.timing_class(port) != Network::kUnused && !network_.ejects(port))
@@ -44,14 +44,14 @@ void Engine<R>::open_planes(std::uint32_t planes) {
 
 // Most of a hop's time goes into waiting for memory, so what an event will touch is fetched step by step: its packet, what the packet names,
 // where it will go, and the packet that moves up behind it.
-template <class R>
-inline void Engine<R>::prefetch() {
-  const std::uint32_t first = wheel_.ahead(32);
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::prefetch() {
+  const std::uint32_t first = wheel_.ahead(28);
   if (first < kWake)
     __builtin_prefetch(&packets_[first], 1);
   else if (first >> 30 == kWake >> 30)
     prefetch_line(first & kIdMask);
-  const std::uint32_t second = wheel_.ahead(20);
+  const std::uint32_t second = wheel_.ahead(14);
   if (second < kWake && packets_[second].phase != Phase::kAtEndpoint) {
     const Packet& p = packets_[second];
     prefetch_line(p.in_channel);
@@ -59,35 +59,32 @@ inline void Engine<R>::prefetch() {
       __builtin_prefetch(&nics_[p.in_channel], 1);
       client_.prefetch(p.in_channel);
     }
-    routing_.prefetch_ports(p, *this);
+    prefetch_way(p);
   }
-  const std::uint32_t third = wheel_.ahead(10);
-  if (third < kWake) prefetch_way(packets_[third]);
   const std::uint32_t last = wheel_.ahead(4);
   if (last == kNil || last >> 30 > kWake >> 30) return;
   const std::uint32_t waiting = channels_[last < kWake ? packets_[last].in_channel : last & kIdMask].head;
   if (waiting < kMaxPackets) __builtin_prefetch(&packets_[waiting], 1);
 }
 
-template <class R>
-inline void Engine<R>::prefetch_line(std::uint32_t channel) const {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::prefetch_line(std::uint32_t channel) const {
   for (std::size_t line = 0; line < sizeof(Line); line += 64)
     __builtin_prefetch(reinterpret_cast<const char*>(&channels_[channel]) + line, 1);
 }
 
-template <class R>
-inline void Engine<R>::prefetch_way(const Packet& p) {
-  if (p.phase == Phase::kAtEndpoint) return;
-  if (!routing_.decided(p)) return routing_.prefetch_channels(p, *this);
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::prefetch_way(const Packet& p) {
+  if (!routing_.decided(p)) return routing_.prefetch(p, *this);
   Packet copy = p;
   ++copy.hops;
   const PortId out = routing_.peek(copy, *this);
-  prefetch_port(out);
-  if (!network_.class_ejects(network_.timing_class(out))) prefetch_line(numbers_.of(out, routing_.vc(copy)));
+  __builtin_prefetch(&ports_[out], 1);
+  if (!network_.ejects(out)) prefetch_line(numbers_.of(out, routing_.vc(copy)));
 }
 
-template <class R>
-inline void Engine<R>::handle(std::uint32_t event) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::handle(std::uint32_t event) {
   const std::uint32_t id = event & kIdMask;
   switch (event & ~kIdMask) {
     case kArrival:
@@ -112,8 +109,8 @@ inline void Engine<R>::handle(std::uint32_t event) {
   }
 }
 
-template <class R>
-inline std::uint32_t Engine<R>::new_packet() {
+template <class R, std::uint32_t N>
+inline std::uint32_t Engine<R, N>::new_packet() {
   std::uint32_t i = free_packet_;
   if (i != kNil)
     free_packet_ = packets_[i].next;
@@ -123,15 +120,15 @@ inline std::uint32_t Engine<R>::new_packet() {
   return i;
 }
 
-template <class R>
-inline void Engine<R>::free_packet(std::uint32_t i) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::free_packet(std::uint32_t i) {
   packets_[i].next = free_packet_;
   free_packet_ = i;
   --live_packets_;
 }
 
-template <class R>
-inline void Engine<R>::arrive(std::uint32_t i) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::arrive(std::uint32_t i) {
   Packet& p = packets_[i];
   ++statistics_.packet_hops;
   ++p.hops;
@@ -154,15 +151,15 @@ inline void Engine<R>::arrive(std::uint32_t i) {
   }
   ++statistics_.queued;
   port.queued += link.serialise(p.wire_bytes);
-  if constexpr (R::kScansLoads) loads_[out] = std::max(port.free, now_) + port.queued;
+  loads_[out] = std::max(port.free, now_) + port.queued;
   p.next = kNil;
   (c.head == kNil ? c.head : packets_[c.tail].next) = i;
   c.tail = i;
   if (wake) wake_later(c, channel, wake);
 }
 
-template <class R>
-inline void Engine<R>::wake_later(Line& c, std::uint32_t channel, Time wake) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::wake_later(Line& c, std::uint32_t channel, Time wake) {
   if (c.wakes && wake >= wake_times_[channel]) return;
   ++c.wakes;
   wake_times_[channel] = wake;
@@ -170,8 +167,8 @@ inline void Engine<R>::wake_later(Line& c, std::uint32_t channel, Time wake) {
 }
 
 // Packet i leaves its router through `out` at `start`.
-template <class R>
-inline void Engine<R>::commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start) {
   Packet& p = packets_[i];
   Port& port = ports_[out];
   const LinkTiming& link = network_.timing_of(port.timing_class);
@@ -179,7 +176,7 @@ inline void Engine<R>::commit(std::uint32_t i, PortId out, std::uint32_t channel
   const Time idle_from = std::max(p.arrived, port.free);
   if (start > idle_from) port.wait += start - idle_from;
   port.free = end;
-  if constexpr (R::kScansLoads) loads_[out] = end + port.queued;
+  loads_[out] = end + port.queued;
   const Time stall = start - p.arrived;
   if (options_.mark_after_ps) sample(p, out, stall);
   give_back(p.in_channel, p, end + network_.timing_of(p.in_class).latency_ps, stall);
@@ -190,16 +187,16 @@ inline void Engine<R>::commit(std::uint32_t i, PortId out, std::uint32_t channel
   wheel_.push(start + link.latency_ps + network_.router_delay_ps(), i);
 }
 
-template <class R>
-inline void Engine<R>::give_back(std::uint32_t channel, const Packet& p, Time when, Time stall) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::give_back(std::uint32_t channel, const Packet& p, Time when, Time stall) {
   Line& c = channels_[channel];
   count(c.in, channel, p, stall);
   credits_.give_back(c, now_, when, p.wire_bytes);
   if (c.head != kNil) cascade_.push_back(channel);
 }
 
-template <class R>
-inline void Engine<R>::count(NarrowCounters& in, std::uint32_t channel, const Packet& p, Time stall) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::count(NarrowCounters& in, std::uint32_t channel, const Packet& p, Time stall) {
   in.bytes += p.wire_bytes;
   in.flits += p.flits;
   ++in.packets;
@@ -213,16 +210,16 @@ inline void Engine<R>::count(NarrowCounters& in, std::uint32_t channel, const Pa
 }
 
 // Taffet 2021, algorithm 1: the k-th link of a path replaces the sampled one with probability 1/k.
-template <class R>
-inline void Engine<R>::sample(Packet& p, PortId out, Time wait) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::sample(Packet& p, PortId out, Time wait) {
   if (p.hops > 1 && random_.below(p.hops) != 0) return;
   p.sample_link = out;
   p.marked = wait > options_.mark_after_ps;
 }
 
 // The node drains at line rate: all that follows from the departure is counted now, with one event a message.
-template <class R>
-inline void Engine<R>::eject(std::uint32_t i, Time end, const LinkTiming& link) {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::eject(std::uint32_t i, Time end, const LinkTiming& link) {
   Packet& p = packets_[i];
   const Time when = end + link.latency_ps;
   ChannelCounters& e = eject_[p.dst];
@@ -251,8 +248,8 @@ inline void Engine<R>::eject(std::uint32_t i, Time end, const LinkTiming& link) 
   wheel_.push(when, i);
 }
 
-template <class R>
-inline void Engine<R>::cascade() {
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::cascade() {
   while (!cascade_.empty()) {
     const std::uint32_t channel = cascade_.back();
     cascade_.pop_back();
@@ -263,8 +260,8 @@ inline void Engine<R>::cascade() {
   }
 }
 
-template <class R>
-void Engine<R>::drain(std::uint32_t channel) {
+template <class R, std::uint32_t N>
+void Engine<R, N>::drain(std::uint32_t channel) {
   Line& c = channels_[channel];
   const PortId out = numbers_.port(channel);
   Port& port = ports_[out];
@@ -286,8 +283,8 @@ void Engine<R>::drain(std::uint32_t channel) {
 }
 
 // Every byte sent arrived once, every credit came back, nothing waits.
-template <class R>
-void Engine<R>::check() {
+template <class R, std::uint32_t N>
+void Engine<R, N>::check() {
   auto& wrong = statistics_.violations;
   if (live_packets_) wrong.push_back(std::to_string(live_packets_) + " packets never arrived (a deadlock or a lost wake-up)");
   if (statistics_.sent_bytes != statistics_.delivered_bytes)

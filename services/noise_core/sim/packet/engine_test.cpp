@@ -99,8 +99,7 @@ TEST_P(EveryDragonflyMode, SaturationEndsWithAllBytesAndCreditsBack) {
   EXPECT_EQ(r.statistics.delivered_bytes, sum(w.flows.bytes));
   EXPECT_EQ(r.unfinished, 0u);
   EXPECT_EQ(r.statistics.minimal + r.statistics.non_minimal, r.statistics.packets * (protocol ? 2 : 1));
-  if (protocol)
-    for (const NicCounters& nic : r.nics) EXPECT_EQ(nic.request_packets, nic.responses);
+  for (const NicCounters& nic : r.nics) EXPECT_EQ(nic.request_packets, nic.responses);  // none without the protocol
 }
 INSTANTIATE_TEST_SUITE_P(Packet, EveryDragonflyMode,
                          testing::Combine(testing::Range(0, 9), testing::Bool(), testing::Values(64u, 500u, 2048u), testing::Bool()));
@@ -129,7 +128,7 @@ TEST(Engine, CountersOfALinkAddUpToItsBytes) {
       packets += r.vc_packets[vc * links + l];
     }
     EXPECT_EQ(bytes, r.link_bytes[l]);
-    EXPECT_LE(packets * 2048, bytes + packets * 2048);
+    EXPECT_LE(bytes, packets * 2048);
     const PortId port = f.network->port_of_link(l);
     if (port >= f.network->router_ports()) into_fabric += bytes;
     else if (f.network->ejects(port)) out_of_fabric += bytes;

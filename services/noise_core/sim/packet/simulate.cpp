@@ -69,7 +69,12 @@ RunResult simulate(const Network& network, const Routing& routing, const Workloa
   return std::visit(
       [&](const auto& policy) {
         using Policy = std::decay_t<decltype(*policy)>;
-        if (kind == EngineKind::kEager) return run<Engine<Policy>>(network, *policy, workload, options, control);
+        if (kind == EngineKind::kEager) {
+          // Trees have few channels, and small packets many credits on their way: worth a second cache line a channel.
+          if constexpr (!std::is_same_v<Policy, Tree>)
+            if (options.packet_bytes >= 1024) return run<Engine<Policy, 3>>(network, *policy, workload, options, control);
+          return run<Engine<Policy, 11>>(network, *policy, workload, options, control);
+        }
         const Arbitration order = kind == EngineKind::kOracleOldest ? Arbitration::kOldestFirst : Arbitration::kRoundRobin;
         return run<Oracle<Policy>>(network, *policy, workload, options, control, order);
       },

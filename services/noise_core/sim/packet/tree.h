@@ -13,9 +13,6 @@ enum class TreeMode : std::uint8_t { kStatic, kAdaptive, kRandom };
 
 class Tree {
  public:
-  static constexpr bool kScansLoads = true;
-  static constexpr std::uint32_t kCreditsInPlace = 11;  // few ports and one VC: the longer list is worth its second cache line
-
   // `level` of each router (0: leaf). `table`: for every endpoint, every router's port within the router (endpoint-major,
   // 255: none), or empty for d-mod-k. Throws std::invalid_argument where an endpoint cannot be reached by up*down* paths, a table's
   // route does not arrive, or a table's routes can deadlock.
@@ -49,13 +46,11 @@ class Tree {
   void start(Packet&, View&) const {}
   // What the choice at p.cur will read.
   template <class View>
-  void prefetch_ports(const Packet& p, View& view) const {
+  void prefetch(const Packet& p, View& view) const {
     if (static_cast<TreeMode>(p.mode) != TreeMode::kAdaptive) return;
     const Time* loads = view.loads() + p.cur * network_.stride() + first_up_[p.cur];
     for (int line = 0; line < 4; ++line) __builtin_prefetch(loads + 8 * line);
   }
-  template <class View>
-  void prefetch_channels(const Packet&, View&) const {}
   const std::vector<std::uint8_t>& table() const { return table_; }
 
  private:
@@ -78,7 +73,7 @@ class Tree {
       best = s < best ? s : best;
     };
     if (c.listed) {
-      for (std::uint32_t k = 0; k < c.count; ++k) score(view.loads()[first + lists_[c.begin + k]], k);
+      for (std::uint32_t k = 0; k < c.count; ++k) score(view.load(first + lists_[c.begin + k]), k);
     } else {
       const Time* loads = view.loads() + first + c.begin;
       for (std::uint32_t k = 0; k < c.count; ++k) score(loads[k], k);
