@@ -1,0 +1,163 @@
+"""`flitwatch traffic`: traffic matrices from switch counters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flitwatch.console import emit, fail, json_option, stderr
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.group()
+def traffic() -> None:
+    """Measure and reconstruct traffic matrices."""
+
+
+def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
+    from flitwatch_routing import lft
+    from flitwatch_routing.baselines import ftree_tables
+    from flitwatch_simulation.topologies import parse
+
+    fabric = parse(topology).fabric
+    if fabric is None:
+        fail(f"{topology} names no machine with switches and ports; use quartz1 or file:PATH", code=2)
+    return fabric, ftree_tables(fabric) if lfts is None else lft.read(lfts, fabric)
+
+
+@traffic.command()
+@click.option("--topology", required=True, help="quartz1 | file:PATH")
+@click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
+@click.option("--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes.")
+@click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
+@click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
+@click.option(
+    "--epochs",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Sensing epochs, each with its own SL-to-VL tables.",
+)
+@click.option(
+    "--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Relative error of each counter."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
+@json_option
+def counters(
+    topology: str,
+    lfts: Path | None,
+    name: str,
+    sls: int,
+    vls: int,
+    epochs: int,
+    noise: float,
+    seed: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Write what switches would have counted: counters.csv, sl2vl.csv, pair_sl.csv; of later epochs counters-2.csv, sl2vl-2.csv and so on."""
+    from flitwatch_routing.reconstruction import files
+    from flitwatch_routing.reconstruction.study import study
+
+    fabric, ports = _routed(topology, lfts)
+    measured = study(fabric, ports, name, sls, vls, epochs, seed, noise).measured
+    out.mkdir(parents=True, exist_ok=True)
+    for epoch, (lane, counted) in enumerate(zip(measured.lanes, measured.counters, strict=True), 1):
+        suffix = "" if epoch == 1 else f"-{epoch}"
+        files.write_counters(out / f"counters{suffix}.csv", fabric, counted)
+        files.write_lanes(out / f"sl2vl{suffix}.csv", fabric, lane)
+    files.write_pairs(out / "pair_sl.csv", measured.pairs)
+    emit({"out": str(out), "pairs": len(measured.pairs), "epochs": epochs, "simulated": True}, as_json)
+
+
+@traffic.command()
+@click.option("--topology", required=True, help="quartz1 | file:PATH")
+@click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
+@click.option(
+    "--counters", "counter_files", multiple=True, type=_FILE, help="Counters of an epoch; repeat for several."
+)
+@click.option(
+    "--sl2vl", "lane_files", multiple=True, type=_FILE, help="SL-to-VL tables of an epoch; repeat for several."
+)
+@click.option("--pair-sl", type=_FILE, help="The SL of every pair that may communicate.")
+@click.option("--traffic", "name", help="Instead of counters: measure this pattern first, and score the result.")
+@click.option("--basis", type=click.Choice(["i", "s", "cd", "scd", "cs", "scs", "od"]), default="od", show_default=True)
+@click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
+@click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
+@click.option("--epochs", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option(
+    "--noise",
+    type=click.FloatRange(0, 1),
+    help="Relative error of counters; by default found from the switches' balance.",
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option(
+    "--jobs",
+    "job_file",
+    type=_FILE,
+    help="CSV job,endpoint in rank order; by default one job of all endpoints that occur.",
+)
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--time-limit", "limit_s", type=click.FloatRange(1, 86400), default=900.0, show_default=True)
+@click.option("--out", type=_FILE, help="Write src,dst,bytes,low,high here.")
+@json_option
+def reconstruct(
+    topology: str, lfts: Path | None, counter_files: tuple[Path, ...], lane_files: tuple[Path, ...], pair_sl: Path | None, name: str | None,
+    basis: str, sls: int, vls: int, epochs: int, noise: float | None, seed: int, job_file: Path | None, device: str, limit_s: float,
+    out: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Find the traffic matrix that explains per-VL counters; stop with Ctrl-C."""
+    import numpy as np
+
+    from flitwatch_routing.reconstruction import files
+    from flitwatch_routing.reconstruction.pairs import pairs_of
+    from flitwatch_routing.reconstruction.recover import Options
+    from flitwatch_routing.reconstruction.recover import reconstruct as recover
+    from flitwatch_routing.reconstruction.study import Measured, relative_error, study
+
+    if (name is None) == (not counter_files):
+        raise click.UsageError("give --counters, --sl2vl and --pair-sl, or --traffic")
+    fabric, ports = _routed(topology, lfts)
+    jobs = None if job_file is None else files.read_jobs(job_file)
+    truth = None
+    if name is not None:
+        truth = study(fabric, ports, name, sls, vls, epochs, seed, noise or 0.0, jobs)
+        measured = truth.measured
+    else:
+        if pair_sl is None or len(lane_files) != len(counter_files):
+            raise click.UsageError("every --counters needs its --sl2vl, and all one --pair-sl")
+        levels = files.read_pairs(pair_sl, len(fabric.endpoints.router))
+        everyone = np.flatnonzero((levels >= 0).any(axis=0) | (levels >= 0).any(axis=1))
+        lanes = files.read_lanes(lane_files, fabric)
+        counted = [files.read_counters(path, fabric, lanes[0].vls) for path in counter_files]
+        measured = Measured(pairs_of(jobs or [everyone], levels), lanes, counted)
+    with stderr.status("reconstructing") as status:
+
+        def watch(phase: str, iterations: int, residual: float, gap: float) -> bool:
+            status.update(f"{phase}: {iterations:,} iterations, residual {residual:.2g}, gap {gap:.2g}")
+            return True
+
+        found = recover(
+            fabric,
+            ports,
+            measured.lanes,
+            measured.pairs,
+            measured.counters,
+            Options(basis, device, time_limit_s=limit_s, noise=noise),
+            watch,
+        )
+    if out is not None:
+        files.write_matrix(out, found.pairs, found.size, found.low, found.high)
+    emit(
+        {
+            **({} if truth is None else {"relative_error": relative_error(truth, found), "simulated": True}),
+            "estimated_error": found.estimated_error, "residual": found.residual, "iterations": found.iterations, "wall_s": found.wall_s,
+            "converged": found.converged, "gap": found.gap, "noise": found.noise, "pairs": found.unknowns, "possible_pairs": len(found.pairs),
+            "out": None if out is None else str(out),
+        },
+        as_json,
+    )  # fmt: skip

@@ -1,0 +1,66 @@
+"""Tables that routes are compared with: destination modulo choices (what OpenSM's ftree gives on an intact tree), and random choices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.forwarding import tables_of
+from flitwatch_routing.tree import Tree, as_tree
+
+Ints = NDArray[np.int64]
+
+
+def ftree_tables(fabric: Fabric) -> Ints:
+    """Output ports (routers, endpoints): spine = d mod spines, core = d / spines mod cores; over the next link where one failed."""
+    tree = as_tree(fabric)
+    _, slots, switches = _sizes(tree)
+    spines, cores = tree.shape[3], tree.shape[5]
+    dest = np.arange(slots)
+    spine = dest % spines
+    core = dest // spines % max(cores, 1)
+    down = spine % (spines // tree.shape[4]) if tree.shape[4] else spine
+    leaves = tree.shape[0] * tree.shape[1]
+    return tables_of(
+        tree,
+        _solution(
+            tree,
+            *(
+                np.broadcast_to(one, (n, slots))
+                for one, n in ((spine, leaves), (core, switches[0]), (down, switches[1]))
+            ),
+        ),
+        fabric,
+    )
+
+
+def random_tables(fabric: Fabric, seed: int) -> Ints:
+    """Output ports (routers, endpoints), every choice uniform."""
+    tree = as_tree(fabric)
+    rng = np.random.default_rng(seed)
+    leaves, slots, switches = _sizes(tree)
+    _, _, _, spines, groups, cores = tree.shape
+    choices = (spines, max(cores, 1), spines // groups if groups else 1)
+    return tables_of(
+        tree,
+        _solution(tree, *(rng.integers(0, c, (n, slots)) for c, n in zip(choices, (leaves, *switches), strict=True))),
+        fabric,
+    )
+
+
+def _sizes(tree: Tree) -> tuple[int, int, tuple[int, int]]:
+    pods, leaves, hosts, spines, groups, cores = tree.shape
+    return pods * leaves, pods * leaves * hosts, (pods * spines, groups * cores)
+
+
+def _solution(tree: Tree, spine_of: Ints, core_of: Ints, down_of: Ints) -> dict[str, Any]:
+    """Every choice as the optimiser would return it."""
+    leaves, slots, _ = _sizes(tree)
+    leaf, dest = np.divmod(np.arange(leaves * slots), slots)
+    return {
+        "leaf": leaf, "dest": dest, "spine_of": spine_of.reshape(-1), "core_of": core_of.reshape(-1), "down_of": down_of.reshape(-1),
+        "core_used": np.ones(core_of.size, np.uint8), "down_used": np.ones(down_of.size, np.uint8),
+    }  # fmt: skip

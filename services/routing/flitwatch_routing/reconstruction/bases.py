@@ -1,0 +1,102 @@
+"""Sparsity-promoting bases as operators Psi^-1 (Taffet 2021, section 4.3), on any set of places of the jobs' matrices, by gathers only."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_routing.reconstruction.pairs import Places, places
+
+Ints = NDArray[np.int64]
+#: name on the command line -> (difference, symmetric)
+BASES = {
+    "i": (None, False),
+    "s": (None, True),
+    "cd": ("cd", False),
+    "scd": ("cd", True),
+    "cs": ("cs", False),
+    "scs": ("cs", True),
+}
+
+
+def _step(kind: str, at: Places) -> Ints:
+    """How far along the diagonal the earlier place is: one rank (Psi_CD), or the smallest aligned block that holds row and column (Psi_CS)."""
+    if kind == "cd":
+        return np.ones_like(at.row)
+    _, exponent = np.frexp((at.row ^ at.column).astype(float))
+    return np.left_shift(1, exponent.astype(np.int64))
+
+
+def _look_up(keys: Ints, wanted: Ints) -> NDArray[np.int32]:
+    """Index of each wanted key among sorted keys; len(keys) where it is not there."""
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, at, len(keys)).astype(np.int32)
+
+
+class Basis(nn.Module):
+    """Psi^-1 of one basis: `forward` maps values at `key` to coefficients, `adjoint` maps back.
+
+    Psi_CD: X_ij - X_(i-1)(j-1). Psi_CS: difference to the previous block of the level. Psi_S: i > j holds X_ij + X_ji, i < j the difference.
+    Coefficients stand at all places that the given places can reach.
+    """
+
+    def __init__(self, name: str, sizes: Ints, key: Ints) -> None:
+        super().__init__()
+        if name not in BASES:
+            raise BadRequest(f"{name!r} is no basis", advice=f"Bases: {', '.join(BASES)}, od")
+        kind, symmetric = BASES[name]
+        if kind == "cs" and any(n & (n - 1) for n in sizes.tolist()):
+            raise BadRequest("the copy-shift basis needs jobs of a power of two", advice="Use od, scd or s")
+        reached = key
+        at = places(sizes, key)
+        following = None
+        if kind is not None:
+            step = _step(kind, at)
+            following = at.key(at.row + step, at.column + step)
+            reached = np.union1d(key, following[following >= 0])
+        if symmetric:
+            reached = np.union1d(reached, _transposed(sizes, reached))
+        self.coefficients = len(reached)
+        there = places(sizes, reached)
+        self._gather("own", None if len(reached) == len(key) else _look_up(key, reached))
+        self._gather("home", None if len(reached) == len(key) else _look_up(reached, key))
+        self._gather("earlier", None)
+        self._gather("later", None)
+        if kind is not None and following is not None:
+            step = _step(kind, there)
+            self._gather("earlier", _look_up(key, there.key(there.row - step, there.column - step)))
+            self._gather("later", _look_up(reached, following))
+        self._gather("mirror", _look_up(reached, _transposed(sizes, reached)) if symmetric else None)
+        sign = np.where(there.row > there.column, 1.0, -1.0).astype(np.float32)
+        self.register_buffer("sign", torch.from_numpy(sign) if symmetric else None)
+
+    def _gather(self, name: str, index: NDArray[np.int32] | None) -> None:
+        self.register_buffer(name, None if index is None else torch.from_numpy(index))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(coefficients,) from (places,)."""
+        padded = torch.cat([x, x.new_zeros(1)]) if self.own is not None or self.earlier is not None else x
+        y = x if self.own is None else padded.index_select(0, self.own)
+        if self.earlier is not None:
+            y = y - padded.index_select(0, self.earlier)
+        return y if self.mirror is None else torch.addcmul(y, self.sign, y.index_select(0, self.mirror))
+
+    def adjoint(self, w: Tensor) -> Tensor:
+        """(places,) from (coefficients,)."""
+        v = w if self.mirror is None else w + (self.sign * w).index_select(0, self.mirror)
+        padded = torch.cat([v, v.new_zeros(1)]) if self.later is not None else v
+        x = v if self.home is None else v.index_select(0, self.home)
+        return x if self.later is None else x - padded.index_select(0, self.later)
+
+
+def _transposed(sizes: Ints, key: Ints) -> Ints:
+    at = places(sizes, key)
+    return at.key(at.column, at.row)
+
+
+def dictionary(sizes: Ints) -> tuple[str, str]:
+    """Psi_OD, equation 4.3.5: (S CD; S CS) for powers of two, (S CD; S) otherwise."""
+    return ("scd", "s") if any(n & (n - 1) for n in sizes.tolist()) else ("scd", "scs")

@@ -1,0 +1,195 @@
+"""The three files of a sensing epoch: counters.csv, sl2vl.csv and pair_sl.csv (docs/contracts/files.md)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.reconstruction.lanes import Lanes, port_width
+from flitwatch_routing.reconstruction.pairs import Pairs
+
+Floats = NDArray[np.float64]
+
+
+def write_counters(path: Path, fabric: Fabric, counted: Floats) -> None:
+    """`device,port,vl,bytes,packets` of the sending port; packets are left empty, as traffic matrices hold bytes."""
+    links = fabric.links
+    with open(path, "w", newline="") as file:
+        file.write("# deltas\ndevice,port,vl,bytes,packets\n")
+        for link in range(len(links.src)):
+            name = fabric.vertex_name(int(links.src[link]))
+            file.writelines(
+                f"{name},{links.src_port[link]},{vl},{size:.17g},\n" for vl, size in enumerate(counted[link])
+            )
+
+
+def read_counters(path: Path, fabric: Fabric, vls: int) -> Floats:
+    """Bytes (links, VLs); every port must be counted. BadInput names file and line."""
+    links, counted = fabric.links, np.full((len(fabric.links.src), vls), np.nan)
+    link_of = {
+        (fabric.vertex_name(int(v)), int(p)): link
+        for link, (v, p) in enumerate(zip(links.src, links.src_port, strict=True))
+    }
+    for where, row in _rows(path, ["device", "port", "vl", "bytes", "packets"], optional=1):
+        port, vl, size = _whole(row[1], where), _whole(row[2], where), _amount(row[3], where)
+        link = link_of.get((row[0], port))
+        if link is None:
+            raise BadInput(f"the topology has no cable at {row[0]} port {port}", where=where)
+        if not 0 <= vl < vls:
+            raise BadInput(f"VL {vl}; the SL-to-VL tables use 0 to {vls - 1}", where=where)
+        if not np.isnan(counted[link, vl]):
+            raise BadInput(f"{row[0]} port {port} VL {vl} is counted twice; give deltas of one interval", where=where)
+        counted[link, vl] = size
+    if np.isnan(counted).any():
+        link, vl = np.argwhere(np.isnan(counted))[0]
+        name = fabric.vertex_name(int(links.src[link]))
+        raise BadInput(
+            f"{int(np.isnan(counted).sum())} counters are missing, the first {name} port {links.src_port[link]} VL {vl}",
+            where=str(path),
+        )
+    return counted
+
+
+def write_lanes(path: Path, fabric: Fabric, lanes: Lanes) -> None:
+    """`device,in_port,out_port,sl0,sl1,...`: the VL of each SL; a host has in and out port 0."""
+    with open(path, "w", newline="") as file:
+        file.write(",".join(["device", "in_port", "out_port", *(f"sl{s}" for s in range(lanes.sls))]) + "\n")
+        for endpoint, row in enumerate(lanes.host.tolist()):
+            file.write(f"{fabric.endpoints.node[endpoint]},0,0,{','.join(map(str, row))}\n")
+        for router, ports in enumerate(_ports(fabric)):
+            name, table = fabric.routers.name[router], lanes.switch[router].tolist()
+            file.writelines(
+                f"{name},{i},{o},{','.join(map(str, table[i][o]))}\n" for i in ports for o in ports if i != o
+            )
+
+
+def read_lanes(paths: Sequence[Path], fabric: Fabric) -> list[Lanes]:
+    """SL-to-VL tables, one a file; all need the same SLs, and share the number of VLs."""
+    raw = [_read_lanes(path, fabric) for path in paths]
+    if len({host.shape[1] for _, host in raw}) != 1:
+        raise BadInput("the SL-to-VL files differ in their number of SLs")
+    vls = 1 + max(int(part.max()) for pair in raw for part in pair)
+    return [Lanes(switch, host, vls) for switch, host in raw]
+
+
+def _read_lanes(path: Path, fabric: Fabric) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    width, hosts = port_width(fabric), {str(n): i for i, n in enumerate(fabric.endpoints.node)}
+    switch = host = None
+    filled = np.zeros(len(hosts), bool)
+    for where, row in _rows(path, ["device", "in_port", "out_port"], extra="sl"):
+        into, out = _whole(row[1], where), _whole(row[2], where)
+        vls = [_whole(text, where) for text in row[3:]]
+        if switch is None or host is None:
+            switch = np.zeros((len(fabric.routers.name), width, width, len(vls)), np.uint8)
+            host = np.zeros((len(hosts), len(vls)), np.uint8)
+        if not all(0 <= vl < 15 for vl in vls):
+            raise BadInput("data VLs go from 0 to 14", where=where)
+        if row[0] in fabric.router_by_name and 0 <= into < width and 0 <= out < width:
+            switch[fabric.router_by_name[row[0]], into, out] = vls
+        elif row[0] in hosts:
+            host[hosts[row[0]]], filled[hosts[row[0]]] = vls, True
+        else:
+            raise BadInput(f"the topology has no {row[0]} with ports {into} and {out}", where=where)
+    if switch is None or host is None:
+        raise BadInput("holds no tables", where=str(path))
+    if not filled.all():
+        raise BadInput(f"{fabric.endpoints.node[int(np.argmin(filled))]} has no SL-to-VL table", where=str(path))
+    return switch, host
+
+
+def write_pairs(path: Path, pairs: Pairs) -> None:
+    """`src,dst,sl` of every pair that may communicate."""
+    with open(path, "w", newline="") as file:
+        file.write("src,dst,sl\n")
+        file.writelines(
+            f"{a},{b},{s}\n" for a, b, s in zip(pairs.src.tolist(), pairs.dst.tolist(), pairs.sl.tolist(), strict=True)
+        )
+
+
+def read_pairs(path: Path, endpoints: int) -> NDArray[np.int8]:
+    """Service level int8 (endpoints, endpoints), -1 where a pair is not in the file."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            if file.readline().strip() != "src,dst,sl":
+                raise BadInput("the header must be src,dst,sl", where=f"{path}:1")
+            rows = np.loadtxt(file, delimiter=",", dtype=np.int32, ndmin=2)
+    except (OSError, ValueError) as bad:
+        raise BadInput(f"cannot be read as src,dst,sl: {bad}", where=str(path)) from bad
+    if rows.shape[1:] != (3,) or not len(rows):
+        raise BadInput("holds no pairs", where=str(path))
+    if rows.min() < 0 or rows[:, :2].max() >= endpoints or rows[:, 2].max() > 15:
+        bad_row = int(np.argmax((rows.min(axis=1) < 0) | (rows[:, :2].max(axis=1) >= endpoints) | (rows[:, 2] > 15)))
+        raise BadInput(f"endpoints go from 0 to {endpoints - 1} and SLs from 0 to 15", where=f"{path}:{bad_row + 2}")
+    table = np.full((endpoints, endpoints), -1, np.int8)
+    table[rows[:, 0], rows[:, 1]] = rows[:, 2]
+    return table
+
+
+def read_jobs(path: Path) -> list[NDArray[np.int64]]:
+    """`job,endpoint` in rank order: the endpoints of each job."""
+    jobs: dict[str, list[int]] = {}
+    for where, row in _rows(path, ["job", "endpoint"]):
+        jobs.setdefault(row[0], []).append(_whole(row[1], where))
+    return [np.array(nodes, np.int64) for nodes in jobs.values()]
+
+
+def write_matrix(path: Path, pairs: Pairs, size: Floats, low: Floats, high: Floats) -> None:
+    """`src,dst,bytes,low,high`: the interval holds the pair's bytes if the counters are exact."""
+    largest = size.max(initial=0)
+    with open(path, "w", newline="") as file:
+        file.write("src,dst,bytes,low,high\n")
+        for k in np.flatnonzero(size > 1e-7 * largest).tolist():
+            file.write(f"{pairs.src[k]},{pairs.dst[k]},{size[k]:.9g},{low[k]:.9g},{high[k]:.9g}\n")
+
+
+def _ports(fabric: Fabric) -> list[list[int]]:
+    links, routers = fabric.links, len(fabric.routers.name)
+    ports: list[list[int]] = [[] for _ in range(routers)]
+    for vertex, port in zip(links.src.tolist(), links.src_port.tolist(), strict=True):
+        if vertex < routers:
+            ports[vertex].append(port)
+    return ports
+
+
+def _rows(path: Path, header: list[str], optional: int = 0, extra: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Rows after the header, comments left out, with file and line."""
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(line for line in file if not line.startswith("#"))
+            found = [name.strip() for name in next(reader, [])]
+            rest = [f"{extra}{n}" for n in range(len(found) - len(header))] if extra else []
+            if found != header + rest or (extra and not rest):
+                raise BadInput(
+                    f"the header must be {','.join(header)}{',sl0,sl1,...' if extra else ''}", where=str(path)
+                )
+            for row in reader:
+                where = f"{path}:{reader.line_num}"
+                if row and not len(found) - optional <= len(row) <= len(found):
+                    raise BadInput(f"{len(row)} fields instead of {len(found)}", where=where)
+                if row:
+                    yield where, row
+    except OSError as failure:
+        raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
+
+
+def _whole(text: str, where: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise BadInput(f"{text[:40]!r} is no whole number", where=where) from None
+
+
+def _amount(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise BadInput(f"{text[:40]!r} is no number", where=where) from None
+    if not 0 <= value < float("inf"):
+        raise BadInput(f"bytes must be a finite number from 0, not {text[:40]!r}", where=where)
+    return value

@@ -1,0 +1,95 @@
+"""The unknowns: source and destination pairs inside jobs (Taffet 2021, section 4.5), as places in the jobs' matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs in ascending order of `key`, their place in the block-diagonal matrix of all jobs.
+
+    Attributes
+    ----------
+    sizes : (jobs,) ranks of each job
+    key : (pairs,)  base[job] + source rank * size + destination rank
+    src, dst : (pairs,) endpoints
+    sl : (pairs,) service level
+    """
+
+    sizes: Ints
+    key: Ints
+    src: NDArray[np.int32]
+    dst: NDArray[np.int32]
+    sl: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def kept(self, keep: NDArray[np.bool_]) -> Pairs:
+        """The pairs that a mask keeps."""
+        return replace(self, key=self.key[keep], src=self.src[keep], dst=self.dst[keep], sl=self.sl[keep])
+
+
+@dataclass(frozen=True)
+class Places:
+    """Coordinates of matrix places: job size, and base, row (source rank) and column (destination rank)."""
+
+    base: Ints
+    size: Ints
+    row: Ints
+    column: Ints
+
+    def key(self, row: Ints, column: Ints) -> Ints:
+        """Keys of other places of the same jobs; -1 outside the matrix or on its diagonal."""
+        inside = (row >= 0) & (column >= 0) & (row < self.size) & (column < self.size) & (row != column)
+        return np.where(inside, self.base + row * self.size + column, -1)
+
+
+def places(sizes: Ints, key: Ints) -> Places:
+    """Coordinates of keys."""
+    ends = np.cumsum(sizes**2)
+    job = np.searchsorted(ends, key, side="right")
+    base, size = (ends - sizes**2)[job], sizes[job]
+    row, column = np.divmod(key - base, size)
+    return Places(base, size, row, column)
+
+
+def pairs_of(jobs: Sequence[NDArray[np.integer]], sl_of: NDArray[np.int8]) -> Pairs:
+    """All pairs inside the jobs that have a service level.
+
+    Parameters
+    ----------
+    jobs : endpoints of each job, in rank order; no endpoint in two jobs
+    sl_of : int8 (endpoints, endpoints), -1 where a pair cannot communicate
+    """
+    endpoints = len(sl_of)
+    everyone = np.concatenate([np.asarray(job, np.int64) for job in jobs]) if jobs else np.empty(0, np.int64)
+    if not len(everyone):
+        raise BadInput("no job has endpoints")
+    if everyone.min() < 0 or everyone.max() >= endpoints:
+        raise BadInput(f"a job names endpoints outside 0 to {endpoints - 1}")
+    if len(np.unique(everyone)) != len(everyone):
+        raise BadInput("an endpoint is in two jobs", advice="Reconstruct jobs that share nodes as one")
+    sizes = np.array([len(job) for job in jobs], np.int64)
+    base, keys, sources, targets, levels = 0, [], [], [], []
+    for job in jobs:
+        nodes = np.asarray(job, np.int64)
+        local = sl_of[np.ix_(nodes, nodes)].copy()
+        np.fill_diagonal(local, -1)
+        at = np.flatnonzero(local.reshape(-1) >= 0)
+        row, column = np.divmod(at, len(nodes))
+        keys.append(base + at)
+        sources.append(nodes[row].astype(np.int32))
+        targets.append(nodes[column].astype(np.int32))
+        levels.append(local.reshape(-1)[at].astype(np.uint8))
+        base += len(nodes) ** 2
+    return Pairs(sizes, np.concatenate(keys), np.concatenate(sources), np.concatenate(targets), np.concatenate(levels))

@@ -1,0 +1,107 @@
+"""The convex program  min sum |Psi^-1 x|  subject to  |R x - t| <= delta,  x >= 0  (Taffet 2021, equation 4.3.3), scaled for a first-order solver.
+
+With a dictionary of two bases x = (x - z) + z and z is a second, free variable over the same places or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from flitwatch_routing.reconstruction.bases import Basis
+from flitwatch_routing.reconstruction.sensing import LinkCounters
+
+Vectors = list[Tensor]
+
+
+class Program(nn.Module):
+    """The linear operator K = (D R; Psi_1^-1 (x - z); Psi_2^-1 z) and the bounds of its duals.
+
+    Parameters
+    ----------
+    counters : LinkCounters
+    bases : one basis, or the two of a dictionary
+    place_of : (pairs,) place of each pair among the places of the bases; None where they are the same
+    target, slack : (rows,) counters and their tolerance, scaled so that values are about 1
+    """
+
+    def __init__(
+        self,
+        counters: LinkCounters,
+        bases: Sequence[Basis],
+        place_of: Tensor | None,
+        places: int,
+        target: Tensor,
+        slack: Tensor,
+    ) -> None:
+        super().__init__()
+        self.counters = counters
+        self.bases = nn.ModuleList(bases)
+        self.pairs = len(place_of) if place_of is not None else places
+        self.places = places
+        self.register_buffer("place_of", place_of)
+        degree = counters(torch.ones(self.pairs, dtype=target.dtype, device=target.device))
+        self.register_buffer("row_scale", degree.clamp(min=1).rsqrt())
+        self.register_buffer("target", target * self.row_scale)
+        self.register_buffer("slack", slack * self.row_scale)
+
+    def start(self) -> tuple[Vectors, Vectors]:
+        """Zero primal and dual variables."""
+        x = [self.target.new_zeros(self.pairs)] + ([self.target.new_zeros(self.places)] if len(self.bases) == 2 else [])
+        return x, [torch.zeros_like(part) for part in self(x)]
+
+    def spread(self, x: Tensor) -> Tensor:
+        """Values of pairs at all places."""
+        return x if self.place_of is None else x.new_zeros(self.places).index_copy_(0, self.place_of, x)
+
+    def forward(self, x: Vectors) -> Vectors:
+        """K x."""
+        first = self.spread(x[0])
+        if len(x) == 1:
+            return [self.row_scale * self.counters(x[0]), self.bases[0](first)]
+        return [self.row_scale * self.counters(x[0]), self.bases[0](first - x[1]), self.bases[1](x[1])]
+
+    def adjoint(self, y: Vectors) -> Vectors:
+        """K' y."""
+        rows = self.counters.adjoint(self.row_scale * y[0])
+        first = self.bases[0].adjoint(y[1])
+        gathered = first if self.place_of is None else first.index_select(0, self.place_of)
+        return [rows + gathered] + ([self.bases[1].adjoint(y[2]) - first] if len(self.bases) == 2 else [])
+
+    def dual_step(self, y: Vectors, k: Vectors, sigma: float) -> Vectors:
+        """The dual's proximal step: soft threshold on counters, the box [-1, 1] on coefficients."""
+        rows = torch.add(y[0], k[0] - self.target, alpha=sigma)
+        width = sigma * self.slack
+        rows = rows - rows.clamp(min=-width, max=width)
+        return [rows] + [torch.add(a, b, alpha=sigma).clamp_(-1, 1) for a, b in zip(y[1:], k[1:], strict=True)]
+
+    def norm(self, steps: int = 40) -> float:
+        """The operator norm of K by power iteration."""
+        generator = torch.Generator().manual_seed(1)
+        x = [torch.rand(part.shape, generator=generator).to(part) for part in self.start()[0]]
+        size = 1.0
+        for _ in range(steps):
+            x = self.adjoint(self(x))
+            size = float(torch.sqrt(sum((part * part).sum() for part in x)))  # type: ignore[arg-type]
+            if size == 0:
+                return 1.0
+            x = [part / size for part in x]
+        return size**0.5
+
+    def optimality(self, x: Vectors, y: Vectors) -> tuple[float, float, float]:
+        """Relative residual of the counters, relative duality gap, relative dual infeasibility."""
+        k, g = self(x), self.adjoint(y)
+        beyond = ((k[0] - self.target).abs() - self.slack).clamp(min=0)
+        primal = float(sum(part.abs().sum(dtype=torch.float64) for part in k[1:]))
+        dual = -float((y[0] * self.target).sum(dtype=torch.float64)) - float(
+            (y[0].abs() * self.slack).sum(dtype=torch.float64)
+        )
+        wrong = float((g[0].clamp(max=0) ** 2).sum()) + sum(float((part**2).sum()) for part in g[1:])
+        size = sum(float((part**2).sum()) for part in self.adjoint([torch.zeros_like(y[0]), *y[1:]])) ** 0.5
+        return (
+            float(torch.linalg.vector_norm(beyond) / torch.linalg.vector_norm(self.target).clamp(min=1e-30)),
+            abs(primal - dual) / (1e-9 + abs(primal) + abs(dual)),
+            wrong**0.5 / (1e-9 + size),
+        )

@@ -1,0 +1,51 @@
+"""What counters alone say of each pair: pairs that cannot carry traffic, and intervals that contain what the others carry."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters
+
+#: Sweeps of the intervals; they tighten little after the first few.
+SWEEPS = 4
+
+
+def possible(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(pairs,) False where some (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
+    silent = np.append(counters <= 0, False)
+    first = silent[groups.first_rows].any(axis=(0, 2))
+    tail = (
+        silent[groups.tail_rows].any(axis=(0, 2))
+        if groups.tail_rows.shape[2]
+        else np.zeros(groups.tail_rows.shape[1], bool)
+    )
+    return ~(first[groups.first_of] | tail[groups.tail_of])
+
+
+@torch.no_grad()
+def intervals(counters: LinkCounters, target: torch.Tensor, slack: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(low, high) of every pair: high is at most what a row leaves when all its other pairs send their least, and the reverse for low."""
+    pairs = len(counters.adjoint(target))
+    low, high = target.new_zeros(pairs), target.new_full((pairs,), torch.inf)
+    for _ in range(SWEEPS):
+        spare = target + slack - counters(low)
+        high = torch.minimum(high, low + smallest(counters, spare.clamp(min=0)))
+        owed = target - slack - counters(high)
+        low = torch.maximum(low, high - smallest(counters, -owed)).clamp(min=0)
+    return low, high
+
+
+def smallest(counters: LinkCounters, y: torch.Tensor) -> torch.Tensor:
+    """(pairs,) the least of each pair's rows."""
+    padded = torch.cat([y, y.new_full((1,), torch.inf)])
+    result = None
+    for of, rows in counters._parts():
+        if len(rows):
+            grouped = padded[rows[0]]
+            for row in rows[1:]:
+                grouped = torch.minimum(grouped, padded[row])
+            mine = grouped[of]
+            result = mine if result is None else torch.minimum(result, mine)
+    return y.new_full((0,), torch.inf) if result is None else result

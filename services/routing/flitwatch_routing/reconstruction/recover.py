@@ -1,0 +1,242 @@
+"""Reconstruct a traffic matrix from per-VL switch counters, and say how far to believe it. Nothing here receives the truth."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.reconstruction.bases import Basis, dictionary
+from flitwatch_routing.reconstruction.consistency import noise_of
+from flitwatch_routing.reconstruction.lanes import Lanes
+from flitwatch_routing.reconstruction.pairs import Pairs
+from flitwatch_routing.reconstruction.pdhg import Solution, solve, threads_for
+from flitwatch_routing.reconstruction.program import Program
+from flitwatch_routing.reconstruction.reach import intervals, possible
+from flitwatch_routing.reconstruction.refine import refined
+from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters, groups_of
+
+Floats = NDArray[np.float64]
+#: Places up to which the second part of a dictionary may stand anywhere in the jobs; above, only where a pair can carry traffic.
+EVERYWHERE = 1_200_000
+#: Below this many pairs double precision costs nothing that counts.
+DOUBLE = 60_000
+#: Share of rows left out of the second solution, whose distance estimates the error.
+HELD_OUT = 0.1
+#: A residual above this is no noise: the counters are not of these routes.
+CONTRADICTION = 0.05
+#: watch(phase, iterations, residual, gap) -> go on
+Watch = Callable[[str, int, float, float], bool]
+
+
+@dataclass(frozen=True)
+class Options:
+    """basis: i, s, cd, scd, cs, scs or od;  noise: relative error of a counter, None to find it from the switches' balance"""
+
+    basis: str = "od"
+    device: str = "cpu"
+    tolerance: float = 1e-5
+    time_limit_s: float = 900.0
+    noise: float | None = None
+    estimate: bool = True
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """The matrix and what is known of it.
+
+    Attributes
+    ----------
+    pairs : Pairs that can carry traffic;  size, low, high : (pairs,) bytes, and an interval that contains them if the counters are exact
+    estimated_error : relative distance to a second solution from nine tenths of the rows; None where it was not asked for
+    residual : |R x - t| / |t|
+    noise : relative error of counters that was assumed
+    """
+
+    pairs: Pairs
+    size: Floats
+    low: Floats
+    high: Floats
+    estimated_error: float | None
+    residual: float
+    gap: float
+    converged: bool
+    iterations: int
+    noise: float
+    unknowns: int
+    wall_s: float
+
+
+def reconstruct(
+    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats],
+    options: Options = Options(), watch: Watch | None = None,
+) -> Reconstruction:  # fmt: skip
+    """Find the sparsest matrix in a basis that explains the counters.
+
+    Parameters
+    ----------
+    ports : (routers, endpoints) forwarding tables
+    lanes, counters : one of each sensing epoch; counters (links, VLs) in bytes
+
+    Raises
+    ------
+    BadInput
+        For counters that contradict the routes or one another, and for tables with loops or holes.
+    Cancelled
+        Where the watch says so.
+    """
+    started = time.monotonic()
+    measured = _stacked(fabric, lanes, counters)
+    noise = noise_of(fabric, counters) if options.noise is None else options.noise
+    groups = groups_of(fabric, ports, lanes, pairs)
+    _explained(fabric, groups, measured, lanes[0].vls, len(fabric.links.src), noise)
+    total = len(pairs)
+    keep = possible(groups, measured)
+    pairs = pairs.kept(keep)
+    device, dtype = _device(options.device), torch.float64 if len(pairs) <= DOUBLE else torch.float32
+    if not len(pairs):
+        return _nothing(pairs, total, noise, started)
+    sensing = LinkCounters(_of(groups, keep)).to(device)
+    target = torch.from_numpy(measured[sensing.row]).to(device, dtype)
+    scale = float(target[target > 0].median())
+    target = target / scale
+    program = _program(sensing, pairs, options.basis, target, noise * target).to(device)
+    until = started + options.time_limit_s
+    found = _solved(program, options.tolerance, until, watch, "reconstructing")
+    x = refined(sensing, found.x[0], target, noise * target)
+    residual = float(torch.linalg.vector_norm(sensing(x) - target) / torch.linalg.vector_norm(target))
+    if found.converged is False and residual > CONTRADICTION + 5 * noise and found.iterations > 2000:
+        raise BadInput(_contradiction(fabric, sensing, x, target, lanes[0].vls))
+    estimate = None
+    if options.estimate:
+        estimate = _disagreement(program, sensing, found, x, options.tolerance, started, until, watch)
+    low, high = intervals(sensing, target, noise * target)
+    to_bytes = [part.double().cpu().numpy() * scale for part in (x, low, high)]
+    return Reconstruction(
+        pairs, *to_bytes, estimated_error=estimate, residual=residual, gap=found.gap, converged=found.converged,
+        iterations=found.iterations, noise=noise, unknowns=total, wall_s=time.monotonic() - started,
+    )  # fmt: skip
+
+
+def _stacked(fabric: Fabric, lanes: Sequence[Lanes], counters: Sequence[Floats]) -> Floats:
+    if len(lanes) != len(counters) or not lanes:
+        raise BadRequest(
+            f"{len(lanes)} SL-to-VL tables for {len(counters)} sets of counters",
+            advice="Give one of each a sensing epoch",
+        )
+    for lane, counted in zip(lanes, counters, strict=True):
+        if counted.shape != (len(fabric.links.src), lane.vls) or lane.vls != lanes[0].vls:
+            raise BadInput(
+                f"counters of shape {counted.shape}; the fabric has {len(fabric.links.src)} links and the tables {lane.vls} VLs"
+            )
+        if not np.isfinite(counted).all() or (counted < 0).any():
+            raise BadInput("a counter is negative or not a number")
+    return np.concatenate([np.asarray(counted, float).reshape(-1) for counted in counters])
+
+
+def _explained(fabric: Fabric, groups: Groups, measured: Floats, vls: int, links: int, noise: float) -> None:
+    """Traffic on rows that no pair reaches contradicts the routes."""
+    reached = np.zeros(groups.rows + 1, bool)
+    reached[groups.first_rows.reshape(-1)] = True
+    reached[groups.tail_rows.reshape(-1)] = True
+    astray = np.where(reached[:-1], 0.0, measured)
+    if astray.sum() > max(1e-6, noise * 1e-2) * measured.sum():
+        row = int(np.argmax(astray))
+        link = row // vls % links
+        ends = f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
+        raise BadInput(
+            f"counters contradict the routes: {ends}, VL {row % vls}, counted {astray[row]:.6g} bytes, but no pair's path goes there",
+            advice="Give the tables, jobs and SL-to-VL tables that were loaded while the counters ran",
+        )
+
+
+def _contradiction(fabric: Fabric, sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, vls: int) -> str:
+    worst = int(torch.argmax((sensing(x) - target).abs()))
+    link = int(sensing.row[worst]) // vls % len(fabric.links.src)
+    ends = f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
+    return f"counters contradict the routes: no traffic explains them, least of all those of {ends}"
+
+
+def _of(groups: Groups, keep: NDArray[np.bool_]) -> Groups:
+    """The groups of the kept pairs, renumbered."""
+    first, first_of = np.unique(groups.first_of[keep], return_inverse=True)
+    tail, tail_of = np.unique(groups.tail_of[keep], return_inverse=True)
+    return Groups(first_of, tail_of, groups.first_rows[:, first], groups.tail_rows[:, tail], groups.rows)
+
+
+def _device(name: str) -> torch.device:
+    if name == "cuda" and not torch.cuda.is_available():
+        raise BadRequest("this machine has no usable GPU", advice="Use --device cpu")
+    return torch.device(name)
+
+
+def _program(sensing: LinkCounters, pairs: Pairs, basis: str, target: torch.Tensor, slack: torch.Tensor) -> Program:
+    names = dictionary(pairs.sizes) if basis == "od" else (basis,)
+    key, place_of = pairs.key, None
+    if len(names) == 2 and int((pairs.sizes**2).sum()) <= EVERYWHERE:
+        key = np.concatenate(
+            [
+                _off_diagonal(int(n)) + base
+                for n, base in zip(pairs.sizes, np.cumsum(pairs.sizes**2) - pairs.sizes**2, strict=True)
+            ]
+        )
+        if len(key) != len(pairs.key):
+            place_of = torch.from_numpy(np.searchsorted(key, pairs.key)).to(target.device)
+    bases = [_typed(Basis(name, pairs.sizes, key), target) for name in names]
+    return Program(sensing, bases, place_of, len(key), target, slack)
+
+
+def _typed(basis: Basis, like: torch.Tensor) -> Basis:
+    return basis.to(like.device, like.dtype)
+
+
+def _off_diagonal(n: int) -> NDArray[np.int64]:
+    at = np.arange(n * n)
+    return at[at // n != at % n]
+
+
+def _solved(
+    program: Program, tolerance: float, until: float, watch: Watch | None, phase: str, **options: object
+) -> Solution:
+    follow = None if watch is None else lambda i, r, g: watch(phase, i, r, g)
+    with threads_for(program.places):
+        found = solve(program, tolerance, until, follow, **options)  # type: ignore[arg-type]
+    if found.stopped:
+        raise Cancelled("the reconstruction was cancelled")
+    return found
+
+
+def _disagreement(
+    program: Program,
+    sensing: LinkCounters,
+    found: Solution,
+    x: torch.Tensor,
+    tolerance: float,
+    started: float,
+    until: float,
+    watch: Watch | None,
+) -> float:
+    """Solve again without a tenth of the rows, as long as the first time at most; the relative distance of the two matrices."""
+    generator = torch.Generator().manual_seed(7)
+    kept = (torch.rand(len(program.target), generator=generator) >= HELD_OUT).to(program.target)
+    scale, target, slack = program.row_scale.clone(), program.target.clone(), program.slack.clone()
+    now = time.monotonic()
+    limit = now + max(1.0, min(now - started, until - now if math.isfinite(until) else math.inf))
+    for buffer in (program.row_scale, program.target, program.slack):
+        buffer.mul_(kept)
+    again = _solved(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error")
+    for buffer, was in ((program.row_scale, scale), (program.target, target), (program.slack, slack)):
+        buffer.copy_(was)
+    return float(torch.linalg.vector_norm(again.x[0] - x) / torch.linalg.vector_norm(x).clamp(min=1e-30))
+
+
+def _nothing(pairs: Pairs, total: int, noise: float, started: float) -> Reconstruction:
+    none = np.zeros(0)
+    return Reconstruction(pairs, none, none, none, 0.0, 0.0, 0.0, True, 0, noise, total, time.monotonic() - started)

@@ -1,0 +1,80 @@
+"""A reconstruction whose truth is known: traffic to counters, counters to a matrix in the reconstructor's hands, the score apart from both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.patterns import traffic
+from flitwatch_routing.reconstruction.count import counters_of
+from flitwatch_routing.reconstruction.lanes import Lanes, random_lanes
+from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
+from flitwatch_routing.reconstruction.recover import Reconstruction
+
+Floats = NDArray[np.float64]
+#: A job smaller than the machine starts here: the first nodes are left out (Taffet 2021, section 4.7).
+SKIPPED = 10
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a site would record: pairs with SLs, SL-to-VL tables and counters of each epoch."""
+
+    pairs: Pairs
+    lanes: list[Lanes]
+    counters: list[Floats]
+
+
+@dataclass(frozen=True)
+class Study:
+    """measured goes to the reconstructor; size (pairs,) in the order of `measured.pairs` to the score alone."""
+
+    measured: Measured
+    size: Floats
+
+
+def study(
+    fabric: Fabric, ports: NDArray[np.int64], name: str, sls: int, vls: int, epochs: int, seed: int, noise: float = 0.0,
+    jobs: list[NDArray[np.int64]] | None = None,
+    offset: int = SKIPPED,
+) -> Study:  # fmt: skip
+    """Measure a pattern: on the whole machine, as one job behind the first nodes, or inside given jobs.
+
+    Raises
+    ------
+    BadRequest
+        For traffic between jobs, or epochs outside 1 to 64.
+    """
+    if not 1 <= epochs <= 64:
+        raise BadRequest(f"{epochs} epochs; expected 1 to 64")
+    endpoints = len(fabric.endpoints.router)
+    rng = np.random.default_rng([seed, 4])
+    src, dst, size = traffic(name, endpoints, seed)
+    matrix = np.zeros((endpoints, endpoints))
+    if jobs is None:
+        ranks = int(max(src.max(), dst.max())) + 1
+        offset = offset if ranks + offset <= endpoints else 0
+        src, dst, jobs = src + offset, dst + offset, [np.arange(offset, offset + ranks)]
+    np.add.at(matrix, (src, dst), size)
+    np.fill_diagonal(matrix, 0)
+    pairs = pairs_of(jobs, rng.integers(0, sls, (endpoints, endpoints), dtype=np.int8))
+    inside = matrix[pairs.src, pairs.dst]
+    if not np.isclose(inside.sum(), matrix.sum()):
+        raise BadRequest(
+            "the traffic leaves the jobs", advice="Give jobs that hold all endpoints that talk to each other"
+        )
+    lanes = [random_lanes(fabric, sls, vls, rng) for _ in range(epochs)]
+    counters = [counters_of(fabric, ports, lane, pairs, inside, noise, rng) for lane in lanes]
+    return Study(Measured(pairs, lanes, counters), inside)
+
+
+def relative_error(truth: Study, found: Reconstruction) -> float:
+    """|x - x_true| / |x_true| over all pairs (Taffet 2021, section 4.6.3)."""
+    guess = np.zeros(len(truth.size))
+    guess[np.searchsorted(truth.measured.pairs.key, found.pairs.key)] = found.size
+    norm = float(np.linalg.norm(truth.size))
+    return float(np.linalg.norm(guess - truth.size)) / norm if norm > 0 else 0.0

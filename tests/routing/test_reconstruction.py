@@ -1,0 +1,174 @@
+"""Reconstruction from counters: adjoints, an LP oracle, known patterns, and counters that cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.generators import xgft
+from flitwatch_routing.baselines import ftree_tables, random_tables
+from flitwatch_routing.reconstruction import files
+from flitwatch_routing.reconstruction.bases import BASES, Basis
+from flitwatch_routing.reconstruction.lanes import random_lanes
+from flitwatch_routing.reconstruction.pairs import pairs_of
+from flitwatch_routing.reconstruction.recover import Options, reconstruct
+from flitwatch_routing.reconstruction.sensing import LinkCounters, groups_of
+from flitwatch_routing.reconstruction.study import Study, relative_error, study
+
+
+def small_tree() -> Fabric:
+    return xgft(3, [4, 4, 2], [1, 2, 2])
+
+
+def measured(
+    tmp_path: Path, src: np.ndarray, dst: np.ndarray, size: np.ndarray, epochs: int = 1
+) -> tuple[Fabric, np.ndarray, Study]:
+    fabric = small_tree()
+    ports = ftree_tables(fabric)
+    file = tmp_path / "t.csv"
+    file.write_text("src,dst,bytes\n" + "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, size, strict=True)))
+    return fabric, ports, study(fabric, ports, str(file), 4, 4, epochs, seed=2)
+
+
+def solve(fabric: Fabric, ports: np.ndarray, known: Study, **options: object):  # type: ignore[no-untyped-def]
+    m = known.measured
+    return reconstruct(fabric, ports, m.lanes, m.pairs, m.counters, Options(**{"time_limit_s": 30.0, **options}))  # type: ignore[arg-type]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 5))
+def test_sensing_is_adjoint_and_counts_as_the_paths_say(seed: int, epochs: int, vls: int) -> None:
+    fabric, rng = small_tree(), np.random.default_rng(seed)
+    ports = random_tables(fabric, seed)
+    pairs = pairs_of([rng.permutation(32)[:20]], rng.integers(0, 3, (32, 32), dtype=np.int8))
+    sensing = LinkCounters(groups_of(fabric, ports, [random_lanes(fabric, 3, vls, rng) for _ in range(epochs)], pairs))
+    x, y = torch.rand(len(pairs), dtype=torch.float64), torch.rand(len(sensing.row), dtype=torch.float64)
+    assert float(sensing(x) @ y) == pytest.approx(float(x @ sensing.adjoint(y)), rel=1e-12)
+    leaf = np.asarray(fabric.endpoints.router)
+    same = leaf[pairs.src] == leaf[pairs.dst]
+    hops = sensing.adjoint(torch.ones_like(y)).numpy() / epochs
+    assert (hops[same] == 2).all() and np.isin(hops[~same], [4, 6]).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(sorted(BASES)), st.booleans())
+def test_bases_are_adjoint_and_lose_nothing(seed: int, name: str, whole: bool) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = np.array([8, 4])
+    key = np.array([k for k in range(80) if (k // 8 != k % 8 if k < 64 else (k - 64) // 4 != (k - 64) % 4)])
+    key = key if whole else np.sort(rng.choice(key, 30, replace=False))
+    basis = Basis(name, sizes, key).double()
+    x, w = torch.from_numpy(rng.normal(size=len(key))), torch.from_numpy(rng.normal(size=basis.coefficients))
+    assert float(basis(x) @ w) == pytest.approx(float(x @ basis.adjoint(w)), rel=1e-9, abs=1e-9)
+    matrix = torch.stack([basis(one) for one in torch.eye(len(key), dtype=torch.float64)], dim=1)
+    assert torch.linalg.matrix_rank(matrix) == len(key)
+
+
+def test_published_sparsity_of_lulesh() -> None:
+    """Taffet 2021, table 4.1: non-zeros a node of the 27-point exchange on 8x8x8."""
+    from flitwatch_routing.patterns import traffic
+
+    src, dst, size = traffic("lulesh-512", 512, 1)
+    key = np.array([k for k in range(512 * 512) if k // 512 != k % 512])
+    x = torch.zeros(512, 512, dtype=torch.float64)
+    x[src, dst] = torch.from_numpy(size)
+    for name, published in {"i": 19.80, "s": 9.90, "cd": 3.93, "scd": 1.97, "cs": 5.94, "scs": 2.97}.items():
+        coefficients = Basis(name, np.array([512]), key).double()(x.reshape(-1)[key])
+        assert int((coefficients.abs() > 1e-9).sum()) / 512 == pytest.approx(published, abs=0.006)
+
+
+@pytest.mark.parametrize("basis", ["s", "scd", "od"])
+def test_regular_patterns_come_back(tmp_path: Path, basis: str) -> None:
+    at = np.arange(32)
+    fabric, ports, known = measured(tmp_path, at, (at + 16) % 32, np.ones(32))
+    found = solve(fabric, ports, known, basis=basis)
+    assert found.converged
+    assert relative_error(known, found) < 1e-3
+    assert found.estimated_error is not None and found.estimated_error < 0.02
+    truth = known.size[np.searchsorted(known.measured.pairs.key, found.pairs.key)]
+    assert (found.low <= truth + 1e-6).all() and (truth <= found.high + 1e-6).all()
+
+
+def test_the_objective_is_that_of_an_exact_solver(tmp_path: Path) -> None:
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(5)
+    src, dst = rng.integers(0, 32, 90), rng.integers(0, 32, 90)
+    keep = src != dst
+    fabric, ports, known = measured(tmp_path, src[keep], dst[keep], rng.uniform(1, 2, int(keep.sum())))
+    found = solve(fabric, ports, known, basis="s", estimate=False, tolerance=1e-6)
+    sensing = LinkCounters(groups_of(fabric, ports, known.measured.lanes, found.pairs))
+    rows = torch.stack([sensing(one) for one in torch.eye(len(found.pairs), dtype=torch.float64)], dim=1).numpy()
+    basis = Basis("s", found.pairs.sizes, found.pairs.key).double()
+    w = torch.stack([basis(one) for one in torch.eye(len(found.pairs), dtype=torch.float64)], dim=1).numpy()
+    n, m = w.shape[1], w.shape[0]
+    exact = linprog(
+        np.r_[np.zeros(n), np.ones(m)], A_ub=np.block([[w, -np.eye(m)], [-w, -np.eye(m)]]), b_ub=np.zeros(2 * m),
+        A_eq=np.hstack([rows, np.zeros((len(rows), m))]), b_eq=known.measured.counters[0].reshape(-1)[sensing.row], bounds=(0, None),
+    )  # fmt: skip
+    assert np.abs(w @ found.size).sum() == pytest.approx(exact.fun, rel=2e-3)
+
+
+def test_a_bad_reconstruction_says_so_and_epochs_mend_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    src, dst = rng.integers(0, 32, 160), rng.integers(0, 32, 160)
+    keep = src != dst
+    size = rng.lognormal(0, 1, int(keep.sum()))
+    fabric, ports, known = measured(tmp_path, src[keep], dst[keep], size)
+    bad = solve(fabric, ports, known, time_limit_s=4)
+    assert relative_error(known, bad) > 0.1
+    assert bad.estimated_error is not None and bad.estimated_error > 0.03
+    fabric, ports, known = measured(tmp_path, src[keep], dst[keep], size, epochs=8)
+    good = solve(fabric, ports, known, time_limit_s=8)
+    assert relative_error(known, good) < 0.5 * relative_error(known, bad)
+
+
+def test_counters_that_cannot_be(tmp_path: Path) -> None:
+    at = np.arange(32)
+    fabric, ports, known = measured(tmp_path, at, (at + 16) % 32, np.ones(32))
+    m = known.measured
+
+    def with_counters(counted: np.ndarray) -> Study:
+        return replace(known, measured=replace(m, counters=[counted]))
+
+    negative = m.counters[0].copy()
+    negative[0, 0] = -1
+    with pytest.raises(BadInput, match="negative"):
+        solve(fabric, ports, with_counters(negative))
+    with pytest.raises(BadInput, match="shape"):
+        solve(fabric, ports, with_counters(m.counters[0][:-1]))
+    lost = m.counters[0].copy()
+    lost[int(np.argmax(lost.sum(axis=1)))] = 0
+    with pytest.raises(BadInput, match="contradict"):
+        solve(fabric, ports, with_counters(lost))
+    holed = ports.copy()
+    holed[int(fabric.endpoints.router[0]), 31] = -1
+    with pytest.raises(BadInput, match="hole"):
+        solve(fabric, holed, known)
+    with pytest.raises(BadRequest, match="power of two"):
+        Basis("cs", np.array([6]), np.arange(1, 6))
+
+
+def test_files_come_back_as_they_were_written(tmp_path: Path) -> None:
+    at = np.arange(32)
+    fabric, _, known = measured(tmp_path, at, (at + 16) % 32, np.linspace(1, 2, 32))
+    m = known.measured
+    files.write_counters(tmp_path / "c.csv", fabric, m.counters[0])
+    files.write_lanes(tmp_path / "l.csv", fabric, m.lanes[0])
+    files.write_pairs(tmp_path / "p.csv", m.pairs)
+    assert (files.read_counters(tmp_path / "c.csv", fabric, 4) == m.counters[0]).all()
+    (lanes,) = files.read_lanes([tmp_path / "l.csv"], fabric)
+    assert (lanes.host == m.lanes[0].host).all()
+    assert (files.read_pairs(tmp_path / "p.csv", 32)[m.pairs.src, m.pairs.dst] == m.pairs.sl).all()
+    text = (tmp_path / "c.csv").read_text().replace(",0,", ",-1,", 1)
+    (tmp_path / "c.csv").write_text(text)
+    with pytest.raises(BadInput, match=r"c\.csv:"):
+        files.read_counters(tmp_path / "c.csv", fabric, 4)
