@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import emit, fail, json_option, stderr
+from flitwatch.console import emit, json_option, stderr
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -20,16 +20,14 @@ def traffic() -> None:
 def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
     from flitwatch_routing import lft
     from flitwatch_routing.baselines import ftree_tables
-    from flitwatch_simulation.topologies import parse
+    from flitwatch_simulation.packet.machine import fabric_of
 
-    fabric = parse(topology).fabric
-    if fabric is None:
-        fail(f"{topology} names no machine with switches and ports; use quartz1 or file:PATH", code=2)
+    fabric = fabric_of(topology)
     return fabric, ftree_tables(fabric) if lfts is None else lft.read(lfts, fabric)
 
 
 @traffic.command()
-@click.option("--topology", required=True, help="quartz1 | file:PATH")
+@click.option("--topology", required=True, help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
 @click.option("--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes.")
 @click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
@@ -75,7 +73,7 @@ def counters(
 
 
 @traffic.command()
-@click.option("--topology", required=True, help="quartz1 | file:PATH")
+@click.option("--topology", required=True, help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
 @click.option(
     "--counters", "counter_files", multiple=True, type=_FILE, help="Counters of an epoch; repeat for several."

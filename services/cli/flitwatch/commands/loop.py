@@ -1,0 +1,69 @@
+"""`flitwatch loop`: from counters to routes and round again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flitwatch.console import emit, json_option, stderr
+
+
+@click.group()
+def loop() -> None:
+    """Run the closed loop from counters to routes."""
+
+
+@loop.command()
+@click.option("--topology", default="quartz1", show_default=True, help="quartz1 | file:PATH")
+@click.option("--pattern", required=True, help="A pattern's name, or a CSV src,dst,bytes.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
+@click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
+@click.option("--epochs", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option(
+    "--megabytes",
+    type=click.FloatRange(0.001, 1000),
+    default=10.0,
+    show_default=True,
+    help="What the busiest node sends.",
+)
+@click.option(
+    "--time-limit",
+    "optimise_s",
+    type=click.FloatRange(0, 86400),
+    default=30.0,
+    show_default=True,
+    help="Seconds for the optimiser.",
+)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the new tables here.")
+@json_option
+def run(
+    topology: str,
+    pattern: str,
+    seed: int,
+    sls: int,
+    vls: int,
+    epochs: int,
+    megabytes: float,
+    optimise_s: float,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Simulate ftree and adaptive routing, reconstruct the traffic blindly from counters, optimise, and simulate the new routes."""
+    from flitwatch_routing import lft
+    from flitwatch_simulation.loop import LoopRun
+    from flitwatch_simulation.loop import run as turn
+    from flitwatch_simulation.packet.machine import fabric_of
+
+    with stderr.status("starting") as status:
+
+        def report(done: int, stages: int, what: str) -> None:
+            status.update(f"{done + 1} of {stages}: {what}")
+
+        result, ports = turn(
+            LoopRun(pattern, topology, seed, sls, vls, epochs, megabytes, optimise_s=optimise_s), report
+        )
+    if out is not None:
+        lft.write(out, fabric_of(topology), ports)
+    emit({**result, "lft": None if out is None else str(out)}, as_json)
