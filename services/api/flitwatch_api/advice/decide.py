@@ -75,7 +75,9 @@ def groups_of(basis: Basis, nodes: list[str]) -> tuple[list[tuple[int, int]], in
 
 
 def _interval(slowdowns: np.ndarray) -> dict[str, float]:
-    low, high = np.quantile(slowdowns, (0.05, 0.95))
+    # As np.quantile's linear method, at a tenth of its cost for a few dozen values.
+    last = len(slowdowns) - 1
+    low, high = np.interp((0.05 * last, 0.95 * last), np.arange(last + 1), np.sort(slowdowns))
     return {"mean": float(slowdowns.mean()), "low": float(low), "high": float(high)}
 
 

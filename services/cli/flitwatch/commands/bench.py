@@ -8,6 +8,7 @@ import click
 
 BENCHMARKS = {
     "api": ("bench_api", "Time the API's answers about a whole machine, while a feed is written."),
+    "advice": ("bench_advice", "Ask for advice to schedulers at a fixed rate."),
     "ingest": ("bench_ingest", "Carry a machine's counters through log, writer and database, and count them."),
 }
 
