@@ -90,6 +90,26 @@ def _lulesh(n: int, rng: np.random.Generator) -> Traffic:
     return stencil((8, 8, 8), _STEPS_27, [_LULESH[abs(a) + abs(b) + abs(c)] for a, b, c in _STEPS_27])
 
 
+def _partisn(n: int, rng: np.random.Generator) -> Traffic:
+    """Four neighbours on 14 x 12, and a hundredth of it between every rank and rank 0."""
+    if n < 168:
+        raise BadRequest(f"partisn-168 needs 168 endpoints, the topology has {n}")
+    src, dst, size = stencil((14, 12, 1), _STEPS_7[:4], [1.0] * 4)
+    others, root = np.arange(1, 168), np.zeros(167, int)
+    return _made(
+        np.concatenate([src, others, root]),
+        np.concatenate([dst, root, others]),
+        np.concatenate([size, np.full(334, 0.01)]),
+    )
+
+
+def _amg(n: int, rng: np.random.Generator) -> Traffic:
+    """Six neighbours on 12 x 12 x 12: what AMG's finest level exchanges; its coarse levels are left out."""
+    if n < 1728:
+        raise BadRequest(f"amg-1728 needs 1,728 endpoints, the topology has {n}")
+    return stencil((12, 12, 12), _STEPS_7, [1.0] * 6)
+
+
 def _irregular(n: int, rng: np.random.Generator) -> Traffic:
     src = np.repeat(np.arange(n), 70)
     return _made(src, rng.integers(0, n, len(src)), rng.lognormal(0, 1.5, len(src)))
@@ -103,6 +123,8 @@ PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
     "alltoall": _alltoall,
     "shift": _shift,
     "lulesh-512": _lulesh,
+    "partisn-168": _partisn,
+    "amg-1728": _amg,
     "irregular-70": _irregular,
 }
 

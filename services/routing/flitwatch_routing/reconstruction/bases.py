@@ -43,6 +43,13 @@ class Basis(nn.Module):
     Coefficients stand at all places that the given places can reach.
     """
 
+    own: Tensor | None
+    home: Tensor | None
+    earlier: Tensor | None
+    later: Tensor | None
+    mirror: Tensor | None
+    sign: Tensor
+
     def __init__(self, name: str, sizes: Ints, key: Ints) -> None:
         super().__init__()
         if name not in BASES:

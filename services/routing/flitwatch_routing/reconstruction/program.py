@@ -27,6 +27,11 @@ class Program(nn.Module):
     target, slack : (rows,) counters and their tolerance, scaled so that values are about 1
     """
 
+    row_scale: Tensor
+    target: Tensor
+    slack: Tensor
+    place_of: Tensor | None
+
     def __init__(
         self,
         counters: LinkCounters,
@@ -38,7 +43,9 @@ class Program(nn.Module):
     ) -> None:
         super().__init__()
         self.counters = counters
-        self.bases = nn.ModuleList(bases)
+        self.bases = list(bases)
+        for number, basis in enumerate(bases):
+            self.add_module(f"basis{number}", basis)
         self.pairs = len(place_of) if place_of is not None else places
         self.places = places
         self.register_buffer("place_of", place_of)

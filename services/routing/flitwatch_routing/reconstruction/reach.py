@@ -15,8 +15,8 @@ SWEEPS = 4
 def possible(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(pairs,) False where some (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
     silent = np.append(counters <= 0, False)
-    first = silent[groups.first_rows].any(axis=(0, 2))
-    tail = (
+    first: NDArray[np.bool_] = np.asarray(silent[groups.first_rows].any(axis=(0, 2)))
+    tail: NDArray[np.bool_] = np.asarray(
         silent[groups.tail_rows].any(axis=(0, 2))
         if groups.tail_rows.shape[2]
         else np.zeros(groups.tail_rows.shape[1], bool)

@@ -118,9 +118,9 @@ def reconstruct(
     if options.estimate:
         estimate = _disagreement(program, sensing, found, x, options.tolerance, started, until, watch)
     low, high = intervals(sensing, target, noise * target)
-    to_bytes = [part.double().cpu().numpy() * scale for part in (x, low, high)]
+    size, least, most = (part.double().cpu().numpy() * scale for part in (x, low, high))
     return Reconstruction(
-        pairs, *to_bytes, estimated_error=estimate, residual=residual, gap=found.gap, converged=found.converged,
+        pairs, size, least, most, estimated_error=estimate, residual=residual, gap=found.gap, converged=found.converged,
         iterations=found.iterations, noise=noise, unknowns=total, wall_s=time.monotonic() - started,
     )  # fmt: skip
 
