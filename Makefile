@@ -19,10 +19,10 @@ help: ## list the targets
 # --- build -----------------------------------------------------------------------------------------------------------
 
 .PHONY: python python-all web
-python: ## the Python environment with the noise core, without the test tools and torch
+python: ## the Python environment with the noise core, without the test tools
 	@$(SETUP) uv compiler
 	@echo "building the Python environment and the C++ core" >&2
-	@if [ -e .venv/.all-extras ]; then $(UV) sync --frozen --all-extras -q; else $(UV) sync --frozen --no-dev --extra sim -q; fi
+	@if [ -e .venv/.all-extras ]; then $(UV) sync --frozen --all-extras -q; else $(UV) sync --frozen --no-dev --extra sim --extra ml -q; fi
 
 python-all: ## the same with the test tools and every extra
 	@$(SETUP) uv compiler

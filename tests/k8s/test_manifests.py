@@ -12,7 +12,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = "1.32"
-OURS = {"api", "writer", "worker", "twin"}
+OURS = {"api", "writer", "worker", "alerting", "twin"}
 DATABASE_ENV = "password=x\nurl=postgresql://flitwatch:x@database/flitwatch\nowner-url=postgresql://flitwatch:x@database/flitwatch\n"
 
 
@@ -51,7 +51,7 @@ def test_builds_follow_the_schemas(manifests: list[dict]) -> None:
 
 def test_our_pods_are_confined(manifests: list[dict]) -> None:
     found = pods(manifests)
-    assert {"api", "writer", "worker"} <= set(found)
+    assert {"api", "writer", "worker", "alerting"} <= set(found)
     for name, template in found.items():
         pod = template["spec"]
         assert pod["automountServiceAccountToken"] is False and pod["securityContext"]["runAsNonRoot"] is True
