@@ -8,7 +8,7 @@ from flitwatch_routing.reconstruction.sensing import LinkCounters
 
 #: Values below this part of the largest are no traffic; the smallest part whose fit holds is taken.
 SUPPORTS = (1e-2, 1e-3, 1e-4)
-STEPS = 300
+STEPS = 100
 
 
 @torch.no_grad()
