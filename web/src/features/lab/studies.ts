@@ -47,7 +47,7 @@ export const STUDIES: StudyGroup[] = [
       { study: "desensi-fig7", title: "Figure 7", asks: "Adaptive against high bias: time, stalls, latency, model." },
       { study: "desensi-fig8", title: "Figure 8", asks: "Application-aware routing beside both modes." },
       { study: "desensi-fig8-collectives", title: "Figure 8, collectives", asks: "The same for collectives by size." },
-      { study: "desensi-fig10", title: "Figure 10", asks: "Application-aware routing under background traffic." },
+      { study: "desensi-fig10", title: "Figure 10", asks: "Applications on two allocations, three ways to route." },
       { study: "desensi-model", title: "Message model", asks: "Its correlation with simulated ping-pongs." },
     ],
   },
