@@ -261,6 +261,25 @@ def test_an_instance_that_stops_leaves_a_gap_that_ends_when_it_is_heard_again() 
     assert bench.feed.silent == 0
 
 
+def test_a_silence_that_a_killed_writer_noted_ends_when_its_successor_hears_the_instance() -> None:
+    first = Bench()
+    records = [s.json() for s in steady(20)]
+    first.give(records)
+    first.feed.check_silence((START_S + 40) * SECOND_US)
+    noted = first.feed.take_gaps()
+    after = Bench()
+    after.feed.replay(True, -1)
+    after.give(records, replaying=True)
+    after.feed.replay(False)
+    assert after.feed.take_gaps()[0].size == 0
+    after.give([s.json() for s in steady(21)][20:])
+    instance, reason, put, begin, *_ = after.feed.take_gaps()
+    assert [a.tolist() for a in (instance, reason, begin)] == [a.tolist() for a in (noted[0], noted[1], noted[3])]
+    assert put.tolist() == [False]
+    after.give([s.json() for s in steady(22)][21:])
+    assert after.feed.take_gaps()[0].size == 0
+
+
 def test_slow_samplers_are_not_silent() -> None:
     feed = [Sample((START_S + 60 * i) * SECOND_US, tuple(10**9 + 1000 * i for _ in METRICS)) for i in range(10)]
     bench = Bench()

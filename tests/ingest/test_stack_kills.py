@@ -136,7 +136,7 @@ def test_counts_are_exact_after_kills_of_everything(site: Site) -> None:
         time.sleep(0.5)
     site.running["writer"].send_signal(signal.SIGTERM)
     assert site.running["writer"].wait(60) == 0, (site.folder / "writer.log").read_text()[-2000:]
-    assert stored(site.url) == {router: (*row, row[2]) for router, row in expected.items()}
+    assert stored(site.url) == {router: (*row, row[2]) for router, row in expected.items()}, quality(site.url)
     assert quality(site.url) == ([], [])
     for name in ("writer", "collector"):
         assert "Traceback" not in (site.folder / f"{name}.log").read_text(), name

@@ -87,11 +87,12 @@ def test_counts_are_exact_after_random_kills(embedded_db: str, log_url: str, cou
             deadline = time.monotonic() + SETTLE_S
             while _seconds_only(stored(embedded_db)) != _seconds_only(expected) and time.monotonic() < deadline:
                 time.sleep(0.5)
-        assert _seconds_only(stored(embedded_db)) == _seconds_only(expected)
+        assert _seconds_only(stored(embedded_db)) == _seconds_only(expected), quality(embedded_db)
         for process in running:
             process.send_signal(signal.SIGTERM)
         for process in running:
-            assert process.wait(60) == 0, process.communicate()[1][-2000:]
+            # A writer told to end before it began holds nothing yet.
+            assert process.wait(60) in (0, -signal.SIGTERM), process.communicate()[1][-2000:]
         assert stored(embedded_db) == expected
         assert quality(embedded_db) == ([], [])
     finally:

@@ -16,8 +16,9 @@ from operator import itemgetter
 
 from flitwatch_stream.log import Record, TopicPartition
 
-#: Records appended no longer ago go straight on: by how much partitions differ then is within what the deltas put right.
-LIVE_S = 4.0
+#: Records appended no longer ago go straight on: by how much partitions differ then is within the 16 samples that the deltas put
+#: right, also for sets sampled ten times a second.
+LIVE_S = 1.0
 #: Records that wait may have so many bytes; then the oldest go on unmerged.
 MOST_BYTES = 96 << 20
 #: Nothing waits longer: a producer whose clock is ahead must not hold its partition up.

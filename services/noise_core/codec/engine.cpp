@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "codec/deltas.h"
 
@@ -25,7 +26,7 @@ Engine::~Engine() {
 
 std::uint32_t Engine::add_instance(std::uint32_t width, bool ordered, const Chart* chart, std::int64_t component, const Target& target) {
   const auto index = static_cast<std::uint32_t>(instances_.size());
-  instances_.push_back(Instance{chart, component, target, ordered, false, false, false, -1, History(width), {}});
+  instances_.push_back(Instance{chart, component, target, ordered, false, false, false, false, -1, History(width), {}});
   if (deltas_.size() < width) deltas_.resize(width);
   if (cell_sums_.size() < chart->cells.size()) cell_sums_.resize(chart->cells.size());
   join(index);
@@ -212,8 +213,10 @@ void Engine::admit(Instance& in, std::uint32_t index, const Held& sample) {
 
 // A silent instance is heard again: its gap ends with the segment to come.
 void Engine::speak(Instance& in, std::uint32_t index) {
-  if (!in.silent) return;
+  const bool rebuilt = std::exchange(in.rebuilt, replaying_);
+  if (!in.silent && (!rebuilt || replaying_ || in.history.size() == 0)) return;
   note(in, index, in.history.newest(), in.history.newest().time_us, GapReason::kSilence, false, nullptr);
+  if (!in.silent) return;
   in.silent = in.parked = false;
   join(index);
 }

@@ -112,6 +112,7 @@ class Engine {
     bool ordered;
     bool silent = false, parked = false;
     bool refused = false;  // the last arrival was refused as late
+    bool rebuilt = false;  // its samples came by a replay: who read them first may have noted a silence after the newest
     std::int32_t tally = -1;
     History history;
     std::vector<Held> held;
