@@ -64,22 +64,17 @@ doctor: python ## check this site
 
 # --- test ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-all lint types test-cxx test-sanitize test-python test-web test-compose fuzz
-test: ## set everything up and run the tests that a landing must pass (test-all: every suite)
-	@$(SETUP) uv compiler cpp_tests node
+.PHONY: test lint types test-cxx test-sanitize test-python test-web test-compose fuzz
+test: ## set everything up and run every suite: real Kafka, TimescaleDB, Slurm, OpenSM and Chromium, sanitizers, random kills, fuzzing
+	@$(SETUP) uv compiler cpp_tests node browser java timescale slurm mpi opensm prometheus fuzz namespaces
 	@$(MAKE) --no-print-directory python-all web
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory types
 	@$(MAKE) --no-print-directory test-web
 	@$(MAKE) --no-print-directory test-cxx
-	.venv/bin/pytest -q --reruns 1 $(LANDING)
-
-test-all: ## every suite: real Kafka, TimescaleDB, Slurm, OpenSM and Chromium, sanitizers, random kills, fuzzing
-	@$(SETUP) uv compiler cpp_tests node browser java timescale slurm mpi opensm prometheus fuzz namespaces
-	@$(MAKE) --no-print-directory python-all web lint types test-web test-cxx test-sanitize fuzz test-python
-
-# Suites of a few minutes that hold on a machine of any load; the rest stands in test-all.
-LANDING := tests/domain tests/routing tests/k8s tests/cli/test_supervisor.py tests/db
+	@$(MAKE) --no-print-directory test-sanitize
+	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory test-python
 
 lint: ## style, and the arrows between packages
 	.venv/bin/ruff check .
