@@ -64,9 +64,13 @@ export async function getJson<S extends v.GenericSchema>(
   return validated(shape, path, await request(address(path, query), { signal: signal ?? null, headers: { accept: "application/json" } }));
 }
 
-export async function postJson<S extends v.GenericSchema>(shape: S, path: string, body: unknown): Promise<v.InferOutput<S>> {
+export async function postJson<S extends v.GenericSchema>(shape: S, path: string, body: unknown, method: "POST" | "PUT" | "PATCH" = "POST"): Promise<v.InferOutput<S>> {
   const headers = { accept: "application/json", "content-type": "application/json" };
-  return validated(shape, path, await request(address(path), { method: "POST", headers, body: JSON.stringify(body) }));
+  return validated(shape, path, await request(address(path), { method, headers, body: JSON.stringify(body) }));
+}
+
+export async function remove(path: string): Promise<void> {
+  await request(address(path), { method: "DELETE" });
 }
 
 async function validated<S extends v.GenericSchema>(shape: S, path: string, response: Response): Promise<v.InferOutput<S>> {

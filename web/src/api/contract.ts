@@ -4,12 +4,13 @@
  */
 import type { GenericSchema, InferInput } from "valibot";
 import type { components } from "./generated/openapi";
+import type * as alerts from "./alertShapes";
 import type * as estimates from "./estimateShapes";
 import type * as shapes from "./shapes";
 import type * as tasks from "./tasks";
 
 type Answers = components["schemas"];
-type Shapes = typeof shapes & typeof estimates;
+type Shapes = typeof shapes & typeof estimates & typeof alerts;
 /** True where every answer of the API is one that the shape takes. */
 type Accepts<Answer, Shape extends GenericSchema> = Answer extends InferInput<Shape> ? true : { refused: Answer; expected: InferInput<Shape> };
 
@@ -40,4 +41,8 @@ export type Contract = [
   Proof<Accepts<Answers["RunningList"], Shapes["runningShape"]>>,
   Proof<Accepts<Answers["RunForecast"], Shapes["runForecastShape"]>>,
   Proof<Accepts<Answers["Outlook"], Shapes["outlookShape"]>>,
+  Proof<Accepts<Answers["AlertList"], Shapes["alertsShape"]>>,
+  Proof<Accepts<Answers["AlertDetail"], Shapes["alertDetailShape"]>>,
+  Proof<Accepts<Answers["RuleList"], Shapes["rulesShape"]>>,
+  Proof<Accepts<Answers["SilenceList"], Shapes["silencesShape"]>>,
 ];

@@ -1,6 +1,7 @@
 /** Stable paths and what their addresses hold. Pages load when they are first opened. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { Failure, Waiting } from "../components/Notice";
+import { alertsSearch } from "../features/alerts/address";
 import { blameSearch } from "../features/blame/address";
 import { driversSearch } from "../features/drivers/address";
 import { fabricSearch } from "../features/fabric/address";
@@ -49,6 +50,10 @@ const lab = createRoute({
   getParentRoute: () => root, path: "/lab", validateSearch: labSearch,
   component: lazyRouteComponent(() => import("../features/lab/LabPage"), "LabPage"),
 });
+const alerts = createRoute({
+  getParentRoute: () => root, path: "/alerts", validateSearch: alertsSearch,
+  component: lazyRouteComponent(() => import("../features/alerts/AlertsPage"), "AlertsPage"),
+});
 const health = createRoute({
   getParentRoute: () => root, path: "/health",
   component: lazyRouteComponent(() => import("../features/health/HealthPage"), "HealthPage"),
@@ -62,7 +67,7 @@ const index = createRoute({
 
 export function makeRouter() {
   return createRouter({
-    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, health, index]),
+    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, alerts, health, index]),
     parseSearch, stringifySearch,
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,

@@ -1,5 +1,6 @@
 // The page in a real Chromium: `npm run e2e [part of a name]` against FLITWATCH_URL, or against the fixture server where none is named.
 // Checks that need the fixture's switches (silence, failure, hostile names) are said to be skipped elsewhere.
+import { alerts } from "./checks/alerts.mjs";
 import { accessible } from "./checks/axe.mjs";
 import { estimates } from "./checks/estimates.mjs";
 import { fabricPage } from "./checks/fabric.mjs";
@@ -11,5 +12,5 @@ const suite = await start({ groups: 34, only: process.argv[2] });
 const { items: fabrics } = await suite.api("/fabrics");
 const timed = fabrics.find((f) => !f.timeless && f.last_ts !== null && f.kind === "dragonfly") ?? fabrics[0];
 const site = { ...suite, fabrics, timed, fabricUrl: `${suite.url}/fabric/${encodeURIComponent(timed.name)}` };
-for (const part of [accessible, fabricPage, estimates, stale, visits]) await part(site);
+for (const part of [accessible, fabricPage, estimates, alerts, stale, visits]) await part(site);
 await suite.finish();

@@ -6,7 +6,7 @@ import { firstVisit } from "../visit.mjs";
 
 export async function visits({ url, check, api, timed }) {
   await check("hostile names of jobs and users are text", async (page) => {
-    for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/blame?who=2", "/forecast", "/health"]) {
+    for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/blame?who=2", "/forecast", "/alerts", "/alerts?alert=41", "/alerts?view=silences", "/health"]) {
       await page.goto(url + path);
       await page.waitForTimeout(1500);
     }
@@ -50,11 +50,13 @@ export async function visits({ url, check, api, timed }) {
     await other.waitForSelector('section[aria-label="Task"] .lab-table tbody tr[aria-rowindex]');
   }, { fixtureOnly: true });
 
-  await check("home fits a phone", async (page) => {
-    await page.goto(url);
-    await page.waitForSelector(".home-figures");
-    await page.waitForTimeout(800);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
-    assert.deepEqual(await violations(page), []);
-  }, { viewport: { width: 390, height: 844 } });
+  for (const [path, there] of [["/", ".home-figures"], ["/alerts", ".alerts-firing"], ["/alerts?view=rules", ".rule-panel"], ["/alerts?view=silences", ".silences"]]) {
+    await check(`${path} fits a phone`, async (page) => {
+      await page.goto(url + path);
+      await page.waitForSelector(there);
+      await page.waitForTimeout(800);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+      assert.deepEqual(await violations(page), []);
+    }, { viewport: { width: 390, height: 844 } });
+  }
 }

@@ -1,0 +1,36 @@
+/** Alerts, rules and silences: what the pages ask for and change. */
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import * as shapes from "./alertShapes";
+import { getJson, postJson, remove } from "./client";
+import { taskShape } from "./tasks";
+
+const PACE_MS = 30_000;
+
+export const alertsQuery = (phase: "firing" | "pending" | "resolved", limit = 200) =>
+  infiniteQueryOptions({
+    queryKey: ["alerts", "list", phase, limit],
+    queryFn: ({ pageParam, signal }) => getJson(shapes.alertsShape, "/alerts", { phase, limit, cursor: pageParam }, signal),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor,
+    refetchInterval: PACE_MS,
+    placeholderData: keepPreviousData,
+  });
+
+export const alertQuery = (id: number) =>
+  queryOptions({ queryKey: ["alerts", "one", id], queryFn: ({ signal }) => getJson(shapes.alertDetailShape, `/alerts/${id}`, {}, signal) });
+
+export const rulesQuery = () =>
+  queryOptions({ queryKey: ["alerts", "rules"], queryFn: ({ signal }) => getJson(shapes.rulesShape, "/alerts/rules", {}, signal), refetchInterval: PACE_MS });
+
+export const silencesQuery = () =>
+  queryOptions({ queryKey: ["alerts", "silences"], queryFn: ({ signal }) => getJson(shapes.silencesShape, "/alerts/silences", {}, signal), refetchInterval: PACE_MS });
+
+/** The fields of PUT /alerts/rules/{name}: seconds are plain numbers there. */
+export function ruleBody({ for_s, every_s, absent_s, ...rest }: shapes.Rule): Record<string, unknown> {
+  return { ...rest, name: undefined, for: for_s, every: every_s, absent: absent_s };
+}
+
+export const saveRule = (rule: shapes.Rule) => postJson(shapes.storedRuleShape, `/alerts/rules/${encodeURIComponent(rule.name)}`, ruleBody(rule), "PUT");
+export const testRule = (rule: shapes.Rule, from: string, to: string) => postJson(taskShape, "/alerts/rules/test", { rule: ruleBody(rule), from, to });
+export const addSilence = (silence: { matchers: Record<string, string>; ends: string; comment: string }) => postJson(shapes.silencesShape, "/alerts/silences", silence);
+export const endSilence = (id: number) => remove(`/alerts/silences/${id}`);

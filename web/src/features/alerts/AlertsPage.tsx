@@ -1,0 +1,162 @@
+/** What fires, what fired, what is silenced, and the rules that say so. */
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useMemo, useState } from "react";
+import { alertsQuery, rulesQuery, silencesQuery } from "../../api/alerts";
+import type { Alert, Rule, Silence } from "../../api/alertShapes";
+import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { SeverityMark } from "../../components/Icon";
+import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/Segmented";
+import { save } from "../../lib/csv";
+import { count, duration, plural } from "../../lib/format";
+import { useKeys } from "../../lib/keys";
+import { moment, parseTime, ZONE } from "../../lib/time";
+import "../estimates/estimates.css";
+import type { AlertsView } from "./address";
+import { AlertPanel } from "./AlertPanel";
+import "./alerts.css";
+import { RulesView } from "./RulesView";
+import { SilencesView } from "./SilencesView";
+import { lasted, levelOf, ownPath, silencing, valueText } from "./standing";
+
+const VIEWS: { value: AlertsView; label: string }[] = [{ value: "alerts", label: "Alerts" }, { value: "rules", label: "Rules" }, { value: "silences", label: "Silences" }];
+
+/** The clock of this page: times of alerts are told to the minute. */
+function useNow(): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 10_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+export function AlertsPage() {
+  const search = useSearch({ from: "/alerts" });
+  const navigate = useNavigate({ from: "/alerts" });
+  const now = useNow();
+  const firing = useInfiniteQuery(alertsQuery("firing"));
+  const rules = useQuery(rulesQuery());
+  const silences = useQuery(silencesQuery());
+  const view: AlertsView = search.view ?? "alerts";
+  const open = useMemo(() => firing.data?.pages.flatMap((page) => page.items) ?? null, [firing.data]);
+  const failed = [firing, rules, silences].find((query) => query.error && !query.data);
+  return (
+    <div className="estimate-page alerts-page">
+      <div className="context">
+        <h1>Alerts</h1>
+        <span className="subtitle">{open && `${open.length ? plural(open.length, "alert") : "nothing"} firing · times are ${ZONE}`}</span>
+        <span className="spacer" />
+        <Segmented label="Show" value={view} options={VIEWS} onChange={(next) => void navigate({ search: { view: next === "alerts" ? undefined : next } })} />
+      </div>
+      {failed ? <Failure error={failed.error} retry={() => void failed.refetch()} />
+        : !open || !rules.data || !silences.data ? <Waiting what="the alerts" />
+        : view === "rules" ? <RulesView rules={rules.data.items} now={now} />
+        : view === "silences" ? <SilencesView silences={silences.data.items} now={now} />
+        : <Alerts firing={open} rules={rules.data.items.map((stored) => stored.rule)} silences={silences.data.items} now={now} />}
+    </div>
+  );
+}
+
+interface Props {
+  firing: Alert[];
+  rules: Rule[];
+  silences: Silence[];
+  now: number;
+}
+
+function columnsAt(now: number, signals: Map<string, string>): Column<Alert>[] {
+  const at = (text: string | null) => {
+    const ms = parseTime(text);
+    return ms === null ? "–" : moment(ms, now);
+  };
+  const length = (a: Alert) => {
+    const [from, to] = [parseTime(a.fired_at), parseTime(a.resolved_at)];
+    return from === null || to === null ? null : (to - from) / 1000;
+  };
+  return [
+    { key: "severity", header: "Level", value: (a) => a.severity, render: (a) => <><SeverityMark level={levelOf(a.severity)} /><span className="visually-hidden">{a.severity}</span></>, width: 44 },
+    { key: "summary", header: "What", value: (a) => a.summary, render: (a) => <span title={a.summary}>{a.summary}</span> },
+    { key: "rule", header: "Rule", value: (a) => a.rule },
+    { key: "fired", header: `Fired, ${ZONE}`, numeric: true, value: (a) => a.fired_at, render: (a) => at(a.fired_at) },
+    { key: "lasted", header: "lasted", numeric: true, value: length, render: (a) => duration(length(a)) },
+    { key: "peak", header: "peak", numeric: true, value: (a) => a.peak, render: (a) => valueText(a.peak, signals.get(a.rule)) },
+    { key: "simulated", header: "Data", value: (a) => (a.simulated ? "simulated" : ""), render: (a) => (a.simulated ? <span className="tag">simulated</span> : "") },
+  ];
+}
+
+function Alerts({ firing, rules, silences, now }: Props) {
+  const search = useSearch({ from: "/alerts" });
+  const navigate = useNavigate({ from: "/alerts" });
+  const pending = useInfiniteQuery(alertsQuery("pending", 50)).data?.pages.flatMap((page) => page.items) ?? [];
+  const past = useInfiniteQuery(alertsQuery("resolved"));
+  const over = useMemo(() => past.data?.pages.flatMap((page) => page.items).filter((alert) => alert.fired_at !== null) ?? [], [past.data]);
+  const signals = useMemo(() => new Map(rules.map((rule) => [rule.name, rule.signal])), [rules]);
+  const columns = useMemo(() => columnsAt(now, signals), [now, signals]);
+  const shown = search.alert ?? firing[0]?.alert_id ?? over[0]?.alert_id;
+  const bindings = useMemo(() => {
+    const all = [...firing, ...over].map((alert) => alert.alert_id);
+    const show = (by: number) => () => {
+      const next = all[(shown === undefined ? -1 : all.indexOf(shown)) + by];
+      if (next !== undefined) void navigate({ search: { alert: next }, replace: true });
+    };
+    return [
+      { keys: "j", label: "Next alert", run: show(1) },
+      { keys: "k", label: "Alert before", run: show(-1) },
+      { keys: "e", label: "Export past alerts as CSV", run: () => save("alerts.csv", tableCsv(over, columns)) },
+    ];
+  }, [firing, over, shown, columns, navigate]);
+  useKeys("Alerts", bindings);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = past;
+  const item = (alert: Alert) => <Row key={alert.alert_id} alert={alert} signal={signals.get(alert.rule)} current={alert.alert_id === shown} silence={silencing(alert, rules.find((rule) => rule.name === alert.rule), silences, now)} now={now} />;
+  return (
+    <div className="estimate-main alerts-main">
+      <div className="estimate-left">
+        <section className="card alerts-firing" aria-label="Firing">
+          <div className="card-head"><h2>Firing now</h2><span className="subtitle">{count(firing.length)}{pending.length > 0 && ` · ${pending.length} above the threshold, not yet for long enough`}</span></div>
+          {firing.length + pending.length > 0 ? <ul className="alert-list">{firing.map(item)}{pending.map(item)}</ul>
+            : <p className="muted alerts-note">{rules.length ? `Nothing fires. ${plural(rules.filter((rule) => rule.enabled).length, "rule")} watch.` : "No rule is known yet: the engine reads them when it starts (flitwatch alerting)."}</p>}
+        </section>
+        <section className="card alerts-past" aria-label="Past alerts">
+          <div className="card-head">
+            <h2>Past</h2><span className="subtitle">{count(over.length)}{hasNextPage ? " of more; scroll for the rest" : ""} · newest first</span><span className="spacer" />
+            <button className="button" onClick={() => save("alerts.csv", tableCsv(over, columns))} disabled={!over.length}>Export CSV</button>
+          </div>
+          {past.error && !past.data ? <Failure error={past.error} retry={() => void past.refetch()} />
+            : !past.data ? <Waiting what="past alerts" />
+            : over.length ? <DataTable label="Past alerts" rows={over} columns={columns} id={(a) => String(a.alert_id)} current={shown === undefined ? null : String(shown)} onPick={(a) => void navigate({ search: { alert: a.alert_id }, replace: true })} onReachEnd={() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }} />
+            : <Empty title="No alert is over yet">What would have fired? Try a rule over the past week under Rules.</Empty>}
+        </section>
+      </div>
+      <div className="estimate-side">
+        {shown === undefined ? <section className="card" aria-label="Alert"><Empty title="No alert yet">An alert's evidence stands here, as it was when it fired.</Empty></section>
+          : <AlertPanel key={shown} id={shown} signals={signals} now={now} />}
+      </div>
+    </div>
+  );
+}
+
+interface RowProps {
+  alert: Alert;
+  signal: string | undefined;
+  current: boolean;
+  silence: Silence | null;
+  now: number;
+}
+
+function Row({ alert, signal, current, silence, now }: RowProps) {
+  const navigate = useNavigate({ from: "/alerts" });
+  const page = ownPath(alert.page);
+  return (
+    <li className="alert-item" data-current={current || undefined}>
+      <SeverityMark level={levelOf(alert.severity)} />
+      <button className="link ellipsis" aria-current={current || undefined} onClick={() => void navigate({ search: { alert: alert.alert_id }, replace: true })}>
+        <span className="home-title ellipsis">{alert.summary}</span>
+        <span className="subtitle ellipsis">{alert.severity} · {alert.rule} · {lasted(alert, now)} · peak {valueText(alert.peak, signal)}</span>
+      </button>
+      <span className="alert-tags">{silence && <span className="tag">silenced</span>}{alert.phase === "pending" && <span className="tag">pending</span>}{alert.simulated && <span className="tag">simulated</span>}</span>
+      {page && <a href={page} aria-label={`Evidence: ${alert.summary}`}>Evidence →</a>}
+    </li>
+  );
+}

@@ -1,0 +1,39 @@
+/** Rules as data: read, changed, and tried over the past before anybody is told. */
+import { useSearch, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { StoredRule } from "../../api/alertShapes";
+import { DataTable, type Column } from "../../components/DataTable";
+import { Empty } from "../../components/Notice";
+import { count, duration } from "../../lib/format";
+import { moment, parseTime, ZONE } from "../../lib/time";
+import { RulePanel } from "./RulePanel";
+
+const columnsAt = (now: number): Column<StoredRule>[] => [
+  { key: "name", header: "Rule", value: (s) => s.rule.name, render: (s) => <>{s.rule.name}{!s.rule.enabled && <> <span className="tag">off</span></>}</> },
+  { key: "signal", header: "Signal", value: (s) => s.rule.signal },
+  { key: "by", header: "by", value: (s) => (/^(stall_ratio|congested_routers)$/.test(s.rule.signal) ? s.rule.by : "") },
+  { key: "above", header: "fires at", numeric: true, value: (s) => s.rule.above },
+  { key: "clear", header: "clears below", numeric: true, value: (s) => s.rule.clear ?? s.rule.above },
+  { key: "for", header: "for", numeric: true, value: (s) => s.rule.for_s, render: (s) => duration(s.rule.for_s) },
+  { key: "every", header: "every", numeric: true, value: (s) => s.rule.every_s, render: (s) => duration(s.rule.every_s) },
+  { key: "severity", header: "Severity", value: (s) => s.rule.severity },
+  { key: "source", header: "From", value: (s) => s.source, render: (s) => (s.source === "api" ? "this page or the API" : "file") },
+  { key: "through", header: `Looked at until, ${ZONE}`, numeric: true, value: (s) => s.through, render: (s) => { const ms = parseTime(s.through); return ms === null ? "not yet" : moment(ms, now, true); } },
+];
+
+export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) {
+  const search = useSearch({ from: "/alerts" });
+  const navigate = useNavigate({ from: "/alerts" });
+  const columns = useMemo(() => columnsAt(now), [now]);
+  const chosen = rules.find((stored) => stored.rule.name === search.rule) ?? rules[0];
+  return (
+    <div className="estimate-main alerts-main">
+      <section className="card rules-card" aria-label="Rules">
+        <div className="card-head"><h2>Rules</h2><span className="subtitle">{count(rules.length)} · a changed rule outlives the file's</span></div>
+        {rules.length ? <DataTable label="Rules" rows={rules} columns={columns} id={(s) => s.rule.name} current={chosen?.rule.name ?? null} onPick={(s) => void navigate({ search: { view: "rules", rule: s.rule.name }, replace: true })} />
+          : <Empty title="No rule is known yet">The engine reads them when it starts: <code>flitwatch alerting</code>.</Empty>}
+      </section>
+      <div className="estimate-side">{chosen && <RulePanel key={`${chosen.rule.name} ${chosen.updated}`} stored={chosen} />}</div>
+    </div>
+  );
+}

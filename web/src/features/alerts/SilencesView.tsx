@@ -1,0 +1,49 @@
+/** Silences: which alerts are not told, until when, and why. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { endSilence } from "../../api/alerts";
+import type { Silence } from "../../api/alertShapes";
+import { Empty } from "../../components/Notice";
+import { duration } from "../../lib/format";
+import { moment, parseTime, ZONE } from "../../lib/time";
+import { SilenceDialog } from "./SilenceDialog";
+
+const what = (silence: Silence) => Object.entries(silence.matchers).map(([name, value]) => `${name}=${value}`).join(", ");
+
+function when(silence: Silence, now: number): string {
+  const [starts, ends] = [parseTime(silence.starts) ?? now, parseTime(silence.ends) ?? now];
+  if (ends <= now) return `ended ${moment(ends, now)}`;
+  if (starts > now) return `begins ${moment(starts, now)}`;
+  return `until ${moment(ends, now)}, ${duration((ends - now) / 1000)} more`;
+}
+
+export function SilencesView({ silences, now }: { silences: Silence[]; now: number }) {
+  const queries = useQueryClient();
+  const [adding, setAdding] = useState(false);
+  const end = useMutation({ mutationFn: endSilence, onSettled: () => void queries.invalidateQueries({ queryKey: ["alerts"] }) });
+  return (
+    <section className="card silences" aria-label="Silences">
+      <div className="card-head">
+        <h2>Silences</h2><span className="subtitle">alerts still fire and are kept; nobody is told · times are {ZONE}</span><span className="spacer" />
+        <button className="button primary" onClick={() => setAdding(true)}>New silence…</button>
+      </div>
+      {end.error && <p className="alarm alerts-note" role="alert">{end.error.message}</p>}
+      {silences.length ? (
+        <ul className="alert-list">
+          {silences.map((silence) => {
+            const over = (parseTime(silence.ends) ?? 0) <= now;
+            return (
+              <li key={silence.silence_id} className="alert-item" data-over={over || undefined}>
+                <span aria-hidden="true" />
+                <span className="ellipsis"><span className="home-title ellipsis">{what(silence)}</span><span className="subtitle ellipsis">{silence.comment} · {silence.created_by}</span></span>
+                <span className="subtitle">{when(silence, now)}</span>
+                {!over && <button className="button" onClick={() => end.mutate(silence.silence_id)} disabled={end.isPending} aria-label={`End now: ${what(silence)}`}>End now</button>}
+              </li>
+            );
+          })}
+        </ul>
+      ) : <Empty title="Nothing is silenced">Before maintenance, silence its machine or group here; an alert's panel has the button too.</Empty>}
+      {adding && <SilenceDialog labels={{ fabric: "" }} onClose={() => setAdding(false)} />}
+    </section>
+  );
+}

@@ -1,0 +1,17 @@
+import { oneOf, text, wholeNumber } from "../../lib/search";
+
+export type AlertsView = "alerts" | "rules" | "silences";
+
+export interface AlertsSearch {
+  view?: "rules" | "silences";
+  /** The alert, or the rule, that is shown beside the list. */
+  alert?: number;
+  rule?: string;
+  /** The dry run whose result is shown. */
+  task?: number;
+}
+
+export function alertsSearch(raw: Record<string, unknown>): AlertsSearch {
+  const all: AlertsSearch = { view: oneOf(raw.view, ["rules", "silences"]), alert: wholeNumber(raw.alert), rule: text(raw.rule), task: wholeNumber(raw.task) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,61 @@
+/** Alerts in words, and which silence keeps one quiet. Pure. */
+import type { Alert, Rule, Silence } from "../../api/alertShapes";
+import { count, duration, percent, ratio } from "../../lib/format";
+import { moment, parseTime } from "../../lib/time";
+
+export type Level = "high" | "medium" | "info";
+export const levelOf = (severity: string): Level => (severity === "critical" ? "high" : severity === "warning" ? "medium" : "info");
+
+/** The unit stands beside every value of a signal. */
+const UNITS: Record<string, string> = {
+  slowdown: "× usual", stall_ratio: "stalls / flit", congested_routers: "of the routers", blamed_user: "nodes", forecast_drift: "index", ingest_gap: "devices", counter_silence: "s",
+};
+export const unitOf = (signal: string | null | undefined): string => UNITS[signal ?? ""] ?? "";
+
+export function valueText(value: number, signal: string | null | undefined): string {
+  if (signal === "congested_routers") return percent(value);
+  if (signal === "counter_silence") return duration(value);
+  return Number.isInteger(value) ? count(value) : value < 1 ? value.toFixed(2) : ratio(value);
+}
+
+const APPLIES = /^\/(.+)\/$/s;
+
+/** A matcher between slashes is a regular expression of the whole value, as in the engine. */
+function holds(wanted: string, held: string): boolean {
+  const expression = APPLIES.exec(wanted)?.[1];
+  if (expression === undefined) return wanted === held;
+  try {
+    return new RegExp(`^(?:${expression})$`, "u").test(held);
+  } catch {
+    return false;
+  }
+}
+
+/** The silence that holds now for an alert. */
+export function silencing(alert: Alert, rule: Pick<Rule, "signal"> | undefined, silences: Silence[], now: number): Silence | null {
+  const labels: Record<string, string> = { ...alert.labels, rule: alert.rule, severity: alert.severity, signal: rule?.signal ?? "" };
+  return silences.find((silence) => {
+    const [starts, ends] = [parseTime(silence.starts) ?? Infinity, parseTime(silence.ends) ?? -Infinity];
+    return starts <= now && now < ends && Object.entries(silence.matchers).every(([name, wanted]) => holds(wanted, labels[name] ?? ""));
+  }) ?? null;
+}
+
+/** "firing for 12 min", "fired 14:02, over after 8 min". */
+export function lasted(alert: Pick<Alert, "fired_at" | "resolved_at" | "since" | "phase">, now: number): string {
+  const fired = parseTime(alert.fired_at);
+  const over = parseTime(alert.resolved_at);
+  if (fired === null) return `above the threshold since ${moment(parseTime(alert.since) ?? now, now)}`;
+  if (over === null) return `firing for ${duration(Math.max(0, (now - fired) / 1000))}`;
+  return `${moment(fired, now)}, over after ${duration((over - fired) / 1000)}`;
+}
+
+/** A rule as one line: "stall_ratio by group ≥ 4 for 5 min, clears below 2". */
+export function ruleText(rule: Rule): string {
+  const by = /^(stall_ratio|congested_routers)$/.test(rule.signal) ? ` by ${rule.by}` : "";
+  const likely = rule.probability === null ? "" : `, probability ≥ ${percent(rule.probability)}`;
+  const held = rule.for_s > 0 ? ` for ${duration(rule.for_s)}` : "";
+  return `${rule.signal}${by} ≥ ${rule.above}${likely}${held}${rule.clear === null ? "" : `, clears below ${rule.clear}`}`;
+}
+
+/** Only a path of this page is followed. */
+export const ownPath = (page: string | null): string | null => (page && /^\/(fabric|jobs|blame|drivers|forecast|health)(\/|\?|$)/.test(page) ? page : null);
