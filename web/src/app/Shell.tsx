@@ -41,6 +41,7 @@ export function Shell() {
     { keys: "g d", label: "Drivers", run: () => void navigate({ to: "/drivers" }) },
     { keys: "g n", label: "Forecast: what is next", run: () => void navigate({ to: "/forecast" }) },
     { keys: "g l", label: "Lab", run: () => void navigate({ to: "/lab" }) },
+    { keys: "g r", label: "Recommendations", run: () => void navigate({ to: "/recommendations" }) },
     { keys: "g a", label: "Alerts", run: () => void navigate({ to: "/alerts" }) },
     { keys: "g i", label: "Ingest health", run: () => void navigate({ to: "/health" }) },
     { keys: "t", label: "Light or dark", run: toggleTheme },
@@ -74,6 +75,7 @@ export function Shell() {
           <Link to="/drivers" activeOptions={{ includeSearch: false }}>Drivers</Link>
           <Link to="/forecast" activeOptions={{ includeSearch: false }}>Forecast</Link>
           <Link to="/lab" activeOptions={{ includeSearch: false }}>Lab</Link>
+          <Link to="/recommendations" activeOptions={{ includeSearch: false }}>Advice</Link>
           <Link to="/alerts" activeOptions={{ includeSearch: false }}>Alerts</Link>
           <Link to="/health">Health</Link>
         </nav>

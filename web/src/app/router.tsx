@@ -8,6 +8,7 @@ import { fabricSearch } from "../features/fabric/address";
 import { forecastSearch } from "../features/forecast/address";
 import { jobSearch } from "../features/job/address";
 import { jobsSearch } from "../features/jobs/address";
+import { recommendationsSearch } from "../features/recommendations/address";
 import { parseSearch, stringifySearch } from "../lib/search";
 import { labSearch } from "../features/lab/address";
 import { Missing, Shell } from "./Shell";
@@ -50,6 +51,10 @@ const lab = createRoute({
   getParentRoute: () => root, path: "/lab", validateSearch: labSearch,
   component: lazyRouteComponent(() => import("../features/lab/LabPage"), "LabPage"),
 });
+const recommendations = createRoute({
+  getParentRoute: () => root, path: "/recommendations", validateSearch: recommendationsSearch,
+  component: lazyRouteComponent(() => import("../features/recommendations/RecommendationsPage"), "RecommendationsPage"),
+});
 const alerts = createRoute({
   getParentRoute: () => root, path: "/alerts", validateSearch: alertsSearch,
   component: lazyRouteComponent(() => import("../features/alerts/AlertsPage"), "AlertsPage"),
@@ -67,7 +72,7 @@ const index = createRoute({
 
 export function makeRouter() {
   return createRouter({
-    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, alerts, health, index]),
+    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, recommendations, alerts, health, index]),
     parseSearch, stringifySearch,
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,

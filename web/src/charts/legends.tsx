@@ -1,5 +1,5 @@
 /** Legends of the colour scales: steps with the cuts between them. */
-import { CHANGE, CHANGE_LABELS, HEAT, HEAT_LABELS, type Theme } from "./scale";
+import { CHANGE, CHANGE_LABELS, fractionColour, HEAT, HEAT_LABELS, type Theme } from "./scale";
 
 interface StepsProps {
   title: string;
@@ -35,6 +35,19 @@ export function ChangeLegend({ theme, against, width = 288 }: { theme: Theme; ag
       title={`change, this window ÷ ${against}`} label="Colour scale: change of the stall ratio, from below a quarter to above four times"
       colours={CHANGE[theme]} cuts={CHANGE_LABELS} width={width}
     />
+  );
+}
+
+const GREYS = Array.from({ length: 20 }, (_, i) => i / 19);
+
+export function FractionLegend({ theme, width = 220 }: { theme: Theme; width?: number }) {
+  const bar = width - 20;
+  return (
+    <svg width={width} height={36} role="img" aria-label={`Congested fraction from 0 to 1; ${theme === "dark" ? "lighter" : "darker"} is worse`} className="legend">
+      <text x={0} y={10}>congested fraction · {theme === "dark" ? "lighter" : "darker"} is worse</text>
+      {GREYS.map((value, i) => <rect key={value} x={(i * bar) / 20} y={15} width={bar / 20 + 0.5} height={8} fill={fractionColour(value, theme)} />)}
+      <text x={0} y={34}>0</text><text x={bar / 2} y={34} textAnchor="middle">0.5</text><text x={bar} y={34} textAnchor="end">1</text>
+    </svg>
   );
 }
 

@@ -11,6 +11,8 @@ export interface Palette {
   ink2: string;
   ink3: string;
   accent: string;
+  /** Switches where links alone are known. */
+  node: string;
 }
 
 export function readPalette(theme: Theme): Palette {
@@ -19,7 +21,7 @@ export function readPalette(theme: Theme): Palette {
   return {
     theme,
     surface: token("surface"), surface2: token("surface-2"), line: token("line"), lineStrong: token("line-strong"),
-    ink: token("ink"), ink2: token("ink-2"), ink3: token("ink-3"), accent: token("accent"),
+    ink: token("ink"), ink2: token("ink-2"), ink3: token("ink-3"), accent: token("accent"), node: token("switch"),
   };
 }
 

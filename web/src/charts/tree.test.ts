@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Machine } from "./arrange";
-import { switchAt, treeLayout, treeOf } from "./tree";
+import { sliceOf, slicesOf, treeOf, worstOfLeaves } from "./tree";
+import { switchAt, treeLayout } from "./treePlot";
 
 // Two leaves and two spines, all connected, both ways; leaf 0 - spine 2 has two cables.
 const links = { link: [0, 1, 2, 3, 4, 5, 6], src: [0, 2, 0, 2, 1, 3, 0], dst: [2, 0, 2, 0, 3, 1, null] };
@@ -26,5 +27,22 @@ describe("tree", () => {
     expect(layout.y[0]).toBeGreaterThan(layout.y[2] ?? Infinity);
     expect(switchAt(layout, layout.x[3] ?? 0, layout.y[3] ?? 0)).toBe(3);
     expect(switchAt(layout, 300, 399)).toBeNull();
+  });
+  it("cuts a slice: one group's leaves with all above them, and no other group's links", () => {
+    const grouped = { ...machine, group: [0, 1, null, null] };
+    const tree = treeOf(grouped, links, null);
+    expect(slicesOf(tree, grouped)).toEqual([0, 1]);
+    const part = sliceOf(tree, grouped, 0);
+    expect(part.order).toEqual([[0], [2]]);
+    expect(part.edges.map((e) => e.lower)).toEqual([0]);
+    expect(sliceOf(tree, grouped, null)).toBe(tree);
+  });
+  it("keeps cables to nodes apart by direction, and unknown links unknown", () => {
+    const sums = { link: [3, 6, 7, 8], src: [2, 0, null, 0], dst: [0, null, 0, null], src_port: [1, 9, null, 4], dst_port: [1, null, 9, null], flits: [20, 8, 4, 2], stall_cycles: [10, 4, 4, 0] };
+    const tree = treeOf(machine, links, sums);
+    expect(tree.terminals.get(0)?.map((t) => [t.port, t.down.flits, t.up.flits])).toEqual([[4, 2, 0], [9, 8, 4]]);
+    const [first, second] = worstOfLeaves(tree);
+    expect(first).toEqual({ leaf: 0, fromSpines: 0.5, toSpines: NaN, toNodes: 0.5, fromNodes: 1 });
+    expect(second).toEqual({ leaf: 1, fromSpines: NaN, toSpines: NaN, toNodes: NaN, fromNodes: NaN });
   });
 });

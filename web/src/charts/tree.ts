@@ -1,12 +1,5 @@
-/**
- * A tree (or any fabric with levels) as the dissertation draws it: levels from cores down to leaves and nodes; the upper half of an edge
- * is the down link, the lower half the up link (State, layout, drawing).
- */
+/** A tree (or any fabric with levels): levels, edges with both directions, nodes under their leaf, and slices of it (State). */
 import type { Machine } from "./arrange";
-import { levelName } from "./arrange";
-import { count } from "../lib/format";
-import { font, type Palette } from "./palette";
-import { heatColour } from "./scale";
 
 export interface HalfEdge {
   links: number;
@@ -22,6 +15,13 @@ export interface TreeEdge {
   down: HalfEdge;
 }
 
+/** A node's cable: `down` to the node, `up` from it. */
+export interface Terminal {
+  port: number;
+  up: HalfEdge;
+  down: HalfEdge;
+}
+
 export interface Tree {
   /** Level of each router, leaves 0; routers without nodes and level stand at the level of their distance to a leaf. */
   level: Int32Array;
@@ -31,6 +31,8 @@ export interface Tree {
   edges: TreeEdge[];
   /** Links between routers of one level: counted, not drawn. */
   sideways: number;
+  /** Counted cables to nodes, by router, in the order of their ports. */
+  terminals: ReadonlyMap<number, Terminal[]>;
 }
 
 interface LinkEnds {
@@ -39,10 +41,45 @@ interface LinkEnds {
   dst: (number | null)[];
 }
 
+/**
+ * What links carried: flits and stall cycles, or bytes and congested bytes; what is drawn is their ratio. Rows with one end alone are
+ * cables to nodes.
+ */
 export interface LinkSums {
   flits: (number | null)[];
   stall_cycles: (number | null)[];
   link: number[];
+  src?: (number | null)[];
+  dst?: (number | null)[];
+  src_port?: (number | null)[];
+  dst_port?: (number | null)[];
+}
+
+/** Stalls per flit, or congested fraction; -1 where nothing was counted. */
+export const ratioOf = (half: HalfEdge): number => (half.counted ? (half.flits > 0 ? half.stalls / half.flits : 0) : -1);
+
+const emptyHalf = (): HalfEdge => ({ links: 0, counted: 0, flits: 0, stalls: 0 });
+
+function take(half: HalfEdge, flits: number, stalls: number): void {
+  half.counted++;
+  half.flits += flits;
+  half.stalls += stalls;
+}
+
+function terminalsOf(sums: LinkSums | null): Map<number, Terminal[]> {
+  const all = new Map<number, Map<number, Terminal>>();
+  sums?.link.forEach((_, i) => {
+    const [src, dst] = [sums.src?.[i] ?? null, sums.dst?.[i] ?? null];
+    const [flits, router] = [sums.flits[i] ?? null, src ?? dst];
+    if (flits === null || router === null || (src !== null && dst !== null)) return;
+    const port = (src === null ? sums.dst_port?.[i] : sums.src_port?.[i]) ?? 0;
+    const ports = all.get(router) ?? new Map<number, Terminal>();
+    all.set(router, ports);
+    const terminal = ports.get(port) ?? { port, up: emptyHalf(), down: emptyHalf() };
+    ports.set(port, terminal);
+    take(src === null ? terminal.up : terminal.down, flits, sums.stall_cycles[i] ?? 0);
+  });
+  return new Map([...all].map(([router, ports]) => [router, [...ports.values()].sort((a, b) => a.port - b.port)]));
 }
 
 function levelsOf(machine: Machine, links: LinkEnds): Int32Array {
@@ -77,7 +114,6 @@ export function treeOf(machine: Machine, links: LinkEnds, sums: LinkSums | null)
   });
   const edges = new Map<number, TreeEdge>();
   let sideways = 0;
-  const half = (): HalfEdge => ({ links: 0, counted: 0, flits: 0, stalls: 0 });
   links.link.forEach((link, i) => {
     const [src, dst] = [links.src[i], links.dst[i]];
     if (src == null || dst == null) return;
@@ -88,19 +124,15 @@ export function treeOf(machine: Machine, links: LinkEnds, sums: LinkSums | null)
     }
     const [lower, upper] = from < to ? [src, dst] : [dst, src];
     const key = lower * machine.size + upper;
-    const edge = edges.get(key) ?? { lower, upper, up: half(), down: half() };
+    const edge = edges.get(key) ?? { lower, upper, up: emptyHalf(), down: emptyHalf() };
     edges.set(key, edge);
     const side = from < to ? edge.up : edge.down;
     const value = counted.get(link);
     side.links++;
-    if (value) {
-      side.counted++;
-      side.flits += value.flits;
-      side.stalls += value.stalls;
-    }
+    if (value) take(side, value.flits, value.stalls);
   });
   const list = [...edges.values()];
-  return { level, levels, order: ordered(machine, level, levels, list), edges: list, sideways };
+  return { level, levels, order: ordered(machine, level, levels, list), edges: list, sideways, terminals: terminalsOf(sums) };
 }
 
 function ordered(machine: Machine, level: Int32Array, levels: number[], edges: TreeEdge[]): number[][] {
@@ -131,140 +163,52 @@ function ordered(machine: Machine, level: Int32Array, levels: number[], edges: T
   return members;
 }
 
-export interface TreeLayout {
-  left: number;
-  x: Float64Array;
-  y: Float64Array;
-  radius: Float64Array;
-  rows: { name: string; count: number; y: number }[];
-  nodesTop: number;
-  nodeStep: number;
-  nodeWidth: number;
-  width: number;
-  height: number;
-}
-
-const GUTTER = 64;
-
-export function treeLayout(tree: Tree, machine: Machine, width: number, height: number): TreeLayout {
-  const x = new Float64Array(machine.size);
-  const y = new Float64Array(machine.size);
-  const radius = new Float64Array(machine.size);
-  const most = Math.max(0, ...machine.nodes.map((n) => n ?? 0));
-  const nodesHeight = most ? Math.min(height * 0.28, most * 7) : 0;
-  const bottom = height - nodesHeight - (most ? 26 : 14);
-  const space = width - GUTTER - 8;
-  const rows = tree.order.map((routers, i) => {
-    const at = tree.order.length > 1 ? bottom - (i / (tree.order.length - 1)) * (bottom - 16) : height / 2;
-    const pitch = space / Math.max(1, routers.length);
-    routers.forEach((router, j) => {
-      x[router] = GUTTER + (j + 0.5) * pitch;
-      y[router] = at;
-      radius[router] = Math.max(1.8, Math.min(5.5, pitch * 0.38));
-    });
-    return { name: levelName(tree.levels[i] ?? 0, tree.levels), count: routers.length, y: at };
+/** One group's leaves with all that stands above them; null: the whole tree. */
+export function sliceOf(tree: Tree, machine: Machine, group: number | null): Tree {
+  if (group === null) return tree;
+  const inside = new Set((tree.order[0] ?? []).filter((router) => machine.group[router] === group));
+  // An edge belongs to the slice where its lower end does; so the slice grows level by level.
+  const edges = [...tree.edges].sort((a, b) => (tree.level[a.lower] as number) - (tree.level[b.lower] as number)).filter((edge) => {
+    const within = inside.has(edge.lower);
+    if (within) inside.add(edge.upper);
+    return within;
   });
-  const leaves = tree.order[0]?.length ?? 1;
-  return {
-    left: GUTTER, x, y, radius, rows, nodesTop: bottom + 14, nodeStep: most ? Math.max(1.5, Math.min(7, nodesHeight / most)) : 0,
-    nodeWidth: Math.max(1, (space / leaves) * 0.66), width, height,
-  };
+  return { ...tree, edges, order: tree.order.map((routers) => routers.filter((router) => inside.has(router))).filter((routers) => routers.length > 0) };
 }
 
-export function switchAt(layout: TreeLayout, x: number, y: number): number | null {
-  let best: number | null = null;
-  let nearest = Infinity;
-  for (let r = 0; r < layout.x.length; r++) {
-    const distance = Math.hypot((layout.x[r] as number) - x, ((layout.y[r] as number) - y) * 0.8);
-    if (distance < nearest) {
-      nearest = distance;
-      best = r;
+/** Groups of leaves that may be looked at by themselves. */
+export function slicesOf(tree: Tree, machine: Machine): number[] {
+  const groups = [...new Set((tree.order[0] ?? []).map((router) => machine.group[router] ?? null))].filter((g): g is number => g !== null).sort((a, b) => a - b);
+  return groups.length > 1 && groups.length <= 64 ? groups : [];
+}
+
+/** The worst ratio around a leaf, by what is above and below it; NaN: not counted. */
+export interface LeafWorst {
+  leaf: number;
+  fromSpines: number;
+  toSpines: number;
+  toNodes: number;
+  fromNodes: number;
+}
+
+export function worstOfLeaves(tree: Tree): LeafWorst[] {
+  const rows = new Map((tree.order[0] ?? []).map((leaf): [number, LeafWorst] => [leaf, { leaf, fromSpines: NaN, toSpines: NaN, toNodes: NaN, fromNodes: NaN }]));
+  const raise = (old: number, half: HalfEdge) => (half.counted ? Math.max(Number.isNaN(old) ? 0 : old, ratioOf(half)) : old);
+  for (const edge of tree.edges) {
+    const row = rows.get(edge.lower);
+    if (!row) continue;
+    row.fromSpines = raise(row.fromSpines, edge.down);
+    row.toSpines = raise(row.toSpines, edge.up);
+  }
+  for (const [router, terminals] of tree.terminals) {
+    const row = rows.get(router);
+    if (!row) continue;
+    for (const terminal of terminals) {
+      row.toNodes = raise(row.toNodes, terminal.down);
+      row.fromNodes = raise(row.fromNodes, terminal.up);
     }
   }
-  return nearest <= 12 ? best : null;
+  return [...rows.values()];
 }
 
-const WIDEST = 4.2;
-
-/** Width of a half edge: its share of the largest traffic, or of the number of cables where nothing is counted. */
-function widthOf(half: HalfEdge, mostFlits: number): number {
-  if (half.counted && mostFlits > 0) return Math.max(0.5, (half.flits / mostFlits) * WIDEST);
-  return Math.min(2.2, 0.6 + 0.4 * (half.links - 1));
-}
-
-export function drawTree(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, machine: Machine, ratios: Float64Array | null, palette: Palette): void {
-  context.fillStyle = palette.surface;
-  context.fillRect(0, 0, layout.width, layout.height);
-  const halves = tree.edges.flatMap((edge) => [{ edge, half: edge.down, side: -1 }, { edge, half: edge.up, side: 1 }]).filter(({ half }) => half.links > 0);
-  const ratioOf = (half: HalfEdge) => (half.counted ? (half.flits > 0 ? half.stalls / half.flits : 0) : -1);
-  halves.sort((a, b) => ratioOf(a.half) - ratioOf(b.half));
-  const mostFlits = Math.max(0, ...halves.map(({ half }) => half.flits));
-  const dense = halves.length > 3000;
-  // Beside counted links the others are dashed; where none is counted the picture's caption says so, and strokes stay quick.
-  const mixed = halves.some(({ half }) => half.counted > 0);
-  for (const { edge, half, side } of halves) {
-    const [x0, y0, x1, y1] = [layout.x[edge.lower], layout.y[edge.lower], layout.x[edge.upper], layout.y[edge.upper]] as [number, number, number, number];
-    const width = widthOf(half, mostFlits);
-    const length = Math.hypot(x1 - x0, y1 - y0) || 1;
-    // The normal that points down the page; an upright edge takes left for the down link.
-    let [nx, ny] = [-(y1 - y0) / length, (x1 - x0) / length];
-    if (ny < 0 || (Math.abs(ny) < 1e-6 && nx < 0)) [nx, ny] = [-nx, -ny];
-    const shift = (side * width) / 2;
-    const ratio = ratioOf(half);
-    context.strokeStyle = ratio < 0 ? palette.lineStrong : heatColour(ratio, palette.theme);
-    context.globalAlpha = ratio < 0 ? (dense ? 0.35 : 0.7) : 1;
-    context.lineWidth = width;
-    context.setLineDash(mixed && ratio < 0 ? [2, 3] : []);
-    context.beginPath();
-    context.moveTo(x0 + nx * shift, y0 + ny * shift);
-    context.lineTo(x1 + nx * shift, y1 + ny * shift);
-    context.stroke();
-  }
-  context.globalAlpha = 1;
-  context.setLineDash([]);
-  drawNodes(context, layout, tree, machine, palette);
-  drawSwitches(context, layout, machine, ratios, palette);
-  context.textAlign = "left";
-  for (const row of layout.rows) {
-    context.font = font(11);
-    context.fillStyle = palette.ink2;
-    context.fillText(String(row.count), 0, row.y + 4);
-    context.fillStyle = palette.ink3;
-    context.fillText(plural(row.name, row.count), context.measureText(String(row.count)).width + 4, row.y + 4);
-  }
-}
-
-const plural = (name: string, n: number) => (n === 1 ? name : name === "leaf" ? "leaves" : `${name}s`);
-
-/** Nodes under their leaf: one bar each. */
-function drawNodes(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, machine: Machine, palette: Palette): void {
-  context.fillStyle = palette.lineStrong;
-  let total = 0;
-  tree.level.forEach((_, router) => {
-    const nodes = machine.nodes[router] ?? 0;
-    total += nodes;
-    if (nodes === 0 || layout.y[router] !== layout.rows[0]?.y) return;
-    for (let i = 0; i < nodes; i++) {
-      context.fillRect((layout.x[router] as number) - layout.nodeWidth / 2, layout.nodesTop + i * layout.nodeStep, layout.nodeWidth, Math.max(0.8, layout.nodeStep * 0.55));
-    }
-  });
-  if (!total) return;
-  context.font = font(11);
-  context.fillStyle = palette.ink3;
-  context.fillText(`${count(total)} nodes`, 0, layout.nodesTop + 10);
-}
-
-function drawSwitches(context: CanvasRenderingContext2D, layout: TreeLayout, machine: Machine, ratios: Float64Array | null, palette: Palette): void {
-  for (let r = 0; r < machine.size; r++) {
-    const value = ratios?.[r] ?? NaN;
-    context.beginPath();
-    context.arc(layout.x[r] as number, layout.y[r] as number, layout.radius[r] as number, 0, 2 * Math.PI);
-    // Unknown is an outline without a fill, as a cell is.
-    const unknown = Number.isNaN(value);
-    context.fillStyle = unknown ? palette.surface : heatColour(value, palette.theme);
-    context.fill();
-    context.strokeStyle = unknown ? palette.ink3 : palette.surface;
-    context.lineWidth = 1;
-    context.stroke();
-  }
-}
+export const mostTraffic = (tree: Tree): number => Math.max(0, ...tree.edges.flatMap(({ up, down }) => [up.flits, down.flits]));

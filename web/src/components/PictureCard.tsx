@@ -1,5 +1,6 @@
 /** A picture with its table behind it, and both as files. */
 import { useRef, useState, type ReactNode } from "react";
+import { saveCapture } from "../lib/capture";
 import { savePng, saveSvg } from "../lib/picture";
 import { save } from "../lib/csv";
 import { DataTable, tableCsv, type Column } from "./DataTable";
@@ -12,6 +13,8 @@ interface Props<R> {
   note?: ReactNode;
   /** Of the files. */
   name: string;
+  /** Drawn on canvases rather than as SVG: the file is a PNG. */
+  canvas?: boolean;
   rows: R[];
   columns: Column<R>[];
   id: (row: R) => string;
@@ -20,11 +23,14 @@ interface Props<R> {
   children: ReactNode;
 }
 
-export function PictureCard<R>({ title, note, name, rows, columns, id, className = "", actions, children }: Props<R>) {
+export function PictureCard<R>({ title, note, name, canvas = false, rows, columns, id, className = "", actions, children }: Props<R>) {
   const box = useRef<HTMLElement>(null);
   const [shown, setShown] = useState<"picture" | "table">("picture");
   const svg = () => box.current?.querySelector<SVGSVGElement>(".picture-body svg") ?? null;
-  const pictures = [
+  const drawn = () => box.current?.querySelector<HTMLElement>(".picture-body") ?? null;
+  const pictures = canvas ? [
+    { id: "png", label: "Picture as PNG", onSelect: () => { const found = drawn(); if (found) saveCapture(found, name, title, typeof note === "string" ? note : ""); } },
+  ] : [
     { id: "svg", label: "Picture as SVG", onSelect: () => { const found = svg(); if (found) saveSvg(found, name); } },
     { id: "png", label: "Picture as PNG", onSelect: () => { const found = svg(); if (found) void savePng(found, name); } },
   ];

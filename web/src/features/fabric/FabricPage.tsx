@@ -74,6 +74,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     change({ router, ...(closer && { view: closer }) }, true);
   }, [change, views, view]);
 
+  const cut = useCallback((slice: number | null) => change({ slice: slice ?? undefined }), [change]);
   const commit = useCallback((window: TimeWindow, comparing: boolean) => {
     if (comparing) change({ diff: "on", cfrom: isoTime(window.from), cto: isoTime(window.to) });
     else change({ from: isoTime(window.from), to: isoTime(window.to) });
@@ -135,7 +136,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           {values.error && !values.congestion ? <Failure error={values.error} retry={values.retry} />
             : !viewProps ? <Waiting what="the machine" />
             : (
-              <PictureView view={view} {...viewProps} moment={values.moment} congestion={values.congestion} linkClass={search.class ?? null} />
+              <PictureView view={view} {...viewProps} moment={values.moment} congestion={values.congestion} linkClass={search.class ?? null} slice={search.slice ?? null} onSlice={cut} />
             )}
           {groupMatrix && scene && (
             <GroupMatrix

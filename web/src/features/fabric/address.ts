@@ -19,6 +19,8 @@ export interface FabricSearch {
   cfrom?: string;
   cto?: string;
   span?: Span;
+  /** Group of leaves of a tree that is drawn by itself. */
+  slice?: number;
 }
 
 export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
@@ -28,7 +30,7 @@ export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
     view: oneOf(raw.view, VIEWS), class: text(raw.class), diff: oneOf(raw.diff, ["on"]), job: text(raw.job), router: wholeNumber(raw.router),
     from: window && isoTime(window.from), to: window && isoTime(window.to),
     cfrom: comparison && isoTime(comparison.from), cto: comparison && isoTime(comparison.to),
-    span: oneOf(raw.span, SPANS),
+    span: oneOf(raw.span, SPANS), slice: wholeNumber(raw.slice),
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

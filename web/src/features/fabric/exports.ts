@@ -9,6 +9,7 @@ import { CHANGE, CHANGE_LABELS, HEAT, HEAT_LABELS } from "../../charts/scale";
 import { TilesDrawing, tileRect, tilesLayout } from "../../charts/tiles";
 import type { MenuEntry } from "../../components/Menu";
 import { tableCsv } from "../../components/DataTable";
+import { saveCapture } from "../../lib/capture";
 import { csv, save } from "../../lib/csv";
 import type { Store } from "../../lib/store";
 import type { View } from "./address";
@@ -44,6 +45,15 @@ export function exportEntries({ scene, values, view, jobs, congestion, subtitle 
       onSelect: () => {
         const now = values.get();
         if (now) picture({ scene, values: now, view, jobs: jobs.overlays, subtitle }).toBlob((blob) => blob && save(`${name}-${view}.png`, blob));
+      },
+    });
+  }
+  if (view === "tree" || view === "group") {
+    entries.push({
+      id: "png", label: "Picture as PNG",
+      onSelect: () => {
+        const box = document.querySelector<HTMLElement>('section[aria-label="Picture"]');
+        if (box) saveCapture(box, `${name}-${view}`, `${name}${scene.fabric.simulated ? " (simulated)" : ""}`, subtitle);
       },
     });
   }

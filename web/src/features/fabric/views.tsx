@@ -29,12 +29,14 @@ export interface PictureProps extends ViewProps {
   moment: Moment;
   congestion: Congestion | null;
   linkClass: string | null;
+  slice: number | null;
+  onSlice: (group: number | null) => void;
 }
 
-export function PictureView({ view, moment, congestion, linkClass, ...props }: PictureProps) {
+export function PictureView({ view, moment, congestion, linkClass, slice, onSlice, ...props }: PictureProps) {
   if (view === "table") return <TableView {...props} />;
   if (view === "ring") return <RingView {...props} congestion={congestion} moment={moment} />;
   if (view === "group") return <GroupView {...props} moment={moment} linkClass={linkClass} />;
-  if (view === "tree") return <TreeView {...props} moment={moment} />;
+  if (view === "tree") return <TreeView {...props} moment={moment} slice={slice} onSlice={onSlice} />;
   return <TilesView {...props} />;
 }

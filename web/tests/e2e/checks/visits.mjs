@@ -6,7 +6,7 @@ import { firstVisit } from "../visit.mjs";
 
 export async function visits({ url, check, api, timed }) {
   await check("hostile names of jobs and users are text", async (page) => {
-    for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/blame?who=2", "/forecast", "/alerts", "/alerts?alert=41", "/alerts?view=silences", "/health"]) {
+    for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/blame?who=2", "/forecast", "/lab", "/drivers", "/recommendations?id=1", "/alerts", "/alerts?alert=41", "/alerts?view=silences", "/health"]) {
       await page.goto(url + path);
       await page.waitForTimeout(1500);
     }

@@ -1,0 +1,246 @@
+/**
+ * A tree as the dissertation draws it (Taffet 2021, section 2.3.3): the upper half of an edge is the down link, the lower half the up
+ * link; darkness is the ratio, width the traffic; nodes are pairs of rectangles under their leaf, down link above up link (layout, drawing).
+ */
+import type { Machine } from "./arrange";
+import { levelName } from "./arrange";
+import { count } from "../lib/format";
+import { font, type Palette } from "./palette";
+import { fractionColour, heatColour, type Theme } from "./scale";
+import { mostTraffic, ratioOf, type HalfEdge, type LeafWorst, type Terminal, type Tree } from "./tree";
+
+/** What the ratio is: stall cycles per flit, or the congested fraction. */
+export type Measure = "stalls" | "fraction";
+export const measureColour = (measure: Measure, value: number, theme: Theme): string => (measure === "stalls" ? heatColour(value, theme) : fractionColour(value, theme));
+
+export interface TreeLayout {
+  left: number;
+  x: Float64Array;
+  y: Float64Array;
+  radius: Float64Array;
+  rows: { name: string; count: number; y: number }[];
+  nodesTop: number;
+  nodeStep: number;
+  nodeWidth: number;
+  /** Width of the half edge with the most traffic. */
+  widest: number;
+  width: number;
+  height: number;
+}
+
+export const GUTTER = 64;
+const WIDEST = 4.2;
+const NARROWEST = 0.9;
+
+export function treeLayout(tree: Tree, machine: Machine, width: number, height: number): TreeLayout {
+  const x = new Float64Array(machine.size);
+  const y = new Float64Array(machine.size);
+  const radius = new Float64Array(machine.size);
+  x.fill(-1e6);
+  y.fill(-1e6);
+  const most = Math.max(0, ...machine.nodes.map((n) => n ?? 0));
+  const nodesHeight = most ? Math.min(height * 0.28, most * 7) : 0;
+  const bottom = height - nodesHeight - (most ? 26 : 14);
+  const space = width - GUTTER - 8;
+  const rows = tree.order.map((routers, i) => {
+    const at = tree.order.length > 1 ? bottom - (i / (tree.order.length - 1)) * (bottom - 16) : height / 2;
+    const pitch = space / Math.max(1, routers.length);
+    routers.forEach((router, j) => {
+      x[router] = GUTTER + (j + 0.5) * pitch;
+      y[router] = at;
+      radius[router] = Math.max(1.8, Math.min(5.5, pitch * 0.38));
+    });
+    return { name: levelName(tree.levels[i] ?? 0, tree.levels), count: routers.length, y: at };
+  });
+  const leaves = tree.order[0]?.length ?? 1;
+  const pitch = space / Math.max(1, leaves);
+  return {
+    left: GUTTER, x, y, radius, rows, nodesTop: bottom + 14, nodeStep: most ? Math.max(1.5, Math.min(7, nodesHeight / most)) : 0,
+    nodeWidth: Math.max(1, pitch * 0.66), widest: Math.max(NARROWEST, Math.min(WIDEST, pitch / 9)), width, height,
+  };
+}
+
+export function switchAt(layout: TreeLayout, x: number, y: number): number | null {
+  let best: number | null = null;
+  let nearest = Infinity;
+  for (let r = 0; r < layout.x.length; r++) {
+    const distance = Math.hypot((layout.x[r] as number) - x, ((layout.y[r] as number) - y) * 0.8);
+    if (distance < nearest) {
+      nearest = distance;
+      best = r;
+    }
+  }
+  return nearest <= 12 ? best : null;
+}
+
+/** Width of a half edge: its share of the largest traffic, or of the number of cables where nothing is counted. */
+function widthOf(half: HalfEdge, mostFlits: number, widest: number): number {
+  if (half.counted && mostFlits > 0) return Math.max(0.25, Math.min(1.25, half.flits / mostFlits) * widest);
+  return Math.min(2.2, 0.6 + 0.4 * (half.links - 1));
+}
+
+export interface TreePaint {
+  measure: Measure;
+  /** Stalls per flit of the switches themselves, where they are coloured. */
+  ratios: Float64Array | null;
+  /** Traffic of the widest half edge: the same between plots that are compared. */
+  most?: number;
+  palette: Palette;
+}
+
+export function drawTree(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, machine: Machine, paint: TreePaint): void {
+  const { palette, measure } = paint;
+  context.fillStyle = palette.surface;
+  context.fillRect(0, 0, layout.width, layout.height);
+  const halves = tree.edges.flatMap((edge) => [{ edge, half: edge.down, side: -1 }, { edge, half: edge.up, side: 1 }]).filter(({ half }) => half.links > 0);
+  halves.sort((a, b) => ratioOf(a.half) - ratioOf(b.half));
+  const mostFlits = paint.most ?? mostTraffic(tree);
+  const dense = halves.length > 3000;
+  // Beside counted links the others are dashed; where none is counted the picture's caption says so, and strokes stay quick.
+  const mixed = halves.some(({ half }) => half.counted > 0);
+  for (const { edge, half, side } of halves) {
+    const [x0, y0, x1, y1] = [layout.x[edge.lower], layout.y[edge.lower], layout.x[edge.upper], layout.y[edge.upper]] as [number, number, number, number];
+    const width = widthOf(half, mostFlits, layout.widest);
+    const length = Math.hypot(x1 - x0, y1 - y0) || 1;
+    // The normal that points down the page; an upright edge takes left for the down link.
+    let [nx, ny] = [-(y1 - y0) / length, (x1 - x0) / length];
+    if (ny < 0 || (Math.abs(ny) < 1e-6 && nx < 0)) [nx, ny] = [-nx, -ny];
+    const shift = (side * width) / 2;
+    const ratio = ratioOf(half);
+    context.strokeStyle = ratio < 0 ? palette.lineStrong : measureColour(measure, ratio, palette.theme);
+    context.globalAlpha = ratio < 0 ? (dense ? 0.35 : 0.7) : 1;
+    context.lineWidth = width;
+    context.setLineDash(mixed && ratio < 0 ? [2, 3] : []);
+    context.beginPath();
+    context.moveTo(x0 + nx * shift, y0 + ny * shift);
+    context.lineTo(x1 + nx * shift, y1 + ny * shift);
+    context.stroke();
+  }
+  context.globalAlpha = 1;
+  context.setLineDash([]);
+  drawNodes(context, layout, tree, machine, paint);
+  drawSwitches(context, layout, tree, paint);
+  context.textAlign = "left";
+  for (const row of layout.rows) {
+    context.font = font(11);
+    context.fillStyle = palette.ink2;
+    context.fillText(String(row.count), 0, row.y + 4);
+    context.fillStyle = palette.ink3;
+    context.fillText(plural(row.name, row.count), context.measureText(String(row.count)).width + 4, row.y + 4);
+  }
+}
+
+const plural = (name: string, n: number) => (n === 1 ? name : name === "leaf" ? "leaves" : `${name}s`);
+
+/** Nodes under their leaf: a pair of rectangles each where their cables are counted, else a bar. */
+function drawNodes(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, machine: Machine, { palette, measure }: TreePaint): void {
+  const leaves = tree.order[0] ?? [];
+  const most = Math.max(0, ...leaves.flatMap((leaf) => (tree.terminals.get(leaf) ?? []).flatMap(({ up, down }) => [up.flits, down.flits])));
+  const thick = Math.max(0.7, layout.nodeStep * 0.42);
+  let total = 0;
+  for (const leaf of leaves) {
+    const nodes = machine.nodes[leaf] ?? 0;
+    const terminals = tree.terminals.get(leaf) ?? [];
+    total += nodes;
+    const left = (layout.x[leaf] as number) - layout.nodeWidth / 2;
+    const bar = (half: HalfEdge, y: number) => {
+      if (!half.counted) return;
+      context.fillStyle = measureColour(measure, ratioOf(half), palette.theme);
+      context.fillRect(left, y, Math.max(0.8, most > 0 ? (half.flits / most) * layout.nodeWidth : 0), thick);
+    };
+    for (let i = 0; i < nodes; i++) {
+      const y = layout.nodesTop + i * layout.nodeStep;
+      const terminal: Terminal | undefined = terminals[i];
+      if (terminal) {
+        bar(terminal.down, y);
+        bar(terminal.up, y + thick);
+      } else {
+        context.fillStyle = palette.lineStrong;
+        context.fillRect(left, y, layout.nodeWidth, Math.max(0.8, layout.nodeStep * 0.55));
+      }
+    }
+  }
+  if (!total) return;
+  context.font = font(11);
+  context.fillStyle = palette.ink3;
+  context.fillText(`${count(total)} nodes`, 0, layout.nodesTop + 10);
+  if (tree.terminals.size) context.fillText("down, up", 0, layout.nodesTop + 24);
+}
+
+/** Switches: in their own stall ratio, or all alike where links alone are known. */
+function drawSwitches(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, { palette, measure, ratios }: TreePaint): void {
+  for (const router of tree.order.flat()) {
+    const value = ratios?.[router] ?? NaN;
+    context.beginPath();
+    context.arc(layout.x[router] as number, layout.y[router] as number, layout.radius[router] as number, 0, 2 * Math.PI);
+    // Unknown is an outline without a fill, as a cell is.
+    const unknown = Number.isNaN(value);
+    context.fillStyle = measure === "fraction" ? palette.node : unknown ? palette.surface : heatColour(value, palette.theme);
+    context.fill();
+    context.strokeStyle = unknown && measure === "stalls" ? palette.ink3 : palette.surface;
+    context.lineWidth = 1;
+    context.stroke();
+  }
+}
+
+export const LANES: { key: keyof Omit<LeafWorst, "leaf">; label: string }[] = [
+  { key: "fromSpines", label: "spine ↓" }, { key: "toSpines", label: "spine ↑" }, { key: "toNodes", label: "node ↓" }, { key: "fromNodes", label: "node ↑" },
+];
+const LANE = 12;
+export const STRIP_HEIGHT = 16 + LANES.length * LANE;
+
+export interface StripLayout {
+  x: (index: number) => number;
+  cell: number;
+  groups: { group: number | null; from: number; to: number }[];
+}
+
+/** All leaves side by side, a gap between groups; columns are those of the whole machine's plot. */
+export function stripLayout(leaves: LeafWorst[], machine: Machine, width: number): StripLayout {
+  const cell = (width - GUTTER - 8) / Math.max(1, leaves.length);
+  const groups: StripLayout["groups"] = [];
+  leaves.forEach(({ leaf }, i) => {
+    const group = machine.group[leaf] ?? null;
+    const last = groups.at(-1);
+    if (last && last.group === group) last.to = i + 1;
+    else groups.push({ group, from: i, to: i + 1 });
+  });
+  return { x: (index) => GUTTER + index * cell, cell, groups };
+}
+
+export function drawStrip(context: CanvasRenderingContext2D, layout: StripLayout, leaves: LeafWorst[], slice: number | null, { palette, measure }: TreePaint): void {
+  LANES.forEach(({ key, label }, lane) => {
+    const y = 16 + lane * LANE;
+    context.font = font(11);
+    context.fillStyle = palette.ink3;
+    context.textAlign = "left";
+    context.fillText(label, 0, y + 9);
+    leaves.forEach((leaf, i) => {
+      const value = leaf[key];
+      const gap = layout.cell > 3 ? 1 : 0;
+      if (Number.isNaN(value)) {
+        context.strokeStyle = palette.line;
+        context.lineWidth = 1;
+        context.strokeRect(layout.x(i) + 0.5, y + 0.5, layout.cell - gap - 1, LANE - 3);
+      } else {
+        context.fillStyle = measureColour(measure, value, palette.theme);
+        context.fillRect(layout.x(i), y, layout.cell - gap, LANE - 2);
+      }
+    });
+  });
+  for (const { group, from, to } of layout.groups) {
+    if (group === null) continue;
+    const chosen = group === slice;
+    context.font = font(11, chosen ? 650 : 400);
+    context.fillStyle = chosen ? palette.accent : palette.ink3;
+    if (layout.x(to) - layout.x(from) > 44) context.fillText(`Pod ${group}`, layout.x(from), 11);
+    if (!chosen) continue;
+    context.strokeStyle = palette.accent;
+    context.lineWidth = 2;
+    context.strokeRect(layout.x(from) - 2, 14, layout.x(to) - layout.x(from) + 3, LANES.length * LANE + 1);
+  }
+}
+
+export function stripAt(layout: StripLayout, leaves: LeafWorst[], x: number): LeafWorst | null {
+  return leaves[Math.floor((x - GUTTER) / layout.cell)] ?? null;
+}

@@ -1,0 +1,76 @@
+/** What to change: routes, routing modes and placements, each with why, what it is worth, and the way back to its evidence. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { recommendationsQuery } from "../../api/recommendations";
+import type { Recommendation } from "../../api/recommendationShapes";
+import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/Segmented";
+import { save } from "../../lib/csv";
+import { count } from "../../lib/format";
+import { useKeys } from "../../lib/keys";
+import { moment, parseTime, ZONE } from "../../lib/time";
+import "../estimates/estimates.css";
+import "../lab/lab.css";
+import { Detail } from "./Detail";
+import { Loop } from "./Loop";
+import "./recommendations.css";
+import { about, gainText, kindText } from "./words";
+
+const STATES = [{ value: "all", label: "All" }, { value: "recommended", label: "Recommended" }, { value: "refused", label: "Refused" }] as const;
+
+const columns: Column<Recommendation>[] = [
+  { key: "state", header: "State", value: (r) => r.state, render: (r) => (r.state === "recommended" ? <strong>recommended</strong> : <span className="muted">refused</span>) },
+  { key: "title", header: "What", value: (r) => r.title, render: (r) => <span title={r.title}>{r.title}</span> },
+  { key: "kind", header: "Kind", value: (r) => r.kind, render: (r) => kindText(r.kind) },
+  { key: "gain", header: "time before ÷ after", numeric: true, value: (r) => r.gain?.factor, render: (r) => gainText(r.gain) },
+  { key: "about", header: "Of", value: about, render: (r) => <>{about(r)}{r.simulated && <> <span className="tag">simulated</span></>}</> },
+  { key: "created", header: `Made, ${ZONE}`, numeric: true, value: (r) => r.created, render: (r) => { const ms = parseTime(r.created); return ms === null ? "–" : moment(ms, Date.now()); } },
+];
+
+export function RecommendationsPage() {
+  const search = useSearch({ from: "/recommendations" });
+  const navigate = useNavigate({ from: "/recommendations" });
+  const pages = useInfiniteQuery(recommendationsQuery(search.state));
+  const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.items) ?? [], [pages.data]);
+  const shown = search.id ?? rows[0]?.recommendation_id;
+  const bindings = useMemo(() => {
+    const at = rows.findIndex((row) => row.recommendation_id === shown);
+    const show = (i: number) => () => {
+      const next = rows[i];
+      if (next) void navigate({ search: (old) => ({ state: old.state, id: next.recommendation_id }), replace: true });
+    };
+    return [
+      { keys: "j", label: "Next recommendation", run: show(at + 1) },
+      { keys: "k", label: "Recommendation before", run: show(at - 1) },
+      { keys: "e", label: "Export as CSV", run: () => save("recommendations.csv", tableCsv(rows, columns)) },
+    ];
+  }, [rows, shown, navigate]);
+  useKeys("Recommendations", bindings);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  return (
+    <div className="estimate-page recommendations-page">
+      <div className="context">
+        <h1>Recommendations</h1>
+        <span className="subtitle">routes, routing modes and placements; nothing is changed by itself</span>
+        <span className="spacer" />
+        <Segmented label="State" value={search.state ?? "all"} options={[...STATES]} onChange={(state) => void navigate({ search: { state: state === "all" ? undefined : state } })} />
+        <button className="button" onClick={() => save("recommendations.csv", tableCsv(rows, columns))} disabled={!rows.length}>Export CSV</button>
+      </div>
+      <div className="recommendations-main">
+        <div className="recommendations-lists">
+          <section className="card recommendations-list" aria-label="Recommendations">
+            <div className="card-head"><h2>Made so far</h2><span className="subtitle">{count(rows.length)} · newest first</span></div>
+            {pages.error && !pages.data ? <Failure error={pages.error} retry={() => void pages.refetch()} />
+              : !pages.data ? <Waiting what="the recommendations" />
+              : rows.length ? <DataTable label="Recommendations" rows={rows} columns={columns} id={(r) => String(r.recommendation_id)} current={shown === undefined ? null : String(shown)} onPick={(r) => void navigate({ search: (old) => ({ state: old.state, id: r.recommendation_id }), replace: true })} onReachEnd={() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }} />
+              : <Empty title="Nothing was recommended yet">Run the loop at the right, or <code>flitwatch loop run --pattern bisection-shuffle</code>.</Empty>}
+          </section>
+          <Loop />
+        </div>
+        {shown !== undefined && <Detail key={shown} id={shown} />}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { gainSaid, gainText, timeText } from "./words";
+
+const gain = { factor: 1.42, low: 1.35, high: 1.49, level: 0.9, runs: 5, basis: "" };
+
+it("says a gain with its interval, and none where the interval holds 1", () => {
+  expect(gainText(gain)).toBe("×1.42 (1.35–1.49, 90 %)");
+  expect(gainSaid(gain)).toBe("×1.42 as fast");
+  expect(gainSaid({ ...gain, low: 0.97 })).toBe("No gain beyond chance");
+  expect(gainSaid({ ...gain, factor: 0.8, low: 0.7, high: 0.9 })).toBe("Slower: ×0.80");
+  expect(gainText({ ...gain, low: null, runs: 1 })).toBe("×1.42 (one pair of runs, no interval)");
+  expect([gainText(null), gainSaid(null)]).toEqual(["–", "The gain is unknown"]);
+});
+
+it("shows times of every size", () => {
+  expect([timeText(0.0000215), timeText(0.00234), timeText(3.5), timeText(null)]).toEqual(["21.5 µs", "2.34 ms", "3.5 s", "–"]);
+});
