@@ -64,7 +64,7 @@ doctor: python ## check this site
 
 # --- test ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test lint types test-cxx test-sanitize test-python test-web test-compose fuzz
+.PHONY: test test-side-by-side lint types test-cxx test-sanitize test-python test-web test-compose fuzz
 test: ## set everything up and run every suite: real Kafka, TimescaleDB, Slurm, OpenSM and Chromium, sanitizers, random kills, fuzzing
 	@$(SETUP) uv compiler cpp_tests node browser java timescale slurm mpi opensm prometheus fuzz namespaces
 	@$(MAKE) --no-print-directory python-all web
@@ -72,9 +72,14 @@ test: ## set everything up and run every suite: real Kafka, TimescaleDB, Slurm, 
 	@$(MAKE) --no-print-directory types
 	@$(MAKE) --no-print-directory test-web
 	@$(MAKE) --no-print-directory test-cxx
-	@$(MAKE) --no-print-directory test-sanitize
-	@$(MAKE) --no-print-directory fuzz
-	@$(MAKE) --no-print-directory test-python
+	@$(MAKE) --no-print-directory test-side-by-side
+
+# Sanitizers and fuzzing take processor time, pytest mostly waits for real servers: they run beside each other, and the summaries come last.
+test-side-by-side: # of test
+	@mkdir -p build; echo "sanitizers and fuzzing run beside pytest: build/test-native.log" >&2; \
+	$(MAKE) --no-print-directory test-sanitize fuzz >build/test-native.log 2>&1 & native=$$!; trap "kill $$native 2>/dev/null" EXIT; \
+	$(MAKE) --no-print-directory test-python; python=$$?; wait $$native; native=$$?; trap - EXIT; \
+	cat build/test-native.log; [ $$python = 0 ] || echo "pytest failed: see above" >&2; [ $$python = 0 ] && [ $$native = 0 ]
 
 lint: ## style, and the arrows between packages
 	.venv/bin/ruff check .

@@ -57,7 +57,7 @@ class Holdings:
         self._on_assign = on_assign
         self._let_go = let_go
         self._consumer: Consumer | None = None
-        self._merger = Merger(self._unread)
+        self._merger = Merger(self._unread_as_seen)
         self._reading: frozenset[str] = frozenset()
         self._blocked: dict[str, float] = {}
         self._looked_at = -LOOK_S
@@ -93,8 +93,15 @@ class Holdings:
     def _unread(self) -> set[TopicPartition]:
         if self._consumer is None:
             return set()
-        ends = self._consumer.end_offsets()
-        return {place for place, end in ends.items() if self._consumer.position(*place) < end}
+        return self._before(self._consumer.end_offsets())
+
+    def _unread_as_seen(self) -> set[TopicPartition]:
+        # Asked for often: a broker that is asked anew for every partition costs the writer more than its records do.
+        return set() if self._consumer is None else self._before(self._consumer.seen_end_offsets())
+
+    def _before(self, ends: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+        consumer = self._consumer
+        return set() if consumer is None else {place for place, end in ends.items() if consumer.position(*place) < end}
 
     def _begin(self, places: list[TopicPartition]) -> Mapping[TopicPartition, int] | None:
         self._merger.drop(places)
@@ -142,6 +149,6 @@ class Holdings:
 
     def _close_consumer(self) -> None:
         consumer, self._consumer, self._reading = self._consumer, None, frozenset()
-        self._merger = Merger(self._unread)
+        self._merger = Merger(self._unread_as_seen)
         if consumer is not None:
             consumer.close()

@@ -17,6 +17,7 @@ from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.writer import accounts
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
+from flitwatch_ingest.writer.flight import Flight
 from flitwatch_ingest.writer.gathered import letter_of
 from flitwatch_ingest.writer.holdings import OURS, Holdings
 from flitwatch_ingest.writer.marks import Mark
@@ -34,7 +35,7 @@ _FABRICS_S = 2.0
 
 
 class Writer:
-    """Carries records; one thread, one connection, one transaction at a time.
+    """Carries records; one transaction at a time, written while the next one's records are decoded.
 
     Parameters
     ----------
@@ -60,6 +61,7 @@ class Writer:
         self.measures = Measures()
         self.stop = stop or threading.Event()
         self._database = Database(url, self.settings.group, self.stop, self.measures)
+        self._flight = Flight(Database(url, self.settings.group, self.stop, self.measures), self.measures)
         self._memory = Memory(self.settings)
         self._schemas = Schemas(open_registry(self.settings.registry))
         shares = Shares(url, self.settings.group, guest)
@@ -98,7 +100,8 @@ class Writer:
         records = self._poll(min(max(due_in, 0.0), _LONGEST_POLL_S))
         if records:
             self.take(records)
-        if due_in <= 0 or self._memory.full:
+        # A database that is slower than the interval gets fewer and larger transactions.
+        if (due_in <= 0 and not self._flight.busy) or self._memory.full:
             self._look_around()
             self.commit()
         return len(records)
@@ -124,6 +127,7 @@ class Writer:
     def close(self) -> None:
         """Let go of log and database; nothing is written."""
         self.holdings.close()
+        self._flight.close()
         self._database.close()
 
     # --- records in --------------------------------------------------------------------------------------------------
@@ -235,7 +239,9 @@ class Writer:
     # --- the transaction -----------------------------------------------------------------------------------------------
 
     def commit(self, everything: bool = False) -> None:
-        """Write what is held in one transaction; `everything`: also port buckets that are not over.
+        """Begin to write what is held, in one transaction, once the one before is in.
+
+        `everything`: also port buckets that are not over; returns when it is in.
 
         Raises
         ------
@@ -244,16 +250,22 @@ class Writer:
         Cancelled
             `stop` was set while the database did not answer.
         """
+        self._land()
         with self.measures.stage("prepare"):
             batch = self._memory.take(everything)
         self._committed_at = time.monotonic()
         if batch.empty:
             return
-        with self.measures.stage("write"):
-            self._database.write(batch)
-        self._written(batch)
+        self._flight.send(batch)
+        if everything:
+            self._land()
 
-    def _written(self, batch: Batch) -> None:
+    def _land(self) -> None:
+        landed = self._flight.land()
+        if landed is not None:
+            self._written(*landed)
+
+    def _written(self, batch: Batch, at: float) -> None:
         for place, position in batch.new.items():
             if place in self._memory.marks:
                 self._memory.marks[place].committed = position
@@ -267,7 +279,7 @@ class Writer:
             measures.late += rates.late
             measures.dead += rates.dead
         if found.oldest_ms:
-            measures.lagged(max(0.0, time.time() - found.oldest_ms / 1000))
+            measures.lagged(max(0.0, at - found.oldest_ms / 1000))
 
     # --- partitions that come and go -----------------------------------------------------------------------------------
 
@@ -291,6 +303,7 @@ class Writer:
         self._memory.forget(held)
 
     def _start_over(self) -> None:
+        self._flight.abandon()
         self._database.close()
         self._memory = Memory(self.settings)
         self._fabrics_at = -math.inf

@@ -125,10 +125,13 @@ class KafkaLog(Log):
         self._admin = None
 
 
-def watermarks(consumer: Any, brokers: str, topic: str, partition: int) -> tuple[int, int]:
-    """The oldest offset of a partition and the next to be written."""
+def watermarks(consumer: Any, brokers: str, topic: str, partition: int, seen: bool = False) -> tuple[int, int]:
+    """The oldest offset of a partition and the next to be written; `seen`: as the last fetch said, asked for only if there was none."""
+    at = RdTopicPartition(topic, partition)
     try:
-        found = consumer.get_watermark_offsets(RdTopicPartition(topic, partition), timeout=CALL_TIMEOUT_S)
+        found = consumer.get_watermark_offsets(at, cached=True) if seen else None
+        if found is None or found[1] < 0:
+            found = consumer.get_watermark_offsets(at, timeout=CALL_TIMEOUT_S)
     except KafkaException as problem:
         raise unavailable(brokers, problem) from None
     if found is None:

@@ -208,6 +208,9 @@ class KafkaConsumer(Consumer):
     def end_offsets(self) -> dict[TopicPartition, int]:
         return {at: watermarks(self._consumer, self._brokers, *at)[1] for at in self.assignment()}
 
+    def seen_end_offsets(self) -> dict[TopicPartition, int]:
+        return {at: watermarks(self._consumer, self._brokers, *at, seen=True)[1] for at in self.assignment()}
+
     def close(self) -> None:
         consumer, self._consumer = self._consumer, None
         if consumer is not None:

@@ -130,6 +130,10 @@ class Consumer(_Closing):
     def end_offsets(self) -> dict[TopicPartition, int]:
         """The next offset to be written, for each assigned partition."""
 
+    def seen_end_offsets(self) -> dict[TopicPartition, int]:
+        """The same as it was said with the last records that came; a backend that cannot know it so asks."""
+        return self.end_offsets()
+
 
 class Log(_Closing):
     """A log to append to and read from."""

@@ -1,0 +1,65 @@
+"""The transaction that is being written while records of the next one are gathered."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from flitwatch_ingest.writer.batch import Batch
+from flitwatch_ingest.writer.database import Database
+from flitwatch_ingest.writer.measures import Measures
+
+
+class Flight:
+    """At most one batch under way, on a connection and a thread of its own.
+
+    Parameters
+    ----------
+    database : Database
+        Used by no other thread.
+    measures : Measures
+    """
+
+    def __init__(self, database: Database, measures: Measures) -> None:
+        self._database = database
+        self._measures = measures
+        self._thread = ThreadPoolExecutor(1, "transaction")
+        self._under_way: tuple[Batch, Future[float]] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a batch is still being written."""
+        return self._under_way is not None and not self._under_way[1].done()
+
+    def send(self, batch: Batch) -> None:
+        """Begin to write a batch; the one before has landed."""
+        assert self._under_way is None
+        self._under_way = batch, self._thread.submit(self._write, batch)
+
+    def land(self) -> tuple[Batch, float] | None:
+        """Wait for what is under way; return it, and when (`time.time()`) it was in.
+
+        Raises
+        ------
+        Conflict, Cancelled
+            As `Database.write`.
+        """
+        sent, self._under_way = self._under_way, None
+        return None if sent is None else (sent[0], sent[1].result())
+
+    def abandon(self) -> None:
+        """Wait for what is under way, whatever becomes of it, and let go of the database."""
+        sent, self._under_way = self._under_way, None
+        if sent is not None:
+            sent[1].exception()
+        self._database.close()
+
+    def close(self) -> None:
+        """The same, for the last time."""
+        self.abandon()
+        self._thread.shutdown()
+
+    def _write(self, batch: Batch) -> float:
+        with self._measures.stage("write"):
+            self._database.write(batch)
+        return time.time()
