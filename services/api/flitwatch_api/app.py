@@ -23,6 +23,7 @@ from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
 from flitwatch_api.noise.http import http as noise
 from flitwatch_api.platform import Platform
+from flitwatch_api.recommendations.http import http as recommendations
 from flitwatch_api.runs.http import http as runs
 from flitwatch_api.search.http import http as search
 from flitwatch_api.security import Guard
@@ -69,7 +70,21 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.site = site.Site(chosen.web)
     problems.install(app)
     api = APIRouter(prefix=BASE)
-    for part in (fabrics, counters, jobs, runs, estimates, noise, alerts, advice, tasks, ingest, search, events):
+    for part in (
+        fabrics,
+        counters,
+        jobs,
+        runs,
+        estimates,
+        noise,
+        alerts,
+        advice,
+        recommendations,
+        tasks,
+        ingest,
+        search,
+        events,
+    ):
         api.include_router(part)
     app.include_router(api)
     app.include_router(health)

@@ -1,0 +1,1 @@
+"""Recommendations of the loop and of the routing advice."""

@@ -1,0 +1,109 @@
+"""Routes of recommendations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer
+from flitwatch_api.names import SEES_NAMES, Names, TheNames
+from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
+from flitwatch_api.platform import Reader
+from flitwatch_api.problems import RESPONSES
+from flitwatch_api.recommendations import schemas
+from flitwatch_db.reads import recommendations as reads
+from flitwatch_domain.errors import Forbidden, NotFound
+
+http = APIRouter(prefix="/recommendations", tags=["recommendations"], responses=RESPONSES)
+
+_MATRICES = ("true", "reconstructed", "difference")
+
+
+def _shown(row: dict[str, Any], names: Names) -> dict[str, Any]:
+    """With the names that the caller may see."""
+    if row["user"] is not None:
+        row["user"] = names.user(row["user"])
+    if row["application"] is not None:
+        row["application"] = names.application(row["application"])
+    return row
+
+
+def _missing(number: int, what: str = "") -> NotFound:
+    said = f"recommendation {number} has no {what}" if what else f"there is no recommendation {number}"
+    return NotFound(said, advice="/api/v1/recommendations lists them.")
+
+
+@http.get("", response_model=schemas.RecommendationList)
+async def recommendations(
+    conn: Reader,
+    names: TheNames,
+    kind: Annotated[Literal["routes", "routing_mode", "placement"] | None, Query()] = None,
+    state: Annotated[Literal["recommended", "refused"] | None, Query()] = None,
+    fabric: Text = None,
+    job: Text = None,
+    limit: Limit = 100,
+    cursor: CursorText = None,
+) -> Response:
+    """What the loop and the routing advice came to, the newest first."""
+    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), kind, state, fabric or None, job or None)
+    items = [_shown(row, names) for row in rows[:limit]]
+    following = make_cursor(items[-1]["recommendation_id"]) if len(rows) > limit else None
+    return answer({"items": items, "next_cursor": following})
+
+
+@http.get("/{recommendation_id}", response_model=schemas.RecommendationDetail)
+async def recommendation(conn: Reader, names: TheNames, recommendation_id: Id) -> Response:
+    """One recommendation with its evidence."""
+    row = await reads.one(conn, recommendation_id)
+    if row is None:
+        raise _missing(recommendation_id)
+    return answer(_shown(row, names))
+
+
+@http.get(
+    "/{recommendation_id}/lfts",
+    name="recommendation_lfts",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def lfts(request: Request, conn: Reader, recommendation_id: Id) -> Response:
+    """The forwarding tables as OpenSM's file engine reads them."""
+    role = getattr(request.state, "role", None)
+    if role is not None and role not in SEES_NAMES:
+        raise Forbidden("forwarding tables are for operators", advice="Ask an operator for them.")
+    content = await reads.part(conn, recommendation_id, "lfts")
+    if content is None:
+        raise _missing(recommendation_id, "forwarding tables")
+    headers = {
+        "Content-Disposition": f'attachment; filename="recommendation-{recommendation_id}.lfts"',
+        "Cache-Control": "no-cache",
+    }
+    return Response(content, media_type="text/plain; charset=utf-8", headers=headers)
+
+
+@http.get("/{recommendation_id}/matrix", response_model=schemas.TrafficMatrix, name="recommendation_matrix")
+async def matrix(
+    conn: Reader,
+    recommendation_id: Id,
+    by: Literal["router", "group"] = "router",
+    of: Annotated[Literal["true", "reconstructed", "difference"] | None, Query()] = None,
+) -> Response:
+    """The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
+    content = await reads.part(conn, recommendation_id, "matrix_router" if by == "router" else "matrix_group")
+    if content is None:
+        raise _missing(recommendation_id, "matrix")
+    held = orjson.loads(content)
+    left_out = {} if of is None else {name: None for name in _MATRICES if name != of}
+    return answer({**held, **left_out})
+
+
+@http.get("/{recommendation_id}/links", response_model=schemas.Links, name="recommendation_links")
+async def links(conn: Reader, recommendation_id: Id) -> Response:
+    """Links between switches before and after, for the plots."""
+    content = await reads.part(conn, recommendation_id, "links")
+    if content is None:
+        raise _missing(recommendation_id, "links")
+    return Response(content, media_type="application/json", headers={"Cache-Control": "no-cache"})
