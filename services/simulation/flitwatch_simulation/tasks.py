@@ -26,5 +26,6 @@ HANDLERS: dict[str, Handler] = {
     "sim.study_help": _later("study_tasks:help_out"),
     "sim.collective": _later("study_tasks:collective"),
     "sim.packet": _later("packet.task:packet"),
+    "sim.whatif": _later("whatif:whatif"),
     "routing.loop": _later("loop_task:loop"),
 }

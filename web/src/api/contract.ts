@@ -6,6 +6,7 @@ import type { GenericSchema, InferInput } from "valibot";
 import type { components } from "./generated/openapi";
 import type * as alerts from "./alertShapes";
 import type * as estimates from "./estimateShapes";
+import type * as noise from "./noise";
 import type * as shapes from "./shapes";
 import type * as tasks from "./tasks";
 
@@ -41,6 +42,8 @@ export type Contract = [
   Proof<Accepts<Answers["RunningList"], Shapes["runningShape"]>>,
   Proof<Accepts<Answers["RunForecast"], Shapes["runForecastShape"]>>,
   Proof<Accepts<Answers["Outlook"], Shapes["outlookShape"]>>,
+  Proof<Accepts<Answers["MeasuredList"], (typeof noise)["measuredShape"]>>,
+  Proof<Accepts<Answers["SimulatedList"], (typeof noise)["simulatedShape"]>>,
   Proof<Accepts<Answers["AlertList"], Shapes["alertsShape"]>>,
   Proof<Accepts<Answers["AlertDetail"], Shapes["alertDetailShape"]>>,
   Proof<Accepts<Answers["RuleList"], Shapes["rulesShape"]>>,

@@ -78,6 +78,7 @@ export function ContextBar({ fabric, scene, search, view, views, span, subtitle,
           }))}
         />
       )}
+      {canCompare && search.to && chosen[0] && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, at: search.to, job: chosen[0] }} title="This window again, with the job placed or routed otherwise">Replay</Link>}
       {search.from && <button className="button" onClick={() => change({ from: undefined, to: undefined })}>Live</button>}
       <Menu trigger={<>Export<Icon name="down" /></>} entries={scene ? exportEntries({ scene, values, view, jobs, congestion, subtitle }) : []} empty="Nothing to export yet" />
     </div>

@@ -23,8 +23,16 @@ export interface FabricSearch {
   slice?: number;
 }
 
+/** Length of the window that an address with `at` alone (an alert's) means: it ends there. */
+const AT_MS = 300_000;
+
+function windowAt(at: unknown): TimeWindow | undefined {
+  const to = parseTime(text(at));
+  return to === null ? undefined : { from: to - AT_MS, to };
+}
+
 export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
-  const window = windowFrom(raw.from, raw.to);
+  const window = windowFrom(raw.from, raw.to) ?? windowAt(raw.at);
   const comparison = windowFrom(raw.cfrom, raw.cto);
   const all: FabricSearch = {
     view: oneOf(raw.view, VIEWS), class: text(raw.class), diff: oneOf(raw.diff, ["on"]), job: text(raw.job), router: wholeNumber(raw.router),

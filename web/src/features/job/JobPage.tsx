@@ -10,7 +10,7 @@ import { Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { rememberMachine } from "../../lib/machine";
 import { change, duration, plural, ratio } from "../../lib/format";
-import { moment as momentText, parseTime, ZONE } from "../../lib/time";
+import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import "./job.css";
 import { Neighbours } from "./Neighbours";
 import { CompareMenu } from "./CompareMenu";
@@ -117,6 +117,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         )}
         {run && <CompareMenu run={run} compare={search.compare} onChange={(compare) => void navigate({ search: (old) => ({ ...old, compare }), replace: true })} />}
         {fabric && <Link className="button" to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: job.job_id }}>On the fabric</Link>}
+        {fabric && placed && routers.length > 1 && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, job: job.job_id, at: isoTime(until) }}>What if elsewhere</Link>}
         <Link className="button" to="/jobs" search={job.user ? { user: job.user } : {}}>Jobs of this user</Link>
       </div>
       <section className="card job-verdict" aria-label="Verdict">

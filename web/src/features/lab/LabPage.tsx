@@ -6,12 +6,15 @@ import { cancelTask, isOver, startTask, tasksQuery, type Task } from "../../api/
 import { DataTable, type Column } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/Segmented";
 import { duration } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import "../estimates/estimates.css";
 import "./lab.css";
 import { STUDIES, type StudyCard } from "./studies";
+import { NoisePanel } from "./NoisePanel";
 import { TaskPanel } from "./TaskPanel";
+import { WhatIfDialog } from "./WhatIfDialog";
 
 const subject = (task: Task): string => (typeof task.args.study === "string" ? task.args.study : task.name);
 const progress = (task: Task): string => (task.state === "running" && task.total > 0 ? `${Math.round((task.done / task.total) * 100)} %` : task.state);
@@ -41,11 +44,19 @@ export function LabPage() {
   const cancel = useMutation({ mutationFn: cancelTask, onSettled: () => void queries.invalidateQueries({ queryKey: ["tasks"] }) });
   return (
     <div className="estimate-page">
-      <div className="context"><h1>Lab</h1><span className="tag">simulated</span><span className="subtitle">published studies, run again here; a result's address can be shared</span></div>
-      <div className="estimate-main lab-main">
+      <div className="context"><h1>Lab</h1><span className="tag">simulated</span><span className="subtitle">published studies, run again here; a result's address can be shared</span><span className="spacer" />
+        <Segmented label="Show" value={search.view ?? "studies"} options={[{ value: "studies", label: "Studies" }, { value: "noise", label: "Measured and simulated noise" }]} onChange={(view) => void navigate({ search: view === "noise" ? { view } : {} })} />
+      </div>
+      {search.view === "noise" ? <NoisePanel /> : <div className="estimate-main lab-main">
         {/* A box that scrolls must be reachable by keyboard. */}
         {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
         <section className="card lab-cards" aria-label="Studies" tabIndex={0}>
+          <div>
+            <h2 className="block-title">What if</h2>
+            <div className="lab-grid">
+              <button className="lab-card" onClick={() => void navigate({ search: (old) => ({ ...old, replay: "on" }), replace: true })}><strong>A moment of the past</strong><span>Its jobs again, with one placed or routed otherwise.</span></button>
+            </div>
+          </div>
           {STUDIES.map((group) => (
             <div key={group.source}>
               <h2 className="block-title">{group.source}</h2>
@@ -67,7 +78,8 @@ export function LabPage() {
           </section>
           {shown !== undefined && <TaskPanel key={shown} id={shown} onCancel={() => cancel.mutate(shown)} />}
         </div>
-      </div>
+      </div>}
+      {search.replay && <WhatIfDialog search={search} onClose={() => void navigate({ search: (old) => ({ task: old.task }), replace: true })} onStarted={(task) => open(task)} />}
       {asking && <Ask card={asking} onClose={() => setAsking(null)} onStarted={(task) => { setAsking(null); void queries.invalidateQueries({ queryKey: ["tasks"] }); open(task.task_id); }} />}
     </div>
   );

@@ -5,6 +5,9 @@ import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { save } from "../../lib/csv";
 import { count } from "../../lib/format";
+import { BoxPlots } from "./BoxPlots";
+import { boxSeries } from "./boxSeries";
+import { WhatIfMap } from "./WhatIfMap";
 import { resultTables, type Record_, type Scalar } from "./result";
 
 const shown = (value: Scalar | undefined): string => (value === undefined || value === null ? "–" : typeof value === "number" ? (Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(4)))) : String(value));
@@ -35,10 +38,16 @@ function errorText({ error }: Task): string {
   return typeof message === "string" ? message : "The task failed without a reason.";
 }
 
+/** Distributions drawn of one result; all of them are in its file. */
+const MOST_PLOTS = 4;
+
 function Result({ task }: { task: Task }) {
   const { facts, tables } = useMemo(() => resultTables(task.result), [task.result]);
+  const series = useMemo(() => boxSeries(task.result), [task.result]);
   return (
     <>
+      {series.slice(0, MOST_PLOTS).map((one) => <BoxPlots key={one.name} series={one} name={`task-${task.task_id}`} />)}
+      {task.name === "sim.whatif" && <WhatIfMap result={task.result} task={task.task_id} />}
       <dl className="facts">{facts.slice(0, 12).map(([name, value]) => <Fact key={name} name={name} value={value} />)}</dl>
       {tables.slice(0, 3).map((table) => {
         const numeric = (name: string) => table.rows.some((row) => typeof row[name] === "number");

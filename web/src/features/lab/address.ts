@@ -1,10 +1,18 @@
-import { wholeNumber } from "../../lib/search";
+import { oneOf, text, wholeNumber } from "../../lib/search";
 
 export interface LabSearch {
   task?: number;
+  view?: "noise";
+  /** A replay to be asked for: machine, end of its window, job. */
+  replay?: "on";
+  fabric?: string;
+  at?: string;
+  job?: string;
 }
 
 export function labSearch(raw: Record<string, unknown>): LabSearch {
-  const task = wholeNumber(raw.task);
-  return task === undefined ? {} : { task };
+  const all: LabSearch = {
+    task: wholeNumber(raw.task), view: oneOf(raw.view, ["noise"]), replay: oneOf(raw.replay, ["on"]), fabric: text(raw.fabric), at: text(raw.at), job: text(raw.job),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

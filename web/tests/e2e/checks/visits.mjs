@@ -50,6 +50,35 @@ export async function visits({ url, check, api, timed }) {
     await other.waitForSelector('section[aria-label="Task"] .lab-table tbody tr[aria-rowindex]');
   }, { fixtureOnly: true });
 
+  await check("a moment of the past is replayed: variants as box plots, the fabric's difference, an address to share", async (page) => {
+    const job = (await api("/jobs?limit=1&state=RUNNING")).items[0];
+    await page.goto(`${url}/jobs/${job.job_id}`);
+    await page.locator("a", { hasText: "What if elsewhere" }).click();
+    await page.waitForSelector(".lab-checks");
+    assert.equal(await page.getByLabel("Job to move").inputValue(), job.job_id);
+    await page.getByLabel("random-group").check();
+    await page.locator('[role="dialog"] button', { hasText: "Replay it" }).click();
+    await page.waitForSelector('section[aria-label="time, s"] .quartiles');
+    assert.equal(await page.locator('section[aria-label="time, s"] .quartiles').count(), 6);
+    await until(() => page.locator(".whatif-map canvas").count(), (n) => n === 2, "the difference");
+    assert.match(page.url(), /\/lab\?task=\d+$/);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.waitForSelector('section[aria-label="mean latency, ns"] .quartiles');
+    assert.deepEqual(await violations(other), []);
+  }, { fixtureOnly: true });
+
+  await check("measured noise stands beside simulated noise, with one scale and a table each", async (page) => {
+    await page.goto(`${url}/lab?view=noise`);
+    await page.waitForSelector('section[aria-label="Simulated"] svg circle');
+    assert.equal(await page.locator('section[aria-label="Measured"] svg circle').count(), 12);
+    const scale = (side) => page.locator(`section[aria-label="${side}"] svg text[text-anchor="end"]`).allTextContents();
+    assert.equal((await scale("Measured")).at(-1), (await scale("Simulated")).at(-1));
+    await page.locator('section[aria-label="Measured"] .segmented button', { hasText: "Table" }).click();
+    assert.equal(await page.locator('section[aria-label="Measured"] table').getAttribute("aria-rowcount"), "13");
+    assert.deepEqual(await violations(page), []);
+  }, { fixtureOnly: true });
+
   for (const [path, there] of [["/", ".home-figures"], ["/alerts", ".alerts-firing"], ["/alerts?view=rules", ".rule-panel"], ["/alerts?view=silences", ".silences"]]) {
     await check(`${path} fits a phone`, async (page) => {
       await page.goto(url + path);

@@ -1,0 +1,55 @@
+"""A moment of the past as simulations replay it: which jobs held which endpoints, and what their nodes sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A job and the endpoints that it held, in the order of its nodes' numbers."""
+
+    job_pk: int
+    job_id: str
+    endpoints: NDArray[np.int64]
+
+
+def holdings(conn: psycopg.Connection[Any], fabric_id: int, at_s: float) -> list[Holding]:
+    """Jobs that held endpoints of a fabric at a moment, by their number."""
+    rows = conn.execute(
+        """
+        SELECT j.job_pk, j.job_id, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint)
+        FROM job j JOIN job_node n USING (job_pk)
+        WHERE n.fabric_id = %(fabric)s AND n.endpoint IS NOT NULL AND j.start_ts <= to_timestamp(%(at)s)
+          AND coalesce(j.end_ts, 'infinity') > to_timestamp(%(at)s)
+        GROUP BY j.job_pk ORDER BY j.job_pk
+        """,
+        {"fabric": fabric_id, "at": at_s},
+    ).fetchall()
+    return [Holding(job_pk, job_id, np.array(endpoints, np.int64)) for job_pk, job_id, endpoints in rows]
+
+
+def injected_flits_per_s(
+    conn: psycopg.Connection[Any], fabric_id: int, routers: int, from_s: float, to_s: float
+) -> NDArray[np.float64]:
+    """Flits per second that each router's processor tiles took from its nodes in [from, to), from seconds or minutes; NaN: not counted."""
+    found = np.full(routers, np.nan)
+    for table, step_s in (("router_1s", 1.0), ("router_1m", 60.0)):
+        rows = conn.execute(
+            f"""
+            SELECT router, sum(pt_flits), count(*) FROM {table}
+            WHERE fabric_id = %(fabric)s AND ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s) AND pt_flits IS NOT NULL GROUP BY router
+            """,  # noqa: S608 - one of the two names above
+            {"fabric": fabric_id, "from": from_s, "to": to_s},
+        ).fetchall()
+        for router, flits, buckets in rows:
+            if 0 <= router < routers:
+                found[router] = flits / (buckets * step_s)
+        if rows:
+            break
+    return found

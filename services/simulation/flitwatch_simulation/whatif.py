@@ -1,0 +1,210 @@
+"""`sim.whatif`: a moment of the past again, with one job placed or routed otherwise.
+
+Who held which nodes, and how much the other jobs' nodes sent, are read from the tables. What the moved job sends is not recorded anywhere:
+its pattern and bytes are the asker's. Other jobs send to random nodes of their own at their measured mean rates (Poisson).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import packet
+from flitwatch_db import connect, fabrics
+from flitwatch_db.moments import Holding, holdings, injected_flits_per_s
+from flitwatch_db.tasks import TaskContext
+from flitwatch_domain.cray import BYTES_PER_FLIT
+from flitwatch_domain.errors import BadRequest, NotFound
+from flitwatch_domain.fabric import Fabric, FabricKind
+from flitwatch_simulation.packet.machine import DRAGONFLY_ROUTING, TREE_ROUTING, Machine, build
+from flitwatch_simulation.packet.run import execute, total_bytes
+from flitwatch_simulation.packet.vendor_counters import ROUTER_HZ
+from flitwatch_simulation.workloads import messages, patterns
+from flitwatch_simulation.workloads.placement import POLICIES, place
+
+#: The nodes that the job held; every other placement is one of POLICIES.
+AS_IT_WAS = "as-it-was"
+LONGEST_WINDOW_S = 3600.0
+MOST_RUNS = 120
+#: Messages of the other jobs.
+BESIDE_BYTES = 16384
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """Arguments of the task; each placement is combined with each routing, and run once a seed."""
+
+    fabric: str
+    at_s: float
+    job: str
+    window_s: float = 300.0
+    pattern: str = "stencil3d"
+    bytes: int = 100_000
+    placements: tuple[str, ...] = (AS_IT_WAS, "random-router")
+    routings: tuple[str, ...] = ("adaptive0", "adaptive3")
+    seeds: int = 5
+    seed: int = 1
+    packet_bytes: int = 2048
+
+
+def request_of(args: dict[str, Any]) -> WhatIf:
+    """The argument of a task as a typed request; BadRequest says what does not fit."""
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in args.items() if value is not None
+    }
+    try:
+        asked = WhatIf(**given)
+    except TypeError as bad:
+        raise BadRequest(f"the task does not fit: {bad}", advice="docs/contracts/tasks.md has the arguments.") from bad
+    for name, low, high in (("bytes", 1, 10**9), ("seeds", 1, 20), ("seed", 0, 2**31), ("packet_bytes", 64, 8192)):
+        value = getattr(asked, name)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise BadRequest(f"{name} is {value!r}; expected a whole number from {low} to {high}")
+    for name, least, most in (("at_s", 0.0, 4e9), ("window_s", 1.0, LONGEST_WINDOW_S)):
+        value = getattr(asked, name)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+            raise BadRequest(f"{name} is {value!r}; expected a number from {least:g} to {most:g}")
+    for name in ("placements", "routings"):
+        if not isinstance(getattr(asked, name), tuple) or not all(isinstance(one, str) for one in getattr(asked, name)):
+            raise BadRequest(f"{name} is no list of names")
+    if unknown := [one for one in asked.placements if one not in (AS_IT_WAS, *POLICIES)]:
+        raise BadRequest(f"unknown placement {unknown[0]!r}", advice=f"Use {', '.join((AS_IT_WAS, *POLICIES))}.")
+    if asked.pattern not in patterns.PATTERNS:
+        raise BadRequest(f"unknown pattern {asked.pattern!r}", advice=f"Use {', '.join(sorted(patterns.PATTERNS))}.")
+    runs = len(asked.placements) * len(asked.routings) * asked.seeds
+    if not 0 < runs <= MOST_RUNS:
+        raise BadRequest(f"that are {runs} simulations; at most {MOST_RUNS}", advice="Choose fewer variants or seeds.")
+    return asked
+
+
+def whatif(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Simulate every variant; times and latencies by seed, and the routers' stalls of the first variant and of the fastest.
+
+    Raises
+    ------
+    BadRequest, NotFound
+        Where the arguments do not fit, or the job held no node of the fabric then.
+    Cancelled
+    """
+    asked = request_of(args)
+    with connect(context.dsn, role="reader") as conn:
+        fabric_id = fabrics.get(conn, asked.fabric).fabric_id
+        fabric = fabrics.load(conn, fabric_id)
+        held = holdings(conn, fabric_id, asked.at_s)
+        flits_per_s = injected_flits_per_s(
+            conn, fabric_id, len(fabric.routers), asked.at_s - asked.window_s, asked.at_s
+        )
+    mine = next((one for one in held if one.job_id == asked.job), None)
+    if mine is None:
+        raise NotFound(
+            f"job {asked.job!r} held no node of {asked.fabric!r} at that moment", advice="Choose another time or job."
+        )
+    if mine.endpoints.size < 2:
+        raise BadRequest(f"job {asked.job!r} has one node: it sends nothing over the fabric")
+    modes = DRAGONFLY_ROUTING if fabric.kind is FabricKind.DRAGONFLY else TREE_ROUTING
+    if unknown := [one for one in asked.routings if one not in modes]:
+        raise BadRequest(f"routing {unknown[0]!r} does not fit {fabric.kind.value}", advice=f"Use {', '.join(modes)}.")
+    others = [one for one in held if one is not mine]
+    beside, counted = _beside(fabric, others, flits_per_s)
+    machine = build(fabric, asked.routings[0], packet_bytes=asked.packet_bytes)
+    variants: list[dict[str, Any]] = []
+    routers: list[NDArray[np.float64]] = []
+    total = len(asked.placements) * len(asked.routings) * asked.seeds
+    for placement in asked.placements:
+        for routing in asked.routings:
+            label = f"{placement}, {routing}"
+            runs = []
+            for k in range(asked.seeds):
+                context.check()
+                context.report(len(variants) * asked.seeds + k, total, label)
+                runs.append(
+                    _run(
+                        asked,
+                        replace(machine, mode=modes[routing]),
+                        mine,
+                        others,
+                        beside,
+                        placement,
+                        asked.seed + k,
+                        context,
+                    )
+                )
+            variants.append({
+                "label": label, "placement": placement, "routing": routing, "time_s": [one.time_s for one in runs],
+                "mean_latency_ns": [_latency_ns(one) for one in runs],
+            })  # fmt: skip
+            routers.append(_stalls(machine.fabric, runs[0]))
+    best = int(np.argmin([np.median(one["time_s"]) for one in variants]))
+    return {
+        "fabric": fabric.name, "job": asked.job, "at_s": asked.at_s, "window_s": asked.window_s, "pattern": asked.pattern, "bytes": asked.bytes,
+        "ranks": int(mine.endpoints.size), "beside": {"jobs": len(others), "counted": counted, "gib_per_s": _load(beside)},
+        "variants": variants, "best": variants[best]["label"], "simulated": True,
+        "routers": {"first": variants[0]["label"], "best": variants[best]["label"], "stalls_first": _known(routers[0]), "stalls_best": _known(routers[best])},
+    }  # fmt: skip
+
+
+def _beside(
+    fabric: Fabric, others: list[Holding], flits_per_s: NDArray[np.float64]
+) -> tuple[list[packet.Generator], int]:
+    """Traffic of the other jobs at their measured rates; jobs on routers without a counter send nothing and are not counted."""
+    router = np.asarray(fabric.endpoints.router, np.int64)
+    share = flits_per_s * BYTES_PER_FLIT / np.maximum(np.bincount(router, minlength=len(fabric.routers)), 1)
+    made, counted = [], 0
+    for job in others:
+        if job.endpoints.size < 2:
+            continue
+        rate = share[router[job.endpoints]]
+        counted += bool(np.isfinite(rate).any())
+        for endpoint, bytes_per_s in zip(job.endpoints.tolist(), rate.tolist(), strict=True):
+            if bytes_per_s > 0:
+                interval_ns = BESIDE_BYTES / bytes_per_s * 1e9
+                made.append(packet.Generator(endpoint, job.endpoints, BESIDE_BYTES, 0, interval_ns, job=1))
+    return made, counted
+
+
+def _load(beside: list[packet.Generator]) -> float:
+    return sum(one.message_bytes / one.interval_ns for one in beside) * 1e9 / 2**30
+
+
+def _run(
+    asked: WhatIf, machine: Machine, mine: Holding, others: list[Holding], beside: list[packet.Generator], placement: str, seed: int,
+    context: TaskContext,
+) -> packet.Result:  # fmt: skip
+    ranks = mine.endpoints.size
+    if placement == AS_IT_WAS:
+        endpoints = mine.endpoints
+    else:
+        taken = np.concatenate([one.endpoints for one in others]) if others else None
+        endpoints = place(machine.fabric, ranks, placement, np.random.default_rng(seed), taken)
+    made = patterns.make(asked.pattern, ranks, asked.bytes, seed)
+    workload = packet.Workload(ops=messages.to_ops([(made, endpoints)]), generators=beside, default_mode=machine.mode)
+    return execute(
+        machine,
+        workload,
+        cancelled=context.cancelled,
+        total_bytes=total_bytes(workload),
+        packet_bytes=asked.packet_bytes,
+        seed=seed,
+    )
+
+
+def _latency_ns(result: packet.Result) -> float | None:
+    mine = result.jobs[0]
+    return mine["latency_ps"] / mine["packets"] / 1e3 if mine["packets"] else None
+
+
+def _stalls(fabric: Fabric, result: packet.Result) -> NDArray[np.float64]:
+    """Stall cycles per flit of each router, counted where links arrive as Aries does; NaN where no flit came."""
+    routers = len(fabric.routers)
+    arrives = np.flatnonzero(fabric.links.dst < routers)
+    at = fabric.links.dst[arrives]
+    flits = np.bincount(at, result.raw["vc_flits"][arrives].sum(axis=1), routers)
+    stalls = np.bincount(at, result.raw["vc_stall_ps"][arrives].sum(axis=1) * 1e-12 * ROUTER_HZ, routers)
+    return np.divide(stalls, flits, out=np.full(routers, np.nan), where=flits > 0)
+
+
+def _known(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if np.isnan(value) else round(float(value), 3) for value in values]

@@ -1,0 +1,157 @@
+"""`sim.whatif`: a moment of the past again: who is beside, what is moved, and what does not fit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from flitwatch_db import connect, counters, fabrics, jobs
+from flitwatch_db.moments import holdings, injected_flits_per_s
+from flitwatch_domain.counters import ROUTER_COLUMNS
+from flitwatch_domain.errors import BadRequest, Cancelled, NotFound
+from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.jobs import Job
+from flitwatch_simulation.whatif import AS_IT_WAS, request_of, whatif
+
+AT = int(time.time()) // 60 * 60
+FLITS_PER_S = 3e7
+
+
+class Context:
+    """What a worker gives to a handler, kept in memory."""
+
+    def __init__(self, dsn: str, stop_after: int = 10**9) -> None:
+        self.dsn, self.reports, self._stop_after = dsn, [], stop_after
+
+    def report(self, done: int, total: int, message: str) -> None:
+        self.reports.append((done, total, message))
+
+    def cancelled(self) -> bool:
+        return len(self.reports) > self._stop_after
+
+    def check(self) -> None:
+        if self.cancelled():
+            raise Cancelled("stop")
+
+
+@pytest.fixture
+def conn(embedded_db: str) -> Iterator[psycopg.Connection[Any]]:
+    with connect(embedded_db, role="writer") as conn:
+        fabric = replace(
+            dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1, name="past"),
+            simulated=True,
+        )
+        fabric_id = fabrics.save(conn, fabric)
+        names = fabric.endpoints.node
+        held = {"1": range(8), "2": range(8, 24), "3": range(24, 25)}
+        made = [
+            Job("past", job_id, "RUNNING", start_s=AT - 600.0, end_s=None, nodes=len(nodes), node_list=",".join(names[i] for i in nodes), simulated=True)
+            for job_id, nodes in held.items()
+        ]  # fmt: skip
+        over = Job(
+            "past",
+            "9",
+            "COMPLETED",
+            start_s=AT - 900.0,
+            end_s=AT - 300.0,
+            nodes=2,
+            node_list=",".join(names[30:32]),
+            simulated=True,
+        )
+        jobs.upsert(conn, [*made, over], fabric_id)
+        routers = np.arange(12, dtype=np.int32)  # of the 24 routers half are counted
+        second = np.repeat(np.arange(AT - 60, AT), 12)
+        values = np.full((60 * 12, len(ROUTER_COLUMNS)), 1.0)
+        values[:, ROUTER_COLUMNS.index("pt_flits")] = FLITS_PER_S
+        rows = counters.Rows(
+            np.full(720, fabric_id, np.int32),
+            np.tile(routers, 60),
+            second,
+            np.ones(720, np.int32),
+            np.full(720, 48.0),
+            values,
+        )
+        counters.write_batch(conn, counters.Batch(routers=rows))
+        conn.commit()
+        yield conn
+
+
+ASKED = {
+    "fabric": "past",
+    "at_s": AT,
+    "job": "1",
+    "window_s": 60,
+    "bytes": 4000,
+    "seeds": 2,
+    "placements": [AS_IT_WAS, "random-group"],
+}
+
+
+def test_the_moment_is_read_as_it_was(conn: psycopg.Connection[Any]) -> None:
+    """Jobs that ran then with their endpoints, rates where they are counted, nothing where not."""
+    fabric_id = fabrics.get(conn, "past").fabric_id
+    assert {one.job_id: one.endpoints.tolist() for one in holdings(conn, fabric_id, AT)} == {
+        "1": list(range(8)), "2": list(range(8, 24)), "3": [24],
+    }  # fmt: skip
+    rates = injected_flits_per_s(conn, fabric_id, 24, AT - 60, AT)
+    assert np.allclose(rates[:12], FLITS_PER_S) and np.isnan(rates[12:]).all()
+    assert np.isnan(injected_flits_per_s(conn, fabric_id, 24, AT - 9000, AT - 8000)).all()
+
+
+def test_every_variant_is_run_beside_the_measured_load(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+    """Two placements by two routings, a figure a seed; the neighbours' load is what the counters say; the same seed gives the same answer."""
+    context = Context(embedded_db)
+    result = whatif(ASKED, context)
+    assert [one["label"] for one in result["variants"]] == [
+        f"{placement}, {routing}" for placement in (AS_IT_WAS, "random-group") for routing in ("adaptive0", "adaptive3")
+    ]
+    assert all(len(one["time_s"]) == 2 and min(one["time_s"]) > 0 for one in result["variants"])
+    # Job 2 stands on routers 4 to 11, all counted, two nodes a router: eight routers' flits at 20/3 bytes.
+    assert result["beside"]["jobs"] == 2 and result["beside"]["counted"] == 1
+    assert result["beside"]["gib_per_s"] == pytest.approx(8 * FLITS_PER_S * 20 / 3 / 2**30)
+    assert len(result["routers"]["stalls_best"]) == 24
+    assert context.reports[-1][:2] == (7, 8)
+    assert whatif(ASKED, Context(embedded_db))["variants"] == result["variants"]
+
+
+def test_a_load_beside_slows_the_job(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+    """The same moment before the counters began has no load; with it packets wait longer."""
+    one = {**ASKED, "placements": [AS_IT_WAS], "routings": ["minimal"], "seeds": 1, "bytes": 200_000}
+    beside = whatif(one, Context(embedded_db))["variants"][0]["mean_latency_ns"][0]
+    alone = whatif({**one, "at_s": AT - 200}, Context(embedded_db))
+    assert alone["beside"]["gib_per_s"] == 0
+    assert alone["variants"][0]["mean_latency_ns"][0] < beside
+
+
+def test_it_stops_when_told_to(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+    with pytest.raises(Cancelled):
+        whatif(ASKED, Context(embedded_db, stop_after=2))
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"job": "77"}, NotFound), ({"job": "9"}, NotFound), ({"fabric": "nowhere"}, NotFound), ({"job": "3"}, BadRequest), ({"routings": ["ftree"]}, BadRequest),
+    ],
+)  # fmt: skip
+def test_what_was_not_there_is_said(conn: psycopg.Connection[Any], embedded_db: str, change: dict, error: type) -> None:
+    with pytest.raises(error):
+        whatif({**ASKED, **change}, Context(embedded_db))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bytes": 0}, {"bytes": True}, {"seeds": 21}, {"placements": ["best"]}, {"placements": "random-node"}, {"pattern": "/etc/passwd"}, {"at_s": "now"},
+        {"window_s": 1e9}, {"placements": [], "seeds": 1}, {"seeds": 20, "placements": ["random-node"] * 9}, {"path": "x"}, {"routings": [1]},
+    ],
+)  # fmt: skip
+def test_arguments_that_do_not_fit_are_refused(change: dict) -> None:
+    with pytest.raises(BadRequest):
+        request_of({**ASKED, **change})
