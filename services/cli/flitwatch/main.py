@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "worker": ("worker", "worker", "Take tasks from the queue."),
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
     "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),
+    "agent": ("agent", "agent", "Keep a scheduler fresh with advice."),
     "task": ("task", "task", "Start, watch and cancel tasks."),
     "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that speaks the producers' formats."),
     "bench": ("bench", "bench", "Measure this installation."),

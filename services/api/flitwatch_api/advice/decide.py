@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flitwatch_db.advice import Basis, Row
+from flitwatch_domain.hostlist import compress
 
 #: Fewer comparable runs say too little for an interval.
 LEAST_RUNS = 8
@@ -72,6 +74,28 @@ def groups_of(basis: Basis, nodes: list[str]) -> tuple[list[tuple[int, int]], in
     chosen = max(set(fabrics), key=lambda fabric: (fabrics.count(fabric), fabric))
     found = [next((pair for pair in place if pair[0] == chosen), None) for place in places]
     return [pair for pair in found if pair is not None], sum(pair is None for pair in found)
+
+
+def known(basis: Basis) -> dict[str, Any]:
+    """What advice can be asked about: applications by size with the users whose answers differ, and the nodes of each group."""
+    items = []
+    for application in sorted(basis.runs.keys() | basis.blamed.keys()):
+        rows, blamed = basis.runs.get(application, []), basis.blamed.get(application, [])
+        sizes = {row["nodes"] for row in rows if row["nodes"]} | {row["nodes"] for row in blamed if row["nodes"]}
+        for size in sorted(sizes):
+            counts = Counter(row["user"] for row in rows if row["nodes"] == size and row["user"])
+            users = {user for user, count in counts.items() if count >= LEAST_RUNS}
+            users |= {row["user"] for row in blamed if row["nodes"] == size}
+            items.append({"application": application, "nodes": int(size), "users": sorted(users)})
+    places: dict[tuple[int, int], list[str]] = {}
+    for node, held in basis.nodes.items():
+        for place in held:
+            places.setdefault(place, []).append(node)
+    groups = [
+        {"fabric_id": fabric, "group": group, "nodes": compress(nodes)}
+        for (fabric, group), nodes in sorted(places.items())
+    ]
+    return {"applications": items, "groups": groups}
 
 
 def _interval(slowdowns: np.ndarray) -> dict[str, float]:
@@ -173,23 +197,24 @@ def advise(basis: Basis, asked: Asked, shown: Shown, age_s: float) -> dict[str, 
         if expected.reason not in reasons:
             reasons.append(expected.reason)
     action, best = "start", 0
-    known = [at for at, one in enumerate(found) if one.slowdown is not None]
-    if known:
-        best = min(known, key=lambda at: _mean(found[at]))
-        gain = max(_mean(found[at]) for at in known) - _mean(found[best])
+    told = [at for at, one in enumerate(found) if one.slowdown is not None]
+    if told:
+        best = min(told, key=lambda at: _mean(found[at]))
+        gain = max(_mean(found[at]) for at in told) - _mean(found[best])
         # Known and good is preferred to unknown; known and bad is not.
-        all_known, good = len(known) == len(found), _mean(found[best]) <= 1 + PREFER_BY
+        all_known, good = len(told) == len(found), _mean(found[best]) <= 1 + PREFER_BY
         if (all_known and gain >= PREFER_BY) or (not all_known and good):
             action = "prefer"
-        if len(known) == len(found) and _mean(found[best]) >= DELAY_AT and (found[best].slowdown or {})["low"] > 1:
+        if len(told) == len(found) and _mean(found[best]) >= DELAY_AT and (found[best].slowdown or {})["low"] > 1:
             action = _delay(basis, asked, found[best], reasons, action)
     reasons.append(_reason("routing_mode", "unknown: no NIC counters tell latency and stalls under each routing mode"))
-    stale = _stale(basis, age_s, reasons)
+    stale = stale_reasons(basis, age_s)
+    reasons += stale
     return {
         "action": action, "preferred": best if action == "prefer" else None, "retry_after_s": WAIT_S if action == "delay" else None,
         "expected_slowdown": found[best].slowdown, "usual_s": found[best].usual_s, "routing_mode": None,
         "candidates": [{"index": at, "expected_slowdown": one.slowdown, "reason": one.reason["text"]} for at, one in enumerate(found)] if asked.candidates else [],
-        "reasons": reasons, "stale": stale, "as_of_s": basis.now_s,
+        "reasons": reasons, "stale": bool(stale), "as_of_s": basis.now_s,
     }  # fmt: skip
 
 
@@ -207,12 +232,11 @@ def _delay(basis: Basis, asked: Asked, best: Expected, reasons: list[dict[str, A
     return "delay"
 
 
-def _stale(basis: Basis, age_s: float, reasons: list[dict[str, Any]]) -> bool:
-    stale = False
+def stale_reasons(basis: Basis, age_s: float) -> list[dict[str, Any]]:
+    """Why the answer rests on what was known before; empty: it does not."""
+    reasons = []
     if basis.workers == 0:
-        stale = True
         reasons.append(_reason("stale", "no worker lives: estimates are not renewed", "/api/v1/estimates"))
     if age_s > OLD_S:
-        stale = True
         reasons.append(_reason("stale", f"the state is {age_s:.0f} s old: the database does not answer"))
-    return stale
+    return reasons

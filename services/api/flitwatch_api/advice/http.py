@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from flitwatch_api.advice import schemas
-from flitwatch_api.advice.decide import Asked, advise
+from flitwatch_api.advice.decide import Asked, advise, known, stale_reasons
 from flitwatch_api.answers import answer, moment
 from flitwatch_api.names import SEES_NAMES, Names
 from flitwatch_api.platform import ThePlatform
@@ -19,9 +19,13 @@ from flitwatch_db.advice import Basis
 http = APIRouter(tags=["advice"], responses=RESPONSES)
 
 
-def _one(request: Request, basis: Basis, age_s: float, job: schemas.AdviceRequest) -> dict[str, Any]:
+def _names(request: Request, basis: Basis) -> Names:
     sees = getattr(request.state, "role", None) in SEES_NAMES
-    names = Names(None if sees else basis.pseudonym_key.encode(), getattr(request.state, "user", None))
+    return Names(None if sees else basis.pseudonym_key.encode(), getattr(request.state, "user", None))
+
+
+def _one(request: Request, basis: Basis, age_s: float, job: schemas.AdviceRequest) -> dict[str, Any]:
+    names = _names(request, basis)
     deadline = job.deadline if job.deadline is None or job.deadline.tzinfo else job.deadline.replace(tzinfo=UTC)
     deadline_s = None if deadline is None else deadline.timestamp()
     asked = Asked(job.user, job.application, job.nodes, job.candidates, deadline_s)
@@ -42,3 +46,14 @@ async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.A
     """The same for several jobs."""
     basis, age_s = await platform.advice.get()
     return answer({"items": [_one(request, basis, age_s, job) for job in batch.jobs]}, "no-store")
+
+
+@http.get("/advice/state", response_model=schemas.AdviceState)
+async def advice_state(request: Request, platform: ThePlatform) -> Response:
+    """The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
+    basis, age_s = await platform.advice.get()
+    names = _names(request, basis)
+    made = known(basis)
+    for item in made["applications"]:
+        item["users"] = sorted(names.user(user) for user in item["users"])
+    return answer({**made, "stale": bool(stale_reasons(basis, age_s)), "as_of": moment(basis.now_s)}, "no-store")

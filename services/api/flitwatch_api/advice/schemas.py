@@ -78,3 +78,28 @@ class AdviceBatchAnswer(BaseModel):
     """Answers in the order of the questions."""
 
     items: list[Advice]
+
+
+class Askable(BaseModel):
+    """An application of a size that past runs or estimates know."""
+
+    application: str
+    nodes: int
+    users: list[str] = Field(description="Whose answers differ from those for everybody; pseudonyms below operator.")
+
+
+class GroupNodes(BaseModel):
+    """The compute nodes of a group."""
+
+    fabric_id: int
+    group: int
+    nodes: str = Field(description="A host list.")
+
+
+class AdviceState(BaseModel):
+    """What advice can be asked about, so that an agent asks no more."""
+
+    applications: list[Askable]
+    groups: list[GroupNodes]
+    stale: bool
+    as_of: datetime

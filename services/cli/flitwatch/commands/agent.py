@@ -1,0 +1,105 @@
+"""`flitwatch agent slurm`: advice in front of a scheduler."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+from flitwatch.console import emit, json_option, log_to_stderr
+
+
+@click.group()
+def agent() -> None:
+    """Keep a scheduler's side fresh with advice."""
+
+
+@agent.command()
+@click.option(
+    "--api",
+    "api_url",
+    envvar="FLITWATCH_API",
+    default="http://127.0.0.1:8765",
+    show_default=True,
+    help="Where the API answers.",
+)
+@click.option(
+    "--token-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), envvar="FLITWATCH_TOKEN_FILE",
+    help="File with an API token (role service).",
+)  # fmt: skip
+@click.option(
+    "--file", "path", type=click.Path(dir_okay=False, path_type=Path), default=Path("/var/lib/flitwatch/slurm/advice"), show_default=True,
+    help="File that job_submit.lua reads.",
+)  # fmt: skip
+@click.option(
+    "--interval", type=click.FloatRange(0.2, 600), default=15.0, show_default=True, help="Seconds between rounds."
+)
+@click.option(
+    "--limit",
+    "limit_s",
+    type=click.FloatRange(5, 3600),
+    default=120.0,
+    show_default=True,
+    help="Seconds that a file may be used.",
+)
+@click.option(
+    "--act", is_flag=True, help="Also delay, release and place jobs that wait. Without it only the file is written."
+)
+@click.option(
+    "--hold",
+    is_flag=True,
+    help="Delay by `scontrol hold` instead of a start time that passes by itself when the agent dies.",
+)
+@click.option(
+    "--most-delay",
+    type=click.FloatRange(1, 86_400),
+    default=1800.0,
+    show_default=True,
+    help="Seconds that a job is delayed in all.",
+)
+@click.option(
+    "--most-jobs", type=click.IntRange(0, 100_000), default=50, show_default=True, help="Jobs that are delayed at once."
+)
+@click.option(
+    "--exclude", is_flag=True, help="Exclude the worse nodes where groups have no features of their own to prefer."
+)
+@click.option("--accept-stale", is_flag=True, help="Also use answers from state that is not renewed.")
+@click.option("--once", is_flag=True, help="One round, then end.")
+@click.option("--release", is_flag=True, help="Only end every delay that advice began, then end.")
+@json_option
+def slurm(
+    api_url: str, token_file: Path | None, path: Path, interval: float, limit_s: float, act: bool, hold: bool, most_delay: float, most_jobs: int,
+    exclude: bool, accept_stale: bool, once: bool, release: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Write the advice file of job_submit.lua and, with --act, delay and place pending jobs. Run it as SlurmUser beside slurmctld."""
+    from flitwatch.slurm import advice_file, cluster, pending_jobs
+    from flitwatch.slurm.agent import Agent
+    from flitwatch.slurm.pending_jobs import Limits
+    from flitwatch.slurm.questions import Api
+    from flitwatch_domain.errors import FlitwatchError
+
+    log_to_stderr(logging.INFO)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    if release:
+        emit({"released": pending_jobs.release_all(cluster.pending(), "an operator ended it")}, as_json)
+        return
+    advice_file.check_folder(path.absolute().parent)
+    limits = Limits(hold, max(4 * interval, 60.0), most_delay, most_jobs, exclude) if act else None
+    token = token_file.read_text().strip() if token_file else ""
+    one = Agent(Api(api_url, token), path.absolute(), limit_s, limits, accept_stale, max(3 * interval, 10.0))
+    if once:
+        emit(one.cycle(), as_json)
+        return
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    while not stop.is_set():
+        try:
+            logging.info("%s", ", ".join(f"{count} {name}" for name, count in one.cycle().items()))
+        except FlitwatchError as problem:
+            logging.warning("no advice: %s", problem)
+        stop.wait(interval)
+    one.stop()

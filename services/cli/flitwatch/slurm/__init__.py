@@ -1,0 +1,1 @@
+"""The Slurm agent: a file of advice for job_submit.lua, and delays and preferences of pending jobs."""

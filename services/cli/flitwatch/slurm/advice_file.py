@@ -1,0 +1,96 @@
+"""The file of advice that job_submit.lua reads: one line a case, a checksum, replaced whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from flitwatch_domain.errors import Forbidden
+
+#: What the plugin reads at most; cases beyond it are left out, so that it reads the rest.
+MOST_BYTES = 1 << 20
+ANYBODY = "*"
+_FEATURES, _NODES = re.compile(r"[\w.|-]*", re.ASCII), re.compile(r"[\w.,\[\]-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Advice for an application of a size.
+
+    Attributes
+    ----------
+    user : str           ANYBODY, or whose jobs it is for
+    action : str         start, delay or prefer
+    features : str       Slurm features of the preferred nodes, with | between them; empty: none
+    avoid : str          host list of the nodes that are worse; empty: none
+    """
+
+    application: str
+    user: str
+    nodes: int
+    action: str
+    retry_s: float
+    usual_s: float
+    slowdown: float
+    features: str
+    avoid: str
+    reason: str
+
+    def line(self) -> bytes:
+        """As it stands in the file; nothing of it can end the line or its field."""
+        features = self.features if _FEATURES.fullmatch(self.features) else ""
+        avoid = self.avoid if _NODES.fullmatch(self.avoid) else ""
+        fields = (
+            _safe(self.application), ANYBODY if self.user == ANYBODY else _safe(self.user), str(self.nodes), self.action, f"{self.retry_s:.0f}",
+            f"{self.usual_s:.0f}", f"{self.slowdown:.4f}", features, avoid, quote(self.reason[:300], safe=" "),
+        )  # fmt: skip
+        return "\t".join(fields).replace("~", "%7E").encode() + b"\n"
+
+
+def _safe(name: str) -> str:
+    return quote(name, safe="+")
+
+
+def content(cases: Iterable[Case], now_s: float, limit_s: float) -> bytes:
+    """The file's bytes: `flitwatch-advice 1 WRITTEN LIMIT_S CASES ADLER32`, then the cases."""
+    body, count = bytearray(), 0
+    for case in cases:
+        line = case.line()
+        if len(body) + len(line) > MOST_BYTES - 100:
+            break
+        body += line
+        count += 1
+    return b"flitwatch-advice 1 %d %d %d %d\n" % (now_s, limit_s, count, zlib.adler32(body)) + bytes(body)
+
+
+def write(path: Path, data: bytes) -> None:
+    """Replace the file whole: a reader sees the old one or the new one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)
+
+
+def check_folder(folder: Path) -> None:
+    """Whether nobody else can put a file there.
+
+    Raises
+    ------
+    Forbidden
+        Others may write into the folder: what stands there could be anybody's advice.
+    """
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    held = folder.stat()
+    if held.st_uid != os.geteuid() or held.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise Forbidden(
+            f"{folder} must belong to the user that runs the agent, and nobody else may write there",
+            advice=f"chown it to SlurmUser and chmod 755 {folder}.",
+        )

@@ -1,0 +1,190 @@
+-- Advice for a job that is submitted, from a file that `flitwatch agent slurm` keeps fresh. Runs inside slurmctld, under its locks:
+-- it opens one small local file and nothing else, runs nothing that the file says, and lets the job through unchanged whenever anything
+-- is amiss: no file, an old, broken, foreign or too long one, an unknown application, an error of its own.
+-- Lua 5.1 to 5.4. Use: see job_submit.lua beside this file, and docs/scheduler.md.
+
+local M = {
+  path = "/var/lib/flitwatch/slurm/advice",
+  most_bytes = 1048576, -- a longer file is not read
+  oldest_s = 300,       -- nor is an older one used, whatever it says of itself
+  most_delay_s = 3600,  -- no job waits longer because of one answer
+  exclude = false,      -- true: where the nodes have no features to prefer, the worse nodes are excluded
+  tell_users = true,    -- say why on the submitter's terminal
+}
+
+local HEAD = "^flitwatch%-advice 1 (%d+) (%d+) (%d+) (%d+)\n"
+local MARK = "flitwatch "
+local ACTIONS = { start = true, delay = true, prefer = true }
+
+local function number(text)
+  local value = text:match("^%d+%.?%d*$") and tonumber(text)
+  if value and value >= 0 and value < 1e12 then return value end
+end
+
+local function plain(text, pattern)
+  return #text <= 65536 and text:match(pattern) and text or nil
+end
+
+local function unescape(text)
+  return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
+end
+
+-- The content of a regular file that is not too long; nil and why not. Opened for update: a pipe or device in its place cannot block
+-- slurmctld then, and a file that the Slurm user may not write was not written by its agent.
+local function content()
+  local file = io.open(M.path, "r+b")
+  if not file then return nil, "cannot be opened for update by this user" end
+  local size = file:seek("end")
+  if not size or size < 1 or size > M.most_bytes or not file:seek("set", 0) then
+    file:close()
+    return nil, "is no regular file of at most " .. M.most_bytes .. " bytes"
+  end
+  local text = file:read(size)
+  file:close()
+  if not text or #text ~= size then return nil, "changed while it was read" end
+  return text
+end
+
+local function checksum(text)
+  local a, b = 1, 0 -- Adler-32
+  local at, size = 1, #text
+  while at <= size do
+    local last = math.min(at + 2047, size)
+    while at <= last do
+      local stop = math.min(at + 127, last)
+      for _, byte in ipairs({ text:byte(at, stop) }) do
+        a = a + byte
+        b = b + a
+      end
+      at = stop + 1
+    end
+    a, b = a % 65521, b % 65521
+  end
+  return b * 65536 + a
+end
+
+-- application \t user|* \t nodes \t action \t retry_s \t usual_s \t slowdown \t features \t nodes to avoid \t reason
+local function entry(line)
+  local f = {}
+  for field in (line .. "\t"):gmatch("(.-)\t") do f[#f + 1] = field end
+  if #f ~= 10 then return nil end
+  local made = {
+    application = plain(f[1], "^[%w_.%%+-]+$"), user = plain(f[2], "^[%w_.%%+*-]+$"), nodes = number(f[3]), action = ACTIONS[f[4]] and f[4],
+    retry_s = number(f[5]), usual_s = number(f[6]), slowdown = number(f[7]), features = plain(f[8], "^[%w_.|-]*$"),
+    avoid = plain(f[9], "^[%w_.,%[%]-]*$"), reason = plain(f[10], "^[%w_.%%+ -]*$"),
+  }
+  for _, name in ipairs({ "application", "user", "nodes", "action", "retry_s", "usual_s", "slowdown", "features", "avoid", "reason" }) do
+    if not made[name] then return nil end
+  end
+  made.reason = unescape(made.reason):gsub("[%c\"]", " "):sub(1, 300)
+  return made
+end
+
+local held = { head = nil, entries = nil }
+
+-- Entries by application; nil and why there are none.
+function M.read(now)
+  local text, why = content()
+  if not text then return nil, why end
+  local written, limit_s, count, sum = text:match(HEAD)
+  if not written then return nil, "does not begin as an advice file" end
+  local age = now - tonumber(written)
+  if age < -60 then return nil, "was written in the future" end
+  if age > math.min(tonumber(limit_s), M.oldest_s) then return nil, string.format("is %d s old", age) end
+  local first = text:find("\n", 1, true)
+  local head = text:sub(1, first)
+  if held.head == head then return held.entries end
+  local body = text:sub(first + 1)
+  if checksum(body) ~= tonumber(sum) then return nil, "does not have the bytes that were written" end
+  local entries, seen = {}, 0
+  for line in body:gmatch("([^\n]*)\n") do
+    local one = entry(line)
+    if not one then return nil, "has a line that cannot be read" end
+    local key = unescape(one.application)
+    entries[key] = entries[key] or {}
+    table.insert(entries[key], one)
+    seen = seen + 1
+  end
+  if seen ~= tonumber(count) then return nil, "has other lines than were written" end
+  held.head, held.entries = head, entries
+  return entries
+end
+
+-- What the job runs: `flitwatch_app=NAME` in its comment, else its name; and whether the user wants no advice.
+local function asked(job)
+  local comment = type(job.comment) == "string" and job.comment or ""
+  local name = (" " .. comment):match("[%s,;]flitwatch_app=([%w_.+-]+)")
+  return name or (type(job.name) == "string" and job.name) or nil, (" " .. comment):match("[%s,;]flitwatch=off") ~= nil
+end
+
+-- The entry for a job: of its user before those for all, of the nearest size within a factor of two.
+function M.find(entries, application, user, nodes)
+  local best, rank
+  for _, one in ipairs(entries[application] or {}) do
+    local own = unescape(one.user) == user
+    if (own or one.user == "*") and one.nodes >= nodes / 2 and one.nodes <= nodes * 2 then
+      local order = math.abs(one.nodes - nodes) + (own and 0 or 0.5)
+      if not rank or order < rank then best, rank = one, order end
+    end
+  end
+  return best
+end
+
+local function known(value)
+  return type(value) == "number" and value > 0 and value < (slurm.NO_VAL or 4294967294)
+end
+
+local function delay(job, one, now)
+  local wait_s = math.floor(math.min(one.retry_s, M.most_delay_s))
+  if wait_s < 1 then return nil end
+  if known(job.deadline) and now + wait_s + one.usual_s > job.deadline then return nil end
+  -- A later time that the user asked for stays.
+  if known(job.begin_time) and job.begin_time >= now + wait_s then return nil end
+  job.begin_time = now + wait_s
+  return string.format("not before %d s from now", wait_s)
+end
+
+local function prefer(job, one)
+  if one.features ~= "" then
+    if type(job.prefer) == "string" and job.prefer ~= "" then return nil end
+    job.prefer = one.features
+    return "prefers " .. one.features
+  end
+  if M.exclude and one.avoid ~= "" and not (type(job.exc_nodes) == "string" and job.exc_nodes ~= "")
+    and not (type(job.req_nodes) == "string" and job.req_nodes ~= "") then
+    job.exc_nodes = one.avoid
+    return "without " .. one.avoid
+  end
+end
+
+local function decide(job, user_name)
+  local now = os.time()
+  local application, off = asked(job)
+  if off or not application or not known(job.min_nodes) then return end
+  local entries, why = M.read(now)
+  if not entries then
+    slurm.log_info("flitwatch: no advice: %s %s", M.path, why)
+    return
+  end
+  local one = M.find(entries, application, user_name, job.min_nodes)
+  if not one then return end
+  local done
+  if one.action == "delay" then done = delay(job, one, now) end
+  if one.action == "prefer" then done = prefer(job, one) end
+  if not done then return end
+  local text = string.format("%s since=%d %s: %s", one.action, now, done, one.reason)
+  job.admin_comment = MARK .. text
+  slurm.log_info("flitwatch: %s of %s: %s", application, tostring(user_name), text)
+  if M.tell_users then slurm.log_user("flitwatch: %s (%s)", done, one.reason) end
+end
+
+-- Apply advice to a job that is submitted. Never fails: what goes wrong is logged, and the job is let through.
+function M.submit(job_desc, part_list, submit_uid)
+  local fine, problem = pcall(function()
+    local user = type(job_desc.user_name) == "string" and job_desc.user_name or nil
+    decide(job_desc, user)
+  end)
+  if not fine then pcall(slurm.log_info, "flitwatch: no advice: %s", tostring(problem)) end
+end
+
+return M

@@ -1,0 +1,191 @@
+"""The plugin's reader in the Lua that Slurm links and in a newer one: what the agent writes, and everything else, which lets the job through."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import lupa.lua51
+import lupa.lua54
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flitwatch.slurm import advice_file
+from flitwatch.slurm.advice_file import ANYBODY, Case
+from flitwatch_domain.errors import Forbidden
+
+PLUGIN = Path(advice_file.__file__).with_name("flitwatch.lua")
+SLURM = """
+slurm = {NO_VAL = 4294967294, SUCCESS = 0, said = {}}
+function slurm.log_info(...) table.insert(slurm.said, string.format(...)) end
+slurm.log_user = slurm.log_info
+"""
+
+
+class Plugin:
+    """flitwatch.lua with the names that job_submit/lua gives it."""
+
+    def __init__(self, lua: Any, path: Path) -> None:
+        self.lua = lua.LuaRuntime(encoding="latin-1")
+        self.lua.execute(SLURM)
+        self.module = self.lua.execute(f'return dofile("{PLUGIN}")')
+        self.module.path = str(path)
+
+    def submit(self, user: str = "ann", **job: Any) -> dict[str, Any]:
+        described = self.lua.table(**{"user_name": user, "min_nodes": 8, "name": "milc", **job})
+        self.module.submit(described, None, 1000)
+        return dict(described)
+
+    def said(self) -> str:
+        return " ".join(self.lua.eval("slurm.said").values())
+
+
+@pytest.fixture(params=[lupa.lua51, lupa.lua54], ids=["5.1", "5.4"])
+def plugin(request: pytest.FixtureRequest, tmp_path: Path) -> Plugin:
+    return Plugin(request.param, tmp_path / "advice")
+
+
+def case(**other: Any) -> Case:
+    base: dict[str, Any] = {"application": "milc", "user": ANYBODY, "nodes": 8, "action": "delay", "retry_s": 600, "usual_s": 100, "slowdown": 1.4,
+                            "features": "", "avoid": "", "reason": "5.00 stall cycles per flit"}  # fmt: skip
+    return Case(**{**base, **other})
+
+
+def put(plugin: Plugin, *cases: Case, now_s: float | None = None, limit_s: float = 120) -> Path:
+    path = Path(plugin.module.path)
+    advice_file.write(path, advice_file.content(cases, time.time() if now_s is None else now_s, limit_s))
+    return path
+
+
+def untouched(job: dict[str, Any]) -> bool:
+    return not job.keys() & {"begin_time", "prefer", "exc_nodes", "admin_comment"}
+
+
+def test_a_delay_moves_the_start_and_says_why(plugin: Plugin) -> None:
+    put(plugin, case())
+    job = plugin.submit()
+    assert 595 <= job["begin_time"] - time.time() <= 601
+    assert job["admin_comment"].startswith("flitwatch delay since=") and "stall cycles" in job["admin_comment"]
+    assert "stall cycles" in plugin.said()
+
+
+def test_deadlines_later_starts_and_the_users_no_are_kept(plugin: Plugin) -> None:
+    put(plugin, case())
+    now = time.time()
+    assert untouched(plugin.submit(deadline=now + 650))
+    assert "begin_time" in plugin.submit(deadline=now + 750)
+    assert plugin.submit(begin_time=now + 5000)["begin_time"] == now + 5000
+    assert untouched(plugin.submit(comment="acct=3 flitwatch=off"))
+
+
+def test_the_case_of_the_user_and_size_is_chosen(plugin: Plugin) -> None:
+    put(
+        plugin,
+        case(retry_s=100),
+        case(user="bob", retry_s=200),
+        case(nodes=64, retry_s=300),
+        case(application="a b%\t\n", retry_s=400),
+    )
+    wait = {name: round(plugin.submit(**job).get("begin_time", 0) - time.time(), -2) for name, job in {
+        "ann": {}, "bob": {"user": "bob"}, "wide": {"min_nodes": 100}, "odd": {"name": "a b%\t\n"}, "comment": {"name": "x", "comment": "flitwatch_app=milc"},
+    }.items()}  # fmt: skip
+    assert wait == {"ann": 100, "bob": 200, "wide": 300, "odd": 400, "comment": 100}
+    assert (
+        untouched(plugin.submit(name="hpl"))
+        and untouched(plugin.submit(min_nodes=2))
+        and untouched(plugin.submit(min_nodes=4294967294))
+    )
+
+
+def test_preferred_nodes_come_as_features_else_by_exclusion_where_the_site_wants_it(plugin: Plugin) -> None:
+    put(plugin, case(action="prefer", features="fg0|fg1", avoid="nid[00003-00004]"))
+    assert plugin.submit()["prefer"] == "fg0|fg1" and plugin.submit(prefer="gpu")["prefer"] == "gpu"
+    put(plugin, case(action="prefer", avoid="nid[00003-00004]"))
+    assert untouched(plugin.submit())
+    plugin.module.exclude = True
+    assert plugin.submit()["exc_nodes"] == "nid[00003-00004]" and untouched(plugin.submit(req_nodes="nid00003"))
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "absent",
+        "empty",
+        "old",
+        "future",
+        "long",
+        "folder",
+        "pipe",
+        "device",
+        "torn",
+        "flipped",
+        "code",
+        "link to device",
+    ],
+)
+def test_whatever_stands_there_the_job_is_let_through_unchanged(plugin: Plugin, what: str) -> None:
+    path = put(plugin, case(), now_s=time.time() + {"old": -121, "future": 3600}.get(what, 0))
+    whole = path.read_bytes()
+    if what not in ("old", "future"):
+        path.unlink()
+    made = {
+        "empty": lambda: path.touch(), "long": lambda: path.write_bytes(whole + b"\n" * (1 << 20)), "folder": path.mkdir, "pipe": lambda: os.mkfifo(path),
+        "device": lambda: path.symlink_to("/dev/zero"), "torn": lambda: path.write_bytes(whole[:-9]), "link to device": lambda: path.symlink_to("/dev/tty"),
+        "flipped": lambda: path.write_bytes(whole.replace(b"\t600\t", b"\t900\t")), "code": lambda: path.write_text("os.execute('touch /tmp/x') error('x')"),
+    }.get(what)  # fmt: skip
+    if made:
+        made()
+    assert untouched(plugin.submit())
+    assert "no advice" in plugin.said()
+
+
+def test_an_error_inside_lets_the_job_through(plugin: Plugin) -> None:
+    put(plugin, case())
+    plugin.lua.execute("os.time = function() error('clock') end")
+    assert untouched(plugin.submit()) and "clock" in plugin.said()
+
+
+TEXT = st.text(max_size=40)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXT.filter(bool), TEXT, TEXT, TEXT, TEXT, st.sampled_from(["start", "delay", "prefer"]))
+def test_no_text_of_a_case_breaks_the_file(tmp_path_factory: pytest.TempPathFactory, application: str, user: str, features: str, avoid: str, reason: str, action: str) -> None:  # fmt: skip
+    plugin = Plugin(lupa.lua51, tmp_path_factory.mktemp("x") / "advice")
+    put(
+        plugin,
+        case(
+            application=application, user=user or ANYBODY, features=features, avoid=avoid, reason=reason, action=action
+        ),
+        case(application="last"),
+    )
+    assert "begin_time" in plugin.submit(name="last")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_no_bytes_make_it_fail_or_run_anything(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    plugin = Plugin(lupa.lua51, tmp_path_factory.mktemp("x") / "advice")
+    whole = put(plugin, case(), case(action="prefer", features="a")).read_bytes()
+    at = data.draw(st.integers(0, len(whole)))
+    stop = data.draw(st.integers(at, len(whole)))
+    broken = whole[:at] + data.draw(st.binary(max_size=60)) + whole[stop:]
+    Path(plugin.module.path).write_bytes(broken)
+    job = plugin.submit()
+    assert untouched(job) or job["begin_time"] <= time.time() + 3600
+
+
+def test_the_folder_must_be_the_agents_own(tmp_path: Path) -> None:
+    advice_file.check_folder(tmp_path / "new")
+    tmp_path.chmod(0o777)
+    with pytest.raises(Forbidden):
+        advice_file.check_folder(tmp_path)
+
+
+def test_a_file_never_grows_past_what_is_read(plugin: Plugin) -> None:
+    path = put(plugin, *(case(application=f"app{n}", reason="x" * 300) for n in range(5000)))
+    assert path.stat().st_size <= 1 << 20
+    assert "begin_time" in plugin.submit(name="app0")
