@@ -52,6 +52,11 @@ _BLAMED = """
     FROM estimate_state t JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
     WHERE t.kind = 'blame' AND n.by_what = 'user' AND (n.entry ->> 'q')::float8 <= %(q)s
 """
+_MODES = """
+    SELECT DISTINCT ON (application) application, environment, recommendation_id, reason, job_id, simulated
+    FROM recommendation WHERE kind = 'routing_mode' AND application IS NOT NULL AND created_at > now() - make_interval(days => %(days)s)
+    ORDER BY application, recommendation_id DESC
+"""
 _WORKERS = """
     SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM queue.procrastinate_workers
            WHERE last_heartbeat > now() - make_interval(secs => %(silent)s)) AS workers,
@@ -71,6 +76,8 @@ class Basis:
     nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
     runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None
     blamed : {application: [Row]}                blamed users with jobs that run now
+    routing_modes : {application: Row}           the newest choice by the application's NIC counters: environment or None, reason
+    memo : dict                                  what answers worked out from it; goes with it
     """
 
     now_s: float
@@ -80,6 +87,8 @@ class Basis:
     nodes: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     runs: dict[str, list[Row]] = field(default_factory=dict)
     blamed: dict[str, list[Row]] = field(default_factory=dict)
+    routing_modes: dict[str, Row] = field(default_factory=dict)
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 def _rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:
@@ -105,6 +114,8 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     for row in _rows(conn, _BLAMED, q=Q_LIMIT):
         if row["jobs"]:
             basis.blamed.setdefault(row["application"], []).append(row)
+    for row in _rows(conn, _MODES, days=HISTORY_DAYS):
+        basis.routing_modes[row["application"]] = row
     return basis
 
 

@@ -50,7 +50,7 @@ def plugin(request: pytest.FixtureRequest, tmp_path: Path) -> Plugin:
 
 def case(**other: Any) -> Case:
     base: dict[str, Any] = {"application": "milc", "user": ANYBODY, "nodes": 8, "action": "delay", "retry_s": 600, "usual_s": 100, "slowdown": 1.4,
-                            "features": "", "avoid": "", "reason": "5.00 stall cycles per flit"}  # fmt: skip
+                            "features": "", "avoid": "", "room": {"*": 8, "big": 8, "sm,all=": 4}, "reason": "5.00 stall cycles per flit"}  # fmt: skip
     return Case(**{**base, **other})
 
 
@@ -102,7 +102,19 @@ def test_the_case_of_the_user_and_size_is_chosen(plugin: Plugin) -> None:
 
 def test_preferred_nodes_come_as_features_else_by_exclusion_where_the_site_wants_it(plugin: Plugin) -> None:
     put(plugin, case(action="prefer", features="fg0|fg1", avoid="nid[00003-00004]"))
-    assert plugin.submit()["prefer"] == "fg0|fg1" and plugin.submit(prefer="gpu")["prefer"] == "gpu"
+    assert plugin.submit()["prefer"] == plugin.submit(partition="big")["prefer"] == "fg0|fg1"
+    assert plugin.submit(prefer="gpu")["prefer"] == "gpu"
+    # Slurm 22.05 refuses a job whose preferred nodes cannot serve it.
+    for own in (
+        {"features": "big"},
+        {"req_nodes": "nid00003"},
+        {"pn_min_memory": 4000},
+        {"partition": "sm,all="},
+        {"partition": "a,b"},
+        {"min_nodes": 9},
+    ):
+        assert untouched(plugin.submit(**own))
+    assert "prefer" in plugin.submit(pn_min_memory=18446744073709551614.0, partition="big")
     put(plugin, case(action="prefer", avoid="nid[00003-00004]"))
     assert untouched(plugin.submit())
     plugin.module.exclude = True

@@ -54,7 +54,7 @@ class Platform:
         self.hub = Hub(url, settings.api_streams_max)
         self.topologies = Topologies(self)
         self.store = CounterStore(self.reading, settings.api_cache_mb << 20)
-        self.advice = AdviceState(self.in_thread)
+        self.advice = AdviceState(url)
         self.hub.on_event(self.store.on_event)
         self.hub.on_event(self.topologies.on_event)
 

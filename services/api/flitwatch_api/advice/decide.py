@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ DELAY_AT, PREFER_BY = 1.15, 0.05
 WAIT_S = 600.0
 #: Congestion that is older is not that of now.
 OLD_S = 180.0
+#: Answers worked out and kept; what is asked about is the asker's choice.
+MOST_MEMO = 10_000
 Shown = Callable[[str], str]
 
 
@@ -65,15 +68,49 @@ def comparable(basis: Basis, asked: Asked) -> list[Row]:
     return own if len(own) >= LEAST_RUNS else rows
 
 
-def groups_of(basis: Basis, nodes: list[str]) -> tuple[list[tuple[int, int]], int]:
-    """(fabric, group) of each node that is known, all on the fabric that knows most of them, and how many are not."""
-    places = [basis.nodes.get(node, []) for node in nodes]
-    fabrics = [fabric for place in places for fabric, _ in place]
-    if not fabrics:
-        return [], len(nodes)
-    chosen = max(set(fabrics), key=lambda fabric: (fabrics.count(fabric), fabric))
-    found = [next((pair for pair in place if pair[0] == chosen), None) for place in places]
-    return [pair for pair in found if pair is not None], sum(pair is None for pair in found)
+def groups_of(basis: Basis, nodes: list[str]) -> tuple[Counter[tuple[int, int]], int]:
+    """Known nodes by (fabric, group), all on the fabric that knows most of them, and how many are not known there."""
+    places = [basis.nodes.get(node, ()) for node in nodes]
+    counts = Counter(chain.from_iterable(places))
+    fabrics = {fabric for fabric, _ in counts}
+    if len(fabrics) > 1:
+        known_by = {one: sum(any(fabric == one for fabric, _ in place) for place in places) for one in fabrics}
+        chosen = max(fabrics, key=lambda fabric: (known_by[fabric], fabric))
+        counts = Counter({place: count for place, count in counts.items() if place[0] == chosen})
+    return counts, len(nodes) - counts.total()
+
+
+@dataclass(frozen=True)
+class Past:
+    """Comparable runs with counters.
+
+    Attributes
+    ----------
+    times_s, congestion : float64[n]
+    """
+
+    times_s: np.ndarray
+    congestion: np.ndarray
+
+
+def past(basis: Basis, asked: Asked) -> Past:
+    """`comparable` as arrays; the same for all questions about an application, a size and a user with runs of their own."""
+    own = (
+        sum(row["user"] == asked.user for row in basis.runs.get(asked.application, ()))
+        if asked.application in basis.runs
+        else 0
+    )
+    key = ("past", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None)
+    held: Past | None = basis.memo.get(key)
+    if held is None:
+        rows = [row for row in comparable(basis, asked) if row["congestion"] is not None]
+        held = Past(
+            np.array([row["time_s"] for row in rows], float), np.array([row["congestion"] for row in rows], float)
+        )
+        if len(basis.memo) > MOST_MEMO:
+            basis.memo.clear()
+        basis.memo[key] = held
+    return held
 
 
 def known(basis: Basis) -> dict[str, Any]:
@@ -109,7 +146,7 @@ def _reason(kind: str, text: str, evidence: str | None = None) -> dict[str, Any]
     return {"kind": kind, "text": text, "evidence": evidence}
 
 
-def beside_blamed(basis: Basis, asked: Asked, places: list[tuple[int, int]], shown: Shown) -> Expected | None:
+def beside_blamed(basis: Basis, asked: Asked, places: Counter[tuple[int, int]], shown: Shown) -> Expected | None:
     """From the runs that a blamed user's jobs stood beside, if such a user runs in the candidate's groups now."""
     groups = {f"{fabric}/{group}" for fabric, group in places}
     for row in sorted(basis.blamed.get(asked.application, []), key=lambda row: row["q"]):
@@ -129,62 +166,75 @@ def beside_blamed(basis: Basis, asked: Asked, places: list[tuple[int, int]], sho
     return None
 
 
-def from_congestion(basis: Basis, asked: Asked, places: list[tuple[int, int]]) -> Expected:
+def from_congestion(basis: Basis, asked: Asked, places: Counter[tuple[int, int]]) -> Expected:
     """From past runs under congestion like that near the candidate nodes now."""
     if not places:
-        return Expected(
-            None, None, _reason("unknown", "no candidate node is known on a fabric: congestion near it is unknown")
+        return _unknown("no candidate node is known on a fabric: congestion near it is unknown")
+    ratios, total = [(basis.groups.get(place), count) for place, count in places.items()], places.total()
+    fresh = [(held[0], count) for held, count in ratios if held is not None and basis.now_s - held[1] <= OLD_S]
+    counted = sum(count for _, count in fresh)
+    if counted < total:
+        return _unknown(
+            f"{total - counted} of {total} candidate nodes are in groups without counters of the last minutes"
         )
-    ratios = [basis.groups.get(place) for place in places]
-    fresh = [held for held in ratios if held is not None and basis.now_s - held[1] <= OLD_S]
-    if len(fresh) < len(ratios):
-        return Expected(
-            None,
-            None,
-            _reason(
-                "unknown",
-                f"{len(ratios) - len(fresh)} of {len(ratios)} candidate nodes are in groups without counters of the last minutes",
-            ),
+    now = sum(ratio * count for ratio, count in fresh) / total
+    runs = past(basis, asked)
+    if len(runs.times_s) < LEAST_RUNS:
+        text = f"needs {LEAST_RUNS} completed runs of {asked.application} on about {asked.nodes} nodes with counters, has {len(runs.times_s)}"
+        return _unknown(text, "/api/v1/estimates")
+    key = ("near", id(runs), now)
+    held = basis.memo.get(key)
+    if held is None:
+        held = basis.memo[key] = _near(runs, now)
+    slowdown, usual_s, nearest = held
+    if slowdown is None:
+        low, high = runs.congestion.min(), runs.congestion.max()
+        text = (
+            f"{now:.2f} stall cycles per flit near these nodes lie outside what past runs saw ({low:.2f} to {high:.2f})"
         )
-    now = sum(ratio for ratio, _ in fresh) / len(fresh)
-    rows = [row for row in comparable(basis, asked) if row["congestion"] is not None]
-    if len(rows) < LEAST_RUNS:
-        return Expected(
-            None,
-            None,
-            _reason(
-                "unknown",
-                f"needs {LEAST_RUNS} completed runs of {asked.application} on about {asked.nodes} nodes with counters, has {len(rows)}",
-                "/api/v1/estimates",
-            ),
-        )
-    times, then = np.array([row["time_s"] for row in rows]), np.array([row["congestion"] for row in rows])
-    if not then.min() * 0.5 <= now <= then.max() * 1.5:
-        return Expected(
-            None,
-            float(times.mean()),
-            _reason(
-                "unknown",
-                f"{now:.2f} stall cycles per flit near these nodes lie outside what past runs saw ({then.min():.2f} to {then.max():.2f})",
-            ),
-        )
-    nearest = np.argsort(np.abs(then - now), kind="stable")[: max(LEAST_RUNS, round(NEAREST_SHARE * len(rows)))]
-    fabric = places[0][0]
-    text = f"{now:.2f} stall cycles per flit in these nodes' groups; {len(nearest)} of {len(rows)} past runs of {asked.application} at the most alike congestion"
-    return Expected(
-        _interval(times[nearest] / times.mean()),
-        float(times.mean()),
-        _reason("congestion", text, f"/api/v1/fabrics/{fabric}/congestion?window=10m"),
+        return Expected(None, usual_s, _reason("unknown", text))
+    fabric = next(iter(places))[0]
+    text = (
+        f"{now:.2f} stall cycles per flit in these nodes' groups; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
+        " at the most alike congestion"
     )
+    return Expected(slowdown, usual_s, _reason("congestion", text, f"/api/v1/fabrics/{fabric}/congestion?window=10m"))
 
 
-def advise(basis: Basis, asked: Asked, shown: Shown, age_s: float) -> dict[str, Any]:
+def _near(runs: Past, now: float) -> tuple[dict[str, float] | None, float, int]:
+    """Slowdown of the runs under the most alike congestion (None: beyond what was seen), the mean time, and how many they are."""
+    mean_s = float(runs.times_s.mean())
+    if not runs.congestion.min() * 0.5 <= now <= runs.congestion.max() * 1.5:
+        return None, mean_s, 0
+    count = max(LEAST_RUNS, round(NEAREST_SHARE * len(runs.times_s)))
+    nearest = np.argsort(np.abs(runs.congestion - now), kind="stable")[:count]
+    return _interval(runs.times_s[nearest] / mean_s), mean_s, len(nearest)
+
+
+def _unknown(text: str, evidence: str | None = None) -> Expected:
+    return Expected(None, None, _reason("unknown", text, evidence))
+
+
+def routing_mode(basis: Basis, asked: Asked) -> tuple[str | None, dict[str, Any]]:
+    """MPICH_GNI_ROUTING_MODE as the application-aware model chose it from the application's NIC counters; None: unknown."""
+    chosen = basis.routing_modes.get(asked.application)
+    if chosen is None:
+        return None, _reason("routing_mode", "unknown: no NIC counters tell latency and stalls under each routing mode")
+    evidence = f"/api/v1/recommendations/{chosen['recommendation_id']}"
+    name, _, mode = (chosen["environment"] or "").partition("=")
+    if name != "MPICH_GNI_ROUTING_MODE" or not mode:
+        return None, _reason("routing_mode", f"unknown: {chosen['reason']}", evidence)
+    return mode, _reason("routing_mode", chosen["reason"], evidence)
+
+
+def advise(basis: Basis, asked: Asked, shown: Shown, age_s: float, away: bool = False) -> dict[str, Any]:
     """The answer of POST /advice.
 
     Parameters
     ----------
     shown : function   a user's name as the caller may see it
     age_s : float      of the basis
+    away : bool        whether the database was away when it was last asked
     """
     reasons: list[dict[str, Any]] = []
     found: list[Expected] = []
@@ -207,19 +257,28 @@ def advise(basis: Basis, asked: Asked, shown: Shown, age_s: float) -> dict[str, 
             action = "prefer"
         if len(told) == len(found) and _mean(found[best]) >= DELAY_AT and (found[best].slowdown or {})["low"] > 1:
             action = _delay(basis, asked, found[best], reasons, action)
-    reasons.append(_reason("routing_mode", "unknown: no NIC counters tell latency and stalls under each routing mode"))
-    stale = stale_reasons(basis, age_s)
+    mode, why = routing_mode(basis, asked)
+    reasons.append(why)
+    stale = stale_reasons(basis, age_s, away)
     reasons += stale
     return {
         "action": action, "preferred": best if action == "prefer" else None, "retry_after_s": WAIT_S if action == "delay" else None,
-        "expected_slowdown": found[best].slowdown, "usual_s": found[best].usual_s, "routing_mode": None,
-        "candidates": [{"index": at, "expected_slowdown": one.slowdown, "reason": one.reason["text"]} for at, one in enumerate(found)] if asked.candidates else [],
+        "expected_slowdown": found[best].slowdown, "usual_s": found[best].usual_s, "routing_mode": mode,
+        "candidates": [{"index": at, "action": _candidate_action(action, at, best, one), "expected_slowdown": one.slowdown, "reason": one.reason["text"]} for at, one in enumerate(found)] if asked.candidates else [],
         "reasons": reasons, "stale": bool(stale), "as_of_s": basis.now_s,
     }  # fmt: skip
 
 
 def _mean(expected: Expected) -> float:
     return expected.slowdown["mean"] if expected.slowdown is not None else float("inf")
+
+
+def _candidate_action(action: str, at: int, best: int, one: Expected) -> str:
+    """What the answer's action means for one list of nodes: `delay` also where only this one is expected to be slow."""
+    if action == "prefer" and at == best:
+        return "prefer"
+    slow = one.slowdown is not None and one.slowdown["mean"] >= DELAY_AT and one.slowdown["low"] > 1
+    return "delay" if slow and action != "start" else "start"
 
 
 def _delay(basis: Basis, asked: Asked, best: Expected, reasons: list[dict[str, Any]], otherwise: str) -> str:
@@ -232,11 +291,11 @@ def _delay(basis: Basis, asked: Asked, best: Expected, reasons: list[dict[str, A
     return "delay"
 
 
-def stale_reasons(basis: Basis, age_s: float) -> list[dict[str, Any]]:
+def stale_reasons(basis: Basis, age_s: float, away: bool) -> list[dict[str, Any]]:
     """Why the answer rests on what was known before; empty: it does not."""
     reasons = []
     if basis.workers == 0:
         reasons.append(_reason("stale", "no worker lives: estimates are not renewed", "/api/v1/estimates"))
-    if age_s > OLD_S:
+    if away or age_s > OLD_S:
         reasons.append(_reason("stale", f"the state is {age_s:.0f} s old: the database does not answer"))
     return reasons

@@ -24,12 +24,12 @@ def _names(request: Request, basis: Basis) -> Names:
     return Names(None if sees else basis.pseudonym_key.encode(), getattr(request.state, "user", None))
 
 
-def _one(request: Request, basis: Basis, age_s: float, job: schemas.AdviceRequest) -> dict[str, Any]:
+def _one(request: Request, basis: Basis, age_s: float, away: bool, job: schemas.AdviceRequest) -> dict[str, Any]:
     names = _names(request, basis)
     deadline = job.deadline if job.deadline is None or job.deadline.tzinfo else job.deadline.replace(tzinfo=UTC)
     deadline_s = None if deadline is None else deadline.timestamp()
     asked = Asked(job.user, job.application, job.nodes, job.candidates, deadline_s)
-    made = advise(basis, asked, names.user, age_s)
+    made = advise(basis, asked, names.user, age_s, away)
     made["as_of"] = moment(made.pop("as_of_s"))
     return made
 
@@ -37,23 +37,23 @@ def _one(request: Request, basis: Basis, age_s: float, job: schemas.AdviceReques
 @http.post("/advice", response_model=schemas.Advice)
 async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceRequest) -> Response:
     """Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
-    basis, age_s = await platform.advice.get()
-    return answer(_one(request, basis, age_s, job), "no-store")
+    basis, age_s, away = await platform.advice.get()
+    return answer(_one(request, basis, age_s, away, job), "no-store")
 
 
 @http.post("/advice/batch", response_model=schemas.AdviceBatchAnswer)
 async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.AdviceBatch) -> Response:
     """The same for several jobs."""
-    basis, age_s = await platform.advice.get()
-    return answer({"items": [_one(request, basis, age_s, job) for job in batch.jobs]}, "no-store")
+    basis, age_s, away = await platform.advice.get()
+    return answer({"items": [_one(request, basis, age_s, away, job) for job in batch.jobs]}, "no-store")
 
 
 @http.get("/advice/state", response_model=schemas.AdviceState)
 async def advice_state(request: Request, platform: ThePlatform) -> Response:
     """The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
-    basis, age_s = await platform.advice.get()
+    basis, age_s, away = await platform.advice.get()
     names = _names(request, basis)
     made = known(basis)
     for item in made["applications"]:
         item["users"] = sorted(names.user(user) for user in item["users"])
-    return answer({**made, "stale": bool(stale_reasons(basis, age_s)), "as_of": moment(basis.now_s)}, "no-store")
+    return answer({**made, "stale": bool(stale_reasons(basis, age_s, away)), "as_of": moment(basis.now_s)}, "no-store")

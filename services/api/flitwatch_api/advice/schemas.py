@@ -37,6 +37,7 @@ class Candidate(BaseModel):
     """A candidate list of nodes."""
 
     index: int
+    action: Literal["start", "delay", "prefer"] = Field(description="What to do with the job on these nodes.")
     expected_slowdown: Slowdown | None = Field(description="null: unknown, see reason.")
     reason: str
 
@@ -59,7 +60,9 @@ class Advice(BaseModel):
         description="Of the preferred candidate, else of the best; null: unknown."
     )
     usual_s: float | None = Field(description="Mean time of comparable runs.")
-    routing_mode: str | None = Field(description="null: unknown, see reasons.")
+    routing_mode: str | None = Field(
+        description="MPICH_GNI_ROUTING_MODE, from the application's NIC counters; null: unknown, see reasons."
+    )
     candidates: list[Candidate]
     reasons: list[Reason]
     stale: bool = Field(description="A worker or the database is away; the answer is from what was known before.")

@@ -6,12 +6,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
-from typing import Any
 
-import psycopg
-
-from flitwatch_db.advice import Basis, load
+from flitwatch_api.advice.reader import Reader
+from flitwatch_db.advice import Basis
 from flitwatch_domain.errors import FlitwatchError, Unavailable
 
 log = logging.getLogger(__name__)
@@ -22,22 +19,23 @@ IDLE_S = 300.0
 
 
 class AdviceState:
-    """Holds the newest basis.
+    """Holds the newest basis, which is replaced whole.
 
     Parameters
     ----------
-    in_thread : function     runs blocking work with a connection (Platform.in_thread)
+    url : str     the database
     """
 
-    def __init__(self, in_thread: Callable[..., Any]) -> None:
-        self._in_thread = in_thread
+    def __init__(self, url: str) -> None:
+        self._reader = Reader(url)
         self._basis: Basis | None = None
         self._read_at = self._asked_at = 0.0
+        self._away = False
         self._task: asyncio.Task[None] | None = None
         self._first = asyncio.Lock()
 
-    async def get(self) -> tuple[Basis, float]:
-        """The basis and its age in seconds; Unavailable where there never was one."""
+    async def get(self) -> tuple[Basis, float, bool]:
+        """The basis, its age in seconds, and whether the database was away when it was last asked; Unavailable where there never was one."""
         self._asked_at = time.monotonic()
         if self._basis is None:
             async with self._first:
@@ -46,7 +44,7 @@ class AdviceState:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._refresh())
         assert self._basis is not None
-        return self._basis, time.monotonic() - self._read_at
+        return self._basis, time.monotonic() - self._read_at, self._away
 
     async def stop(self) -> None:
         """End the reading."""
@@ -54,18 +52,15 @@ class AdviceState:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
+        await asyncio.to_thread(self._reader.stop)
 
     async def _read(self) -> None:
-        def work(conn: psycopg.Connection[Any]) -> Basis:
-            # Only the writer may look at the queue's workers; nothing is written.
-            conn.read_only = True
-            return load(conn)
-
         try:
-            self._basis = await self._in_thread("writer", work)
-        except (psycopg.Error, OSError) as problem:
-            raise Unavailable(f"advice has no state yet: {type(problem).__name__}") from None
-        self._read_at = time.monotonic()
+            self._basis = await asyncio.to_thread(self._reader.read)
+        except Unavailable:
+            self._away = True
+            raise
+        self._read_at, self._away = time.monotonic(), False
 
     async def _refresh(self) -> None:
         while time.monotonic() - self._asked_at < IDLE_S:
@@ -75,5 +70,6 @@ class AdviceState:
                     await self._read()
                 except FlitwatchError as problem:
                     log.warning("advice stays on old state: %s", problem.message)
-            # A big site's reading takes its time: it never takes more than a tenth of the process's.
+            # A big site's reading takes its time: it never takes more than a tenth of the database's.
             await asyncio.sleep(max(REFRESH_S, 10 * (time.monotonic() - spent)))
+        await asyncio.to_thread(self._reader.stop)

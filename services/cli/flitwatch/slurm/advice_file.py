@@ -29,6 +29,7 @@ class Case:
     action : str         start, delay or prefer
     features : str       Slurm features of the preferred nodes, with | between them; empty: none
     avoid : str          host list of the nodes that are worse; empty: none
+    room : dict          usable preferred nodes by partition, ANYBODY for the default one
     """
 
     application: str
@@ -40,6 +41,7 @@ class Case:
     slowdown: float
     features: str
     avoid: str
+    room: dict[str, int]
     reason: str
 
     def line(self) -> bytes:
@@ -48,7 +50,8 @@ class Case:
         avoid = self.avoid if _NODES.fullmatch(self.avoid) else ""
         fields = (
             _safe(self.application), ANYBODY if self.user == ANYBODY else _safe(self.user), str(self.nodes), self.action, f"{self.retry_s:.0f}",
-            f"{self.usual_s:.0f}", f"{self.slowdown:.4f}", features, avoid, quote(self.reason[:300], safe=" "),
+            f"{self.usual_s:.0f}", f"{self.slowdown:.4f}", features, avoid,
+            ",".join(f"{name if name == ANYBODY else _safe(name)}={count}" for name, count in self.room.items()), quote(self.reason[:300], safe=" "),
         )  # fmt: skip
         return "\t".join(fields).replace("~", "%7E").encode() + b"\n"
 

@@ -106,5 +106,5 @@ class Agent:
 def _case(question: Question, advice: Advised, where: Places) -> Case:
     return Case(
         question.application, question.user, question.nodes, advice.action, advice.retry_s, advice.usual_s, advice.slowdown or 0.0,
-        features(where, advice.chosen), host_list(where, advice.worse), advice.reason,
+        features(where, advice.chosen), host_list(where, advice.worse), where.room(advice.chosen), advice.reason,
     )  # fmt: skip

@@ -5,19 +5,28 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
 
 from flitwatch_domain.errors import MissingDependency, Unavailable
 
 COMMAND_LIMIT_S = 30
-#: Width of each column, the free text last; squeue cuts and pads to it.
-_COLUMNS = (("JobID", 20), ("UserName", 64), ("NumNodes", 16), ("Reason", 32), ("Deadline", 24), ("AdminComment", 400), ("Comment", 400), ("Prefer", 200),
-            ("ExcNodes", 400), ("Name", 256))  # fmt: skip
-_ABSENT = frozenset({"", "N/A", "(null)", "None"})
 #: The plugin and the agent mark what they did; what bears no mark is not touched.
 MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=(\d+)")
 _APPLICATION = re.compile(r"(?:^|[\s,;])flitwatch_app=([\w.+-]+)", re.ASCII)
 _OFF = re.compile(r"(?:^|[\s,;])flitwatch=off")
+_WISHES = (
+    "features",
+    "required_nodes",
+    "resv_name",
+    "tres_per_node",
+    "tres_per_socket",
+    "tres_per_task",
+    "tres_per_job",
+)
+_SIZES = ("memory_per_node", "memory_per_cpu", "minimum_tmp_disk_per_node")
 _UNUSABLE = re.compile(r"down|drain|fail|maint|unk|power|future|inval|reboot", re.IGNORECASE)
 
 
@@ -30,6 +39,7 @@ class Pending:
     mark : str or None       what was done to it last: delay, prefer, released; None: nothing
     since_s : int            when that began, in epoch seconds
     application : str        `flitwatch_app=` of its comment, else its name
+    own_wishes : bool        it names nodes, features, a reservation or sizes, which a preference could contradict
     """
 
     job_id: str
@@ -43,6 +53,20 @@ class Pending:
     off: bool
     prefer: str
     exclude: str
+    partition: str
+    own_wishes: bool
+
+
+#: The partition of jobs that name none.
+DEFAULT = "*"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node that jobs could run on."""
+
+    features: frozenset[str]
+    partitions: set[str] = field(default_factory=set)
 
 
 def run(*argv: str) -> str:
@@ -66,38 +90,54 @@ def run(*argv: str) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def nodes() -> dict[str, frozenset[str]]:
-    """Nodes that jobs could run on, with their features."""
-    found: dict[str, frozenset[str]] = {}
-    for line in run("sinfo", "-h", "-N", "-o", "%N %T %f").splitlines():
-        name, state, features = (*line.split(None, 2), "", "")[:3]
-        if name and not _UNUSABLE.search(state):
-            found[name] = frozenset(feature for feature in features.split(",") if feature not in _ABSENT)
+def nodes() -> dict[str, Node]:
+    """Nodes that jobs could run on."""
+    found: dict[str, Node] = {}
+    for line in run("sinfo", "-h", "-N", "-o", "%N %T %P %f").splitlines():
+        name, state, partition, features = (*line.split(None, 3), "", "", "")[:4]
+        if not name or _UNUSABLE.search(state):
+            continue
+        held = found.setdefault(name, Node(_features(features)))
+        # The default partition has a star behind its name.
+        held.partitions.update({partition.rstrip("*"), DEFAULT} if partition.endswith("*") else {partition})
     return found
 
 
+def _features(text: str) -> frozenset[str]:
+    return frozenset(feature for feature in text.split(",") if feature not in ("", "(null)"))
+
+
 def pending() -> list[Pending]:
-    """Jobs that wait; a line that cannot be read is left out."""
-    wanted = ",".join(f"{name}:{width}" for name, width in _COLUMNS)
-    jobs = (_pending(line) for line in run("squeue", "-h", "-t", "PD", "-O", wanted).split("\n"))
-    return [job for job in jobs if job is not None]
+    """Jobs that wait. As JSON: a job's name or comment may hold anything, also what looks like a field of the text forms."""
+    try:
+        held = orjson.loads(run("squeue", "--json"))["jobs"]
+    except (orjson.JSONDecodeError, KeyError):
+        raise Unavailable("squeue --json gave no list of jobs", advice="It needs Slurm 21.08 or newer.") from None
+    return [_pending(job) for job in held if "PENDING" in job["job_state"]]
 
 
-def _pending(line: str) -> Pending | None:
-    fields, at = {}, 0
-    for name, width in _COLUMNS:
-        text = line[at : at + width].strip()
-        fields[name], at = "" if text in _ABSENT else text, at + width
-    if not fields["JobID"].isdigit() or not fields["NumNodes"].isdigit():
-        return None
-    mark = MARK.match(fields["AdminComment"])
-    application = _APPLICATION.search(fields["Comment"])
+def _pending(job: dict[str, Any]) -> Pending:
+    mark = MARK.match(job["admin_comment"] or "")
+    comment = _text(job["comment"])
+    application = _APPLICATION.search(comment)
     return Pending(
-        fields["JobID"], fields["UserName"], int(fields["NumNodes"]), fields["Reason"],
-        float(fields["Deadline"]) if fields["Deadline"].isdigit() and int(fields["Deadline"]) else None,
-        mark.group(1) if mark else None, int(mark.group(2)) if mark else 0, application.group(1) if application else fields["Name"],
-        _OFF.search(fields["Comment"]) is not None, fields["Prefer"], fields["ExcNodes"],
+        str(job["job_id"]), job["user_name"] or "", max(1, _number(job["node_count"])), job["state_reason"], _number(job["deadline"]) or None,
+        mark.group(1) if mark else None, int(mark.group(2)) if mark else 0, application.group(1) if application else job["name"] or "",
+        _OFF.search(comment) is not None, job.get("prefer") or "", job["excluded_nodes"] or "", job["partition"] or "",
+        any(job.get(name) for name in _WISHES) or any(_number(job.get(name)) for name in _SIZES),
     )  # fmt: skip
+
+
+def _number(value: Any) -> int:
+    # Newer versions write {"set", "infinite", "number"}.
+    if isinstance(value, dict):
+        value = value["number"] if value.get("set") else 0
+    return int(value or 0)
+
+
+def _text(value: Any) -> str:
+    # Newer versions keep a job's comments in an object.
+    return (value.get("job") if isinstance(value, dict) else value) or ""
 
 
 def update(job_id: str, **changes: str) -> None:

@@ -63,17 +63,17 @@ local function checksum(text)
   return b * 65536 + a
 end
 
--- application \t user|* \t nodes \t action \t retry_s \t usual_s \t slowdown \t features \t nodes to avoid \t reason
+-- application \t user|* \t nodes \t action \t retry_s \t usual_s \t slowdown \t features \t nodes to avoid \t room by partition \t reason
 local function entry(line)
   local f = {}
   for field in (line .. "\t"):gmatch("(.-)\t") do f[#f + 1] = field end
-  if #f ~= 10 then return nil end
+  if #f ~= 11 then return nil end
   local made = {
     application = plain(f[1], "^[%w_.%%+-]+$"), user = plain(f[2], "^[%w_.%%+*-]+$"), nodes = number(f[3]), action = ACTIONS[f[4]] and f[4],
     retry_s = number(f[5]), usual_s = number(f[6]), slowdown = number(f[7]), features = plain(f[8], "^[%w_.|-]*$"),
-    avoid = plain(f[9], "^[%w_.,%[%]-]*$"), reason = plain(f[10], "^[%w_.%%+ -]*$"),
+    avoid = plain(f[9], "^[%w_.,%[%]-]*$"), room = plain(f[10], "^[%w_.,=%%*-]*$"), reason = plain(f[11], "^[%w_.%%+ -]*$"),
   }
-  for _, name in ipairs({ "application", "user", "nodes", "action", "retry_s", "usual_s", "slowdown", "features", "avoid", "reason" }) do
+  for _, name in ipairs({ "application", "user", "nodes", "action", "retry_s", "usual_s", "slowdown", "features", "avoid", "room", "reason" }) do
     if not made[name] then return nil end
   end
   made.reason = unescape(made.reason):gsub("[%c\"]", " "):sub(1, 300)
@@ -144,14 +144,39 @@ local function delay(job, one, now)
   return string.format("not before %d s from now", wait_s)
 end
 
+-- Wishes of the user that a preference could contradict: Slurm 22.05 refuses a job whose preferred nodes cannot serve it, and forgets its
+-- constraints where they can.
+local OWN = { "features", "prefer", "req_nodes", "exc_nodes", "reservation", "gres", "tres_per_node", "tres_per_socket", "tres_per_task", "tres_per_job" }
+local SIZES = { "pn_min_memory", "min_mem_per_node", "min_mem_per_cpu", "pn_min_tmp_disk", "pn_min_cpus" }
+
+-- What is not set is NO_VAL of 16, 32 or 64 bits.
+local function has_own_wishes(job)
+  for _, name in ipairs(OWN) do
+    if type(job[name]) == "string" and job[name] ~= "" then return true end
+  end
+  for _, name in ipairs(SIZES) do
+    local value = job[name]
+    if type(value) == "number" and value > 0 and value < 1.8e19 and value ~= slurm.NO_VAL and value ~= 65534 then return true end
+  end
+  return false
+end
+
+-- Usable preferred nodes in the job's partition; none in several partitions.
+local function room(job, one)
+  local wanted = type(job.partition) == "string" and job.partition or "*"
+  for name, count in one.room:gmatch("([^,=]+)=(%d+)") do
+    if (name == "*" and name or unescape(name)) == wanted then return tonumber(count) end
+  end
+  return 0
+end
+
 local function prefer(job, one)
+  if has_own_wishes(job) or room(job, one) < math.max(job.min_nodes, known(job.max_nodes) and job.max_nodes or 0) then return nil end
   if one.features ~= "" then
-    if type(job.prefer) == "string" and job.prefer ~= "" then return nil end
     job.prefer = one.features
     return "prefers " .. one.features
   end
-  if M.exclude and one.avoid ~= "" and not (type(job.exc_nodes) == "string" and job.exc_nodes ~= "")
-    and not (type(job.req_nodes) == "string" and job.req_nodes ~= "") then
+  if M.exclude and one.avoid ~= "" then
     job.exc_nodes = one.avoid
     return "without " .. one.avoid
   end

@@ -5,6 +5,7 @@ if not loaded then
   slurm.log_info("flitwatch: no advice: %s", tostring(flitwatch))
   flitwatch = nil
 end
+-- Settings of flitwatch.lua, where they differ: flitwatch.exclude = true, flitwatch.path = "/run/flitwatch/advice"
 
 function slurm_job_submit(job_desc, part_list, submit_uid)
   if flitwatch then flitwatch.submit(job_desc, part_list, submit_uid) end

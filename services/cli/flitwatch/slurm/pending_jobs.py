@@ -113,8 +113,10 @@ def _place(job: Pending, advice: Advised | None, where: Places, now: int, limits
         else ""
     )
     own = job.mark == "prefer"
-    if (job.prefer or job.exclude) and not own:
+    if ((job.prefer or job.exclude) and not own) or job.own_wishes:
         return False
+    if advice is not None and where.room(advice.chosen).get(job.partition, 0) < job.nodes:
+        wanted = worse = ""
     if own and not wanted and not worse:
         cluster.update(
             job.job_id, Prefer="", ExcNodeList="", AdminComment=_note("released", now, "no nodes are preferred now")

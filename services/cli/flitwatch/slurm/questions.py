@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from flitwatch.slurm.cluster import Node
 from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.hostlist import compress, expand
 
@@ -24,11 +26,21 @@ class Places:
     Attributes
     ----------
     groups : list of list of str        usable nodes by group of the fabric, the largest group first
+    usable : dict                       every usable node
     features : list of str              of each group the feature that its nodes have and no other group's; empty: none
     """
 
     groups: list[list[str]]
     features: list[str]
+    usable: dict[str, Node]
+
+    def room(self, groups: list[int]) -> dict[str, int]:
+        """Nodes of the groups by partition."""
+        return dict(
+            Counter(
+                partition for at in groups for node in self.groups[at] for partition in self.usable[node].partitions
+            )
+        )
 
     def candidates(self, job_nodes: int) -> list[int]:
         """Groups that hold the job alone."""
@@ -65,7 +77,7 @@ class Advised:
     worse: list[int] = field(default_factory=list)
 
 
-def places(state: dict[str, Any], usable: dict[str, frozenset[str]]) -> Places:
+def places(state: dict[str, Any], usable: dict[str, Node]) -> Places:
     """Groups of the fabric that knows most of Slurm's nodes, with the features that tell them apart."""
     fabrics: dict[int, dict[int, list[str]]] = {}
     for group in state["groups"]:
@@ -73,16 +85,16 @@ def places(state: dict[str, Any], usable: dict[str, frozenset[str]]) -> Places:
         if held:
             fabrics.setdefault(group["fabric_id"], {})[group["group"]] = held
     if not fabrics:
-        return Places([], [])
+        return Places([], [], usable)
     chosen = max(fabrics.values(), key=lambda groups: sum(len(nodes) for nodes in groups.values()))
     groups = sorted(chosen.values(), key=lambda nodes: (-len(nodes), nodes[0]))
-    return Places(groups, [_feature(nodes, usable) for nodes in groups])
+    return Places(groups, [_feature(nodes, usable) for nodes in groups], usable)
 
 
-def _feature(group: list[str], usable: dict[str, frozenset[str]]) -> str:
-    inside = frozenset.intersection(*(usable[node] for node in group))
+def _feature(group: list[str], usable: dict[str, Node]) -> str:
+    inside = frozenset.intersection(*(usable[node].features for node in group))
     others = usable.keys() - set(group)
-    own = inside.difference(*(usable[node] for node in others)) if others else inside
+    own = inside.difference(*(usable[node].features for node in others)) if others else inside
     return min(own, default="")
 
 

@@ -1,0 +1,164 @@
+"""Reads the basis of advice in a process of its own: a big site's reading would stop the event loop for its time.
+
+`python -m flitwatch_api.advice.reader`: the first line of standard input is the database's URL; each further line asks for one reading, answered
+by frames of 4 bytes of length and a pickle of that length, ended by an empty one. It ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import IO, Any
+
+import psycopg
+
+from flitwatch_db.advice import Basis, load
+from flitwatch_domain.errors import FlitwatchError, Unavailable
+
+#: Entries of one frame: unpickling it holds the interpreter for less than a millisecond or two.
+PART = 500
+#: Below the API: with one core for both, answers go first.
+NICENESS = 15
+CONNECT_LIMIT_S, STATEMENT_LIMIT_MS = 5, 60_000
+
+
+def main() -> None:
+    """Serve readings."""
+    os.nice(NICENESS)
+    url = sys.stdin.buffer.readline().decode().rstrip("\n")
+    for _ in iter(sys.stdin.buffer.readline, b""):
+        try:
+            parts: Iterator[Any] = iter([*_parts(_read(url))])
+        except (psycopg.Error, OSError, FlitwatchError) as problem:
+            parts = iter([type(problem).__name__])
+        for part in parts:
+            _send(pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
+        _send(b"")
+        sys.stdout.buffer.flush()
+
+
+def _send(frame: bytes) -> None:
+    sys.stdout.buffer.write(len(frame).to_bytes(4, "big") + frame)
+
+
+def _read(url: str) -> Basis:
+    from flitwatch_db import connect
+
+    # Only the writer may look at the queue's workers; nothing is written.
+    with connect(url, role="writer", application="flitwatch advice") as conn:
+        conn.read_only = True
+        conn.execute(f"SET statement_timeout = {STATEMENT_LIMIT_MS}".encode())
+        return load(conn)
+
+
+def _parts(basis: Basis) -> Iterator[tuple[str, Any]]:
+    """The basis without its big tables, then pieces of these."""
+    yield (
+        "basis",
+        Basis(
+            basis.now_s,
+            basis.workers,
+            basis.pseudonym_key,
+            basis.groups,
+            blamed=basis.blamed,
+            routing_modes=basis.routing_modes,
+        ),
+    )
+    nodes = list(basis.nodes.items())
+    for at in range(0, len(nodes), PART):
+        yield "nodes", dict(nodes[at : at + PART])
+    for application, rows in basis.runs.items():
+        for at in range(0, len(rows), PART):
+            yield "runs", (application, rows[at : at + PART])
+
+
+class Reader:
+    """The process, started when it is first asked and again after it died."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._process: subprocess.Popen[bytes] | None = None
+        self._one = threading.Lock()
+
+    def read(self) -> Basis:
+        """A reading; blocks.
+
+        Raises
+        ------
+        Unavailable
+            The database does not answer, or the process died.
+        """
+        with self._one:
+            try:
+                return self._ask()
+            except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+                self._end()
+                raise Unavailable("advice has no new state: its reader ended") from None
+
+    def _ask(self) -> Basis:
+        if self._process is None or self._process.poll() is not None:
+            argv = [sys.executable, "-m", "flitwatch_api.advice.reader"]
+            self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert self._process.stdin is not None
+            # Not as an argument: the URL may hold a password.
+            self._process.stdin.write(self._url.encode() + b"\n")
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+        return _joined(_frames(self._process.stdout))
+
+    def stop(self) -> None:
+        """End the process."""
+        process = self._process
+        if process is not None:
+            process.kill()
+        with self._one:
+            self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _frames(stream: IO[bytes]) -> Iterator[Any]:
+    while True:
+        head = stream.read(4)
+        if len(head) != 4:
+            raise EOFError
+        size = int.from_bytes(head, "big")
+        if not size:
+            return
+        yield pickle.loads(stream.read(size))
+
+
+def _joined(parts: Iterator[Any]) -> Basis:
+    # The answer is read to its end in any case, so that the next one begins where it should.
+    made: Basis | None = None
+    failed = ""
+    for part in parts:
+        if isinstance(part, str):
+            failed = part
+            continue
+        what, value = part
+        if what == "basis":
+            made = value
+        elif made is not None and what == "nodes":
+            made.nodes.update(value)
+        elif made is not None:
+            made.runs.setdefault(value[0], []).extend(value[1])
+    if failed or made is None:
+        raise Unavailable(f"advice has no new state: {failed or 'nothing was read'}")
+    return made
+
+
+if __name__ == "__main__":
+    main()

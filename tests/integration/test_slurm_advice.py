@@ -1,0 +1,202 @@
+"""A real Slurm places, delays and releases jobs because of rows in a real database, by the real API, agent and job_submit plugin."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from api.conftest import serving
+from fixtures.databases import Server
+from fixtures.slurm import PROGRAMS, SlurmSite
+from integration.congested_site import BUSY, CALM, agent, congest, seed, working
+
+import flitwatch.slurm
+from flitwatch_api.settings import Settings
+
+FOLDER = Path(flitwatch.slurm.__file__).parent
+PLUGIN = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm/job_submit_lua.so")
+pytestmark = [pytest.mark.integration, pytest.mark.slurm, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmSite]:
+    """Slurm with the plugin; the nodes of each group of the fabric have a feature: fg0, fg1."""
+    if not PLUGIN.exists() or any(shutil.which(name) is None for name in PROGRAMS):
+        pytest.skip("needs Slurm with job_submit/lua (apt-get install slurm-wlm slurmdbd mariadb-server munge)")
+    base = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else tmp_path_factory.mktemp("slurm")
+    folder = base / f"flitwatch-slurm-advice-{os.getpid()}"
+    folder.mkdir(mode=0o755)
+    one = SlurmSite(folder, extra="JobSubmitPlugins=lua")
+    (folder / "agent").mkdir(mode=0o755)
+    shutil.copy(FOLDER / "flitwatch.lua", folder)
+    script = (FOLDER / "job_submit.lua").read_text().replace("/etc/slurm/", f"{folder}/")
+    script = script.replace(
+        "\nfunction slurm_job_submit",
+        f'\nif flitwatch then flitwatch.path = "{folder}/agent/advice" end\nfunction slurm_job_submit',
+    )
+    (folder / "job_submit.lua").write_text(script)
+    try:
+        one.start()
+        for group, nodes in enumerate(("nid0000[1-2]", "nid0000[3-4]")):
+            one.run(
+                "scontrol", "update", f"NodeName={nodes}", f"AvailableFeatures=fg{group}", f"ActiveFeatures=fg{group}"
+            )
+        yield one
+    finally:
+        one.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def machine(_embedded_template: Server) -> Iterator[tuple[str, int]]:
+    url = _embedded_template.create()
+    fabric_id = seed(url)
+    with working(url):
+        yield url, fabric_id
+    _embedded_template.drop(url)
+
+
+@pytest.fixture(autouse=True)
+def quiet_site(site: SlurmSite) -> Iterator[None]:
+    (site.folder / "agent" / "advice").unlink(missing_ok=True)
+    yield
+    site.run("scancel", "--user=root", check=False)
+    site.wait_idle()
+
+
+def round_(site: SlurmSite, machine: tuple[str, int], ratios: tuple[float, float], *options: str) -> dict[str, int]:
+    """Counters of now, the API over them, and one round of the agent."""
+    congest(*machine, ratios)
+    with serving(Settings(db=machine[0], web=None)) as api:
+        done = agent(
+            {"SLURM_CONF": site.environment["SLURM_CONF"]}, api.url, site.folder / "agent" / "advice", *options
+        )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def job(site: SlurmSite, job_id: str) -> dict[str, str]:
+    text = site.run("scontrol", "-o", "show", "job", job_id)
+    return dict(part.split("=", 1) for part in text.split(" ") if "=" in part) | {"text": text}
+
+
+def until(site: SlurmSite, job_id: str, state: str, limit_s: float = 60) -> dict[str, str]:
+    deadline = time.monotonic() + limit_s
+    while (found := job(site, job_id))["JobState"] != state:
+        assert time.monotonic() < deadline, found["text"]
+        time.sleep(0.2)
+    return found
+
+
+def submit(site: SlurmSite, *options: str) -> str:
+    return site.submit("true", "-N1", "-J", "milc", *options)
+
+
+def test_a_job_runs_in_the_calm_group_because_of_advice(site: SlurmSite, machine: tuple[str, int]) -> None:
+    assert until(site, submit(site), "COMPLETED")["NodeList"] == "nid00001"  # where Slurm puts it by itself
+    assert round_(site, machine, (BUSY, CALM))["actions"] >= 1
+    placed = until(site, submit(site), "COMPLETED")
+    assert placed["NodeList"] in ("nid00003", "nid00004")
+    assert "prefers fg1" in placed["text"]
+    assert "AdminComment=flitwatch prefer since=" in placed["text"] and "1.00 stall cycles per flit" in placed["text"]
+    round_(site, machine, (CALM, BUSY))
+    assert until(site, submit(site), "COMPLETED")["NodeList"] in ("nid00001", "nid00002")
+    assert (
+        until(site, submit(site, "-w", "nid00004"), "COMPLETED")["NodeList"] == "nid00004"
+    )  # what the user asks for wins
+    site.run("scontrol", "create", "PartitionName=late", "Nodes=nid0000[3-4]")
+    for own in (("-p", "late"), ("-C", "fg1"), ("-x", "nid0000[1-2]"), ("-N3",)):
+        until(site, submit(site, *own), "COMPLETED")  # Slurm itself would refuse such a job with that preference
+    other = until(site, site.submit("true", "-N1", "-J", "hpl"), "COMPLETED")
+    assert "flitwatch" not in other["text"].replace("ClusterName", "").split("AdminComment=")[-1][:10]
+
+
+def test_a_job_waits_while_all_is_congested_and_goes_when_it_is_calm(site: SlurmSite, machine: tuple[str, int]) -> None:
+    round_(site, machine, (BUSY, BUSY))
+    waiting = submit(site)
+    held = until(site, waiting, "PENDING")
+    time.sleep(3)
+    held = job(site, waiting)
+    assert (held["JobState"], held["Reason"]) == (
+        "PENDING",
+        "BeginTime",
+    ) and "AdminComment=flitwatch delay since=" in held["text"]
+    assert round_(site, machine, (BUSY, BUSY), "--act")["delayed"] == 1
+    assert job(site, waiting)["JobState"] == "PENDING"
+    assert round_(site, machine, (CALM, CALM), "--act")["released"] == 1
+    done = until(site, waiting, "COMPLETED")
+    assert "AdminComment=flitwatch released since=" in done["text"] and "advice changed" in done["text"]
+
+
+def test_a_pending_job_is_held_and_released_where_the_site_wants_holds(
+    site: SlurmSite, machine: tuple[str, int]
+) -> None:
+    blocker = site.submit("sleep 300", "-N4", "--exclusive", "-J", "other")
+    until(site, blocker, "RUNNING")
+    waiting, users = submit(site, "--exclusive"), submit(site, "--exclusive", "-H")
+    assert round_(site, machine, (BUSY, BUSY), "--act", "--hold")["delayed"] == 1
+    held = job(site, waiting)
+    assert held["Reason"] == "JobHeldAdmin" and held["Priority"] == "0" and "5.00 stall cycles per flit" in held["text"]
+    site.run("scancel", blocker)
+    found = round_(site, machine, (BUSY, CALM), "--act", "--hold")
+    assert (found["released"], found["preferred"], found["delayed"]) == (1, 1, 0)
+    assert until(site, waiting, "COMPLETED")["NodeList"] in ("nid00003", "nid00004")
+    assert (
+        job(site, users)["Reason"] == "JobHeldUser"
+        and "flitwatch" not in job(site, users)["text"].split("AdminComment")[-1]
+    )
+
+
+def test_no_job_waits_longer_than_the_site_allows_nor_when_the_api_is_away(
+    site: SlurmSite, machine: tuple[str, int]
+) -> None:
+    round_(site, machine, (BUSY, BUSY))
+    waiting = submit(site)
+    time.sleep(2.1)
+    assert round_(site, machine, (BUSY, BUSY), "--act", "--most-delay", "2")["released"] == 1
+    until(site, waiting, "COMPLETED")
+    again = submit(site)
+    away = agent(
+        {"SLURM_CONF": site.environment["SLURM_CONF"]}, "http://127.0.0.1:9", site.folder / "agent" / "advice", "--act"
+    )
+    assert away.returncode == 1 and "the API does not answer" in away.stderr
+    released = agent(
+        {"SLURM_CONF": site.environment["SLURM_CONF"]},
+        "http://127.0.0.1:9",
+        site.folder / "agent" / "advice",
+        "--release",
+    )
+    assert json.loads(released.stdout) == {"released": 1}
+    until(site, again, "COMPLETED")
+
+
+@pytest.mark.parametrize("what", ["absent", "pipe", "stale", "broken", "no plugin"])
+def test_the_real_slurm_lets_jobs_through_whatever_stands_there(
+    site: SlurmSite, machine: tuple[str, int], what: str
+) -> None:
+    path, plugin = site.folder / "agent" / "advice", site.folder / "flitwatch.lua"
+    round_(site, machine, (BUSY, BUSY))
+    whole = path.read_bytes()
+    path.unlink()
+    try:
+        if what == "pipe":
+            os.mkfifo(path)
+        elif what == "stale":
+            head = whole.split(b" ")
+            path.write_bytes(b" ".join([*head[:2], b"1", *head[3:]]))
+        elif what == "broken":
+            path.write_bytes(whole[:-4] + b"\0\0\0")
+        elif what == "no plugin":
+            path.write_bytes(whole)
+            plugin.write_text("this is no Lua")
+            (site.folder / "job_submit.lua").touch()
+        done = until(site, submit(site), "COMPLETED", 30)
+        assert "AdminComment=flitwatch" not in done["text"]
+    finally:
+        shutil.copy(FOLDER / "flitwatch.lua", plugin)
+        os.utime(site.folder / "job_submit.lua", (time.time() + 2, time.time() + 2))
