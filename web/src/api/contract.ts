@@ -7,6 +7,7 @@ import type { components } from "./generated/openapi";
 import type * as alerts from "./alertShapes";
 import type * as estimates from "./estimateShapes";
 import type * as noise from "./noise";
+import type * as recommendations from "./recommendationShapes";
 import type * as shapes from "./shapes";
 import type * as tasks from "./tasks";
 
@@ -42,6 +43,10 @@ export type Contract = [
   Proof<Accepts<Answers["RunningList"], Shapes["runningShape"]>>,
   Proof<Accepts<Answers["RunForecast"], Shapes["runForecastShape"]>>,
   Proof<Accepts<Answers["Outlook"], Shapes["outlookShape"]>>,
+  Proof<Accepts<Answers["RecommendationList"], (typeof recommendations)["recommendationsShape"]>>,
+  Proof<Accepts<Answers["RecommendationDetail"], (typeof recommendations)["recommendationDetailShape"]>>,
+  Proof<Accepts<Answers["TrafficMatrix"], (typeof recommendations)["trafficMatrixShape"]>>,
+  Proof<Accepts<Answers["BeforeAfterLinks"], (typeof recommendations)["beforeAfterShape"]>>,
   Proof<Accepts<Answers["MeasuredList"], (typeof noise)["measuredShape"]>>,
   Proof<Accepts<Answers["SimulatedList"], (typeof noise)["simulatedShape"]>>,
   Proof<Accepts<Answers["AlertList"], Shapes["alertsShape"]>>,

@@ -57,7 +57,8 @@ export function TreePicture({ tree, machine, measure, ratios = null, most, slice
       context.arc(layout.x[router] as number, layout.y[router] as number, (layout.radius[router] as number) + grow, 0, 2 * Math.PI);
       context.stroke();
     };
-    const focus = hovered ?? selected;
+    // Heat is not covered: the links of a switch are traced while it is pointed at.
+    const focus = hovered;
     if (focus !== null) {
       context.strokeStyle = palette.accent;
       context.lineWidth = 1.25;

@@ -100,7 +100,7 @@ async def matrix(
     return answer({**held, **left_out})
 
 
-@http.get("/{recommendation_id}/links", response_model=schemas.Links, name="recommendation_links")
+@http.get("/{recommendation_id}/links", response_model=schemas.BeforeAfterLinks, name="recommendation_links")
 async def links(conn: Reader, recommendation_id: Id) -> Response:
     """Links between switches before and after, for the plots."""
     content = await reads.part(conn, recommendation_id, "links")

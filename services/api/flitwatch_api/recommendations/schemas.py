@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 
-class Gain(BaseModel):
+class RecommendationGain(BaseModel):
     """Expected speed-up: time before over time after."""
 
     factor: float
@@ -34,7 +34,7 @@ class Recommendation(BaseModel):
     application: str | None
     title: str
     reason: str
-    gain: Gain | None
+    gain: RecommendationGain | None
     environment: str | None = Field(description="Line for the job's environment, such as MPICH_GNI_ROUTING_MODE=...")
     has_lfts: bool
     has_matrix: bool
@@ -124,7 +124,7 @@ class Carried(BaseModel):
     congested: list[float | None] = Field(description="Congested fraction, 0 to 1.")
 
 
-class Links(BaseModel):
+class BeforeAfterLinks(BaseModel):
     """Inter-switch links of the simulated fabric before and after, by column."""
 
     link: list[int]

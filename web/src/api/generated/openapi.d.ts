@@ -748,6 +748,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/recommendations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Recommendations
+         * @description What the loop and the routing advice came to, the newest first.
+         */
+        get: operations["recommendations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recommendations/{recommendation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Recommendation
+         * @description One recommendation with its evidence.
+         */
+        get: operations["recommendation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recommendations/{recommendation_id}/lfts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Recommendation Lfts
+         * @description The forwarding tables as OpenSM's file engine reads them.
+         */
+        get: operations["recommendation_lfts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recommendations/{recommendation_id}/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Recommendation Matrix
+         * @description The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference.
+         */
+        get: operations["recommendation_matrix"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recommendations/{recommendation_id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Recommendation Links
+         * @description Links between switches before and after, for the plots.
+         */
+        get: operations["recommendation_links"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks": {
         parameters: {
             query?: never;
@@ -1189,6 +1289,16 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * Alternative
+         * @description What else was tried.
+         */
+        Alternative: {
+            /** Label */
+            label: string;
+            /** Time S */
+            time_s: number | null;
+        };
+        /**
          * Application
          * @description An instrumented application on as many nodes, and what is estimated of it.
          */
@@ -1265,6 +1375,32 @@ export interface components {
             low_s: number[];
             /** High S */
             high_s: number[];
+        };
+        /**
+         * BeforeAfterLinks
+         * @description Inter-switch links of the simulated fabric before and after, by column.
+         */
+        BeforeAfterLinks: {
+            /** Link */
+            link: number[];
+            /** Src */
+            src: number[];
+            /** Dst */
+            dst: number[];
+            /** Class */
+            class: string[];
+            /** Router */
+            router: number[];
+            /** Name */
+            name: string[];
+            /** Level */
+            level: (number | null)[];
+            /** Group */
+            group: (number | null)[];
+            /** Nodes */
+            nodes: number[];
+            before: components["schemas"]["Carried"];
+            after: components["schemas"]["Carried"];
         };
         /**
          * Beside
@@ -1443,6 +1579,19 @@ export interface components {
             expected_slowdown: components["schemas"]["Slowdown"] | null;
             /** Reason */
             reason: string;
+        };
+        /**
+         * Carried
+         * @description What the links carried, by link.
+         */
+        Carried: {
+            /** Traffic Bytes */
+            traffic_bytes: (number | null)[];
+            /**
+             * Congested
+             * @description Congested fraction, 0 to 1.
+             */
+            congested: (number | null)[];
         };
         /**
          * ClassFigures
@@ -2762,6 +2911,181 @@ export interface components {
             evidence: string | null;
         };
         /**
+         * Recommendation
+         * @description What was found, recommended or refused.
+         */
+        Recommendation: {
+            /** Recommendation Id */
+            recommendation_id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "routes" | "routing_mode" | "placement";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "recommended" | "refused";
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Task Id */
+            task_id: number | null;
+            /** Fabric Id */
+            fabric_id: number | null;
+            /** Fabric */
+            fabric: string | null;
+            /** Job Id */
+            job_id: string | null;
+            /** User */
+            user: string | null;
+            /** Application */
+            application: string | null;
+            /** Title */
+            title: string;
+            /** Reason */
+            reason: string;
+            gain: components["schemas"]["RecommendationGain"] | null;
+            /**
+             * Environment
+             * @description Line for the job's environment, such as MPICH_GNI_ROUTING_MODE=...
+             */
+            environment: string | null;
+            /** Has Lfts */
+            has_lfts: boolean;
+            /** Has Matrix */
+            has_matrix: boolean;
+            /** Has Links */
+            has_links: boolean;
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
+         * RecommendationDetail
+         * @description A recommendation with its evidence.
+         */
+        RecommendationDetail: {
+            /** Recommendation Id */
+            recommendation_id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "routes" | "routing_mode" | "placement";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "recommended" | "refused";
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Task Id */
+            task_id: number | null;
+            /** Fabric Id */
+            fabric_id: number | null;
+            /** Fabric */
+            fabric: string | null;
+            /** Job Id */
+            job_id: string | null;
+            /** User */
+            user: string | null;
+            /** Application */
+            application: string | null;
+            /** Title */
+            title: string;
+            /** Reason */
+            reason: string;
+            gain: components["schemas"]["RecommendationGain"] | null;
+            /**
+             * Environment
+             * @description Line for the job's environment, such as MPICH_GNI_ROUTING_MODE=...
+             */
+            environment: string | null;
+            /** Has Lfts */
+            has_lfts: boolean;
+            /** Has Matrix */
+            has_matrix: boolean;
+            /** Has Links */
+            has_links: boolean;
+            /** Simulated */
+            simulated: boolean;
+            /** Why */
+            why: components["schemas"]["Why"][];
+            before: components["schemas"]["Side"] | null;
+            after: components["schemas"]["Side"] | null;
+            /** Alternatives */
+            alternatives: components["schemas"]["Alternative"][];
+            reconstruction: components["schemas"]["Reconstruction"] | null;
+            routes: components["schemas"]["Tables"] | null;
+            /** Parameters */
+            parameters: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * RecommendationGain
+         * @description Expected speed-up: time before over time after.
+         */
+        RecommendationGain: {
+            /** Factor */
+            factor: number;
+            /** Low */
+            low: number | null;
+            /** High */
+            high: number | null;
+            /** Level */
+            level: number;
+            /**
+             * Runs
+             * @description Simulated pairs, or comparable runs.
+             */
+            runs: number;
+            /**
+             * Basis
+             * @description What was compared.
+             */
+            basis: string;
+        };
+        /**
+         * RecommendationList
+         * @description A page of recommendations.
+         */
+        RecommendationList: {
+            /** Items */
+            items: components["schemas"]["Recommendation"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * Reconstruction
+         * @description How the traffic matrix was found.
+         */
+        Reconstruction: {
+            /** Basis */
+            basis: string;
+            /**
+             * Relative Error
+             * @description Known of simulated traffic alone.
+             */
+            relative_error: number | null;
+            /** Estimated Error */
+            estimated_error: number | null;
+            /** Residual */
+            residual: number | null;
+            /** Iterations */
+            iterations: number | null;
+            /** Converged */
+            converged: boolean | null;
+            /** Wall S */
+            wall_s: number | null;
+        };
+        /**
          * Relevance
          * @description One row of the heat map; arrays in the order of `counters`, null where a set does not have the counter.
          */
@@ -3060,6 +3384,20 @@ export interface components {
             why: string;
         };
         /**
+         * Side
+         * @description Before or after.
+         */
+        Side: {
+            /** Time S */
+            time_s: number | null;
+            /** Max Load Bytes */
+            max_load_bytes: number | null;
+            /** Congested Links */
+            congested_links: number | null;
+            /** Label */
+            label: string;
+        };
+        /**
          * Silence
          * @description Alerts that match are not told while it holds.
          */
@@ -3265,6 +3603,22 @@ export interface components {
             through: string | null;
         };
         /**
+         * Tables
+         * @description How good the forwarding tables are, and what they change.
+         */
+        Tables: {
+            /** True Gap */
+            true_gap: number | null;
+            /** Ftree Gap */
+            ftree_gap: number | null;
+            /** Z Ar Bytes */
+            z_ar_bytes: number | null;
+            /** Entries Changed */
+            entries_changed: number | null;
+            /** Entries */
+            entries: number | null;
+        };
+        /**
          * Task
          * @description Work in the queue.
          */
@@ -3393,6 +3747,37 @@ export interface components {
             late: number;
             /** Dead */
             dead: number;
+        };
+        /**
+         * TrafficMatrix
+         * @description Bytes from sender (column) to receiver (row); null where unknown or not asked for.
+         */
+        TrafficMatrix: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "router" | "group";
+            /** Labels */
+            labels: string[];
+            /** True */
+            true: (number | null)[][] | null;
+            /** Reconstructed */
+            reconstructed: (number | null)[][] | null;
+            /** Difference */
+            difference: (number | null)[][] | null;
+        };
+        /**
+         * Why
+         * @description One finding.
+         */
+        Why: {
+            /** Text */
+            text: string;
+            /** Value */
+            value: number | null;
+            /** Unit */
+            unit: string | null;
         };
     };
     responses: never;
@@ -6334,6 +6719,376 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdviceBatchAnswer"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recommendations: {
+        parameters: {
+            query?: {
+                kind?: ("routes" | "routing_mode" | "placement") | null;
+                state?: ("recommended" | "refused") | null;
+                fabric?: string | null;
+                job?: string | null;
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecommendationList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recommendation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                recommendation_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecommendationDetail"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recommendation_lfts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                recommendation_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recommendation_matrix: {
+        parameters: {
+            query?: {
+                by?: "router" | "group";
+                of?: ("true" | "reconstructed" | "difference") | null;
+            };
+            header?: never;
+            path: {
+                recommendation_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrafficMatrix"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recommendation_links: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                recommendation_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BeforeAfterLinks"];
                 };
             };
             /** @description The request cannot be understood */

@@ -33,6 +33,7 @@ export function NoisePanel() {
   if (failed) return <section className="card" aria-label="Noise"><Failure error={failed.error} retry={() => void failed.refetch()} /></section>;
   if (!all) return <section className="card" aria-label="Noise"><Waiting what="the measurements" /></section>;
   const sides = (["measured", "simulated"] as const).map((kind) => all.filter((one) => one.kind === kind));
+  const least = Math.min(1, ...all.flatMap((one) => one.points.map((p) => p.low ?? p.slowdown ?? 1)));
   const most = Math.max(1.2, ...all.flatMap((one) => one.points.flatMap((p) => [p.slowdown ?? 0, p.high ?? 0])));
   return (
     <div className="noise-panel">
@@ -42,7 +43,7 @@ export function NoisePanel() {
           const rows = series.flatMap((one) => one.points.map((point): Row => ({ ...point, series: one })));
           return (
             <PictureCard key={kind} title={i === 0 ? "Measured" : "Simulated"} name={`noise-${kind}`} rows={rows} columns={columns} id={(r) => `${r.series.name} ${r.ratio}`} className="noise-card" note="slowdown over the share of perturbing processes">
-              {series.length ? <Picture series={series} most={most} kind={kind} />
+              {series.length ? <Picture series={series} least={least} most={most} kind={kind} />
                 : <Empty title={i === 0 ? "Nothing was measured here yet" : "Nothing was simulated yet"}>{i === 0 ? <>Run the benchmark on this cluster and read it with <code>flitwatch import noise-bench FILE</code>.</> : <>Run one of Hoefler's figures under Studies.</>}</Empty>}
             </PictureCard>
           );
@@ -62,11 +63,11 @@ export function NoisePanel() {
 
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 
-function Picture({ series, most, kind }: { series: NoiseSeries[]; most: number; kind: string }) {
+function Picture({ series, least, most, kind }: { series: NoiseSeries[]; least: number; most: number; kind: string }) {
   const [box, size] = useSize();
   const [left, right, top, bottom] = [40, (size?.width ?? 0) - 34, 10, (size?.height ?? 0) - 24];
   const x = scaleLinear().domain([0, 1]).range([left, right]);
-  const y = scaleLinear().domain([Math.min(1, ...series.flatMap((one) => one.points.map((p) => p.low ?? p.slowdown ?? 1))), most]).range([bottom, top]).nice(5);
+  const y = scaleLinear().domain([least, most]).range([bottom, top]).nice(5);
   const path = line<NoisePoint>().defined((p) => p.slowdown !== null).x((p) => x(p.ratio)).y((p) => y(p.slowdown ?? 0));
   return (
     <>

@@ -24,3 +24,8 @@ it("orders quartiles", () => {
   }));
   expect(quantile([1, 2, 3, 4], 0.5)).toBe(2.5);
 });
+
+it("shows short times in milliseconds", () => {
+  const [times] = boxSeries({ variants: [{ label: "a", time_s: [0.001, 0.003] }] });
+  expect([times?.name, times?.boxes[0]?.median]).toEqual(["time_ms", 2]);
+});

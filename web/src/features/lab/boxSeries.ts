@@ -52,6 +52,16 @@ function labelsOf(rows: Row[]): string[] {
   return rows.map((row, i) => names.map((name) => row[name]).filter(scalar).join(", ") || String(i + 1));
 }
 
+/** Seconds that are all short are milliseconds: figures without exponents. */
+function readable({ name, boxes }: BoxSeries): BoxSeries {
+  if (!/_s$/.test(name) || !boxes.every((box) => box.high < 0.1)) return { name, boxes };
+  const ms = (value: number) => value * 1e3;
+  return {
+    name: name.replace(/_s$/, "_ms"),
+    boxes: boxes.map((box) => ({ label: box.label, low: ms(box.low), q1: ms(box.q1), median: ms(box.median), q3: ms(box.q3), high: ms(box.high), values: box.values.map(ms) })),
+  };
+}
+
 export function boxSeries(result: Json): BoxSeries[] {
   if (!isRow(result)) return [];
   return Object.values(result).flatMap((list) => {
@@ -60,7 +70,7 @@ export function boxSeries(result: Json): BoxSeries[] {
     const names = [...new Set(list.flatMap((row) => Object.keys(row)))];
     return names.flatMap((name): BoxSeries[] => {
       const boxes = list.flatMap((row, i) => boxOf(labels[i] ?? "", row[name]) ?? []);
-      return boxes.length === list.length ? [{ name, boxes }] : [];
+      return boxes.length === list.length ? [readable({ name, boxes })] : [];
     });
   });
 }

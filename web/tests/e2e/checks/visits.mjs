@@ -58,8 +58,8 @@ export async function visits({ url, check, api, timed }) {
     assert.equal(await page.getByLabel("Job to move").inputValue(), job.job_id);
     await page.getByLabel("random-group").check();
     await page.locator('[role="dialog"] button', { hasText: "Replay it" }).click();
-    await page.waitForSelector('section[aria-label="time, s"] .quartiles');
-    assert.equal(await page.locator('section[aria-label="time, s"] .quartiles').count(), 6);
+    await page.waitForSelector('section[aria-label="time, ms"] .quartiles');
+    assert.equal(await page.locator('section[aria-label="time, ms"] .quartiles').count(), 6);
     await until(() => page.locator(".whatif-map canvas").count(), (n) => n === 2, "the difference");
     assert.match(page.url(), /\/lab\?task=\d+$/);
     const other = await page.context().newPage();
