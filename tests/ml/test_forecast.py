@@ -31,7 +31,7 @@ def process(seed: int, runs: int = 60, steps: int = 16) -> StepSeries:
 QUICK = {
     "ridge": RidgeForecaster(),
     "lightgbm": LightGBMForecaster(seeds=1),
-    "attention": AttentionForecaster(seeds=1, with_boosting=False, device="cpu"),
+    "attention": AttentionForecaster(seeds=1, with_boosting=False, device="cpu", epochs=1, least_steps=120),
 }
 
 
@@ -89,7 +89,7 @@ def test_attention_is_deterministic_by_seed_and_its_weights_sum_to_one() -> None
 
     series = process(3, runs=30)
     windows = Standard.learn(series, ("placement",)).windows(series, 4, 4)
-    small = {"seeds": 1, "with_boosting": False, "device": "cpu"}
+    small = {"seeds": 1, "with_boosting": False, "device": "cpu", "epochs": 1, "least_steps": 30}
     one, two, other = (AttentionForecaster(seed=seed, **small).fit(windows).predict(windows) for seed in (0, 0, 1))
     assert np.array_equal(one, two)
     assert not np.array_equal(one, other)

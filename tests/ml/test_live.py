@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flitwatch_db import connect, estimate_store, tasks
-from flitwatch_ml.forecast import StepSeries, attention, forecasters
+from flitwatch_ml.forecast import StepSeries, forecasters
 from flitwatch_ml.forecast.backtest import backtest
 from flitwatch_ml.forecast.serving import dump, load
 from flitwatch_ml.work import forecast as work
@@ -23,10 +23,8 @@ from ml.conftest import RUNS, STEPS
 @pytest.fixture(autouse=True)
 def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is foretold matters here less than that it is."""
-    monkeypatch.setattr(attention, "MIN_OPTIMISER_STEPS", 20)
-    monkeypatch.setattr(attention, "MAX_BATCH", 64)
     monkeypatch.setattr(
-        forecasters.AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "auto")
+        forecasters.AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "cpu", 20)
     )
 
 

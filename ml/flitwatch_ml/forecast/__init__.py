@@ -1,6 +1,6 @@
 """Forecast: the time of the next k steps from the counters and times of the last m."""
 
-from flitwatch_ml.forecast.backtest import Backtest, backtest
+from flitwatch_ml.forecast.backtest import Backtest, backtest, unseen
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.series import FEATURE_SETS, StepSeries, Windows
 
@@ -13,4 +13,5 @@ __all__ = [
     "StepSeries",
     "Windows",
     "backtest",
+    "unseen",
 ]

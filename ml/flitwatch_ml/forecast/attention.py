@@ -16,7 +16,6 @@ from torch import nn
 from torch.nn import functional
 
 Floats = NDArray[np.float64]
-MIN_OPTIMISER_STEPS = 700
 MAX_BATCH = 256
 INPUT_NOISE = 0.05
 
@@ -73,6 +72,7 @@ def train(
     hidden: int,
     dropout: float,
     epochs: int,
+    least_steps: int,
     seed: int,
     device: str,
 ) -> Attention:
@@ -83,7 +83,7 @@ def train(
     model = Attention(nets, x.shape[1], x.shape[2], z.shape[1], hidden, dropout).to(device)
     batch = min(MAX_BATCH, max(64, len(y) // 8))
     a_pass = math.ceil(len(y) / batch)
-    epochs = max(epochs, math.ceil(MIN_OPTIMISER_STEPS / a_pass))
+    epochs = max(epochs, math.ceil(least_steps / a_pass))
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-2, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=epochs * a_pass)
     model.train()

@@ -57,6 +57,46 @@ class Backtest:
     errors: dict[str, Floats] = field(repr=False)
 
 
+@dataclass
+class _Collected:
+    """Forecasts of held-out windows, fold after fold."""
+
+    forecasts: dict[str, list[Floats]]
+    observed: list[Floats] = field(default_factory=list)
+    owner: list[NDArray] = field(default_factory=list)
+    fold: list[NDArray] = field(default_factory=list)
+    train_s: float = 0.0
+    infer_s: float = 0.0
+
+    def add(
+        self, prototypes: Mapping[str, Any], past: Windows, future: Windows, k: int, owner: NDArray, fold: int
+    ) -> None:
+        """Fit every forecaster on `past` and keep what it makes of `future`, whose runs are `owner`."""
+        for name, forecast in NAIVE.items():
+            self.forecasts[name].append(forecast(future, k))
+        for name, prototype in prototypes.items():
+            begun = time.process_time()
+            model = clone(prototype).fit(past)
+            fitted = time.process_time()
+            self.forecasts[name].append(model.predict(future))
+            if name == "attention":
+                self.train_s = max(self.train_s, fitted - begun)
+                self.infer_s = max(self.infer_s, (time.process_time() - fitted) * 1000 / len(future.run))
+        self.observed.append(future.future_s)
+        self.owner.append(owner)
+        self.fold.append(np.full(len(future.run), fold))
+
+    def summary(self) -> Backtest:
+        return _summary(
+            {name: np.concatenate(parts) for name, parts in self.forecasts.items()},
+            np.concatenate(self.observed),
+            np.concatenate(self.owner),
+            np.concatenate(self.fold),
+            self.train_s,
+            self.infer_s,
+        )
+
+
 def backtest(
     series: StepSeries,
     m: int,
@@ -66,42 +106,41 @@ def backtest(
     seed: int = 0,
     learned: Mapping[str, Any] | None = None,
     rounds: int | None = None,
+    stride: int = 1,
 ) -> Backtest:
-    """Hold out each fold of runs once (or only the first `rounds` folds) and forecast it with forecasters that never saw it."""
+    """Hold out each fold of runs once (or only the first `rounds` folds) and forecast it with forecasters that never saw it.
+
+    Windows start every `stride` steps; long runs are taken in segments, with `stride` = k.
+    """
     labels = distinct_runs(series.times)
     if len(np.unique(labels)) < MIN_RUNS:
         raise NotEnoughData(f"not enough data: a backtest needs {MIN_RUNS} runs, has {len(np.unique(labels))}")
     prototypes = learned_forecasters() if learned is None else learned
-    collected: dict[str, list[Floats]] = {name: [] for name in (*NAIVE, *prototypes)}
-    observed, owner, fold_of = [], [], []
-    train_s, infer_s = 0.0, 0.0
+    collected = _Collected({name: [] for name in (*NAIVE, *prototypes)})
     for fold, (train, held) in enumerate(islice(run_folds(labels, folds, seed), rounds)):
         standard = Standard.learn(series.runs(train), sets)
-        past, future = (
-            _known(standard.windows(series.runs(train), m, k)),
-            _known(standard.windows(series.runs(held), m, k)),
-        )
-        for name, forecast in NAIVE.items():
-            collected[name].append(forecast(future, k))
-        for name, prototype in prototypes.items():
-            begun = time.process_time()
-            model = clone(prototype).fit(past)
-            fitted = time.process_time()
-            collected[name].append(model.predict(future))
-            if name == "attention":
-                train_s = max(train_s, fitted - begun)
-                infer_s = max(infer_s, (time.process_time() - fitted) * 1000 / len(future.run))
-        observed.append(future.future_s)
-        owner.append(held[future.run])
-        fold_of.append(np.full(len(future.run), fold))
-    return _summary(
-        {name: np.concatenate(parts) for name, parts in collected.items()},
-        np.concatenate(observed),
-        np.concatenate(owner),
-        np.concatenate(fold_of),
-        train_s,
-        infer_s,
-    )
+        past = _known(standard.windows(series.runs(train), m, k, stride))
+        future = _known(standard.windows(series.runs(held), m, k, stride))
+        collected.add(prototypes, past, future, k, held[future.run], fold)
+    return collected.summary()
+
+
+def unseen(
+    known: StepSeries,
+    new: StepSeries,
+    m: int,
+    k: int,
+    sets: tuple[str, ...] = (),
+    learned: Mapping[str, Any] | None = None,
+    stride: int = 1,
+) -> Backtest:
+    """Learn from `known` runs and forecast `new` ones of another kind, for example longer ones (Bhatele 2020, section V-C)."""
+    prototypes = learned_forecasters() if learned is None else learned
+    standard = Standard.learn(known, sets)
+    past, future = _known(standard.windows(known, m, k)), _known(standard.windows(new, m, k, stride))
+    collected = _Collected({name: [] for name in (*NAIVE, *prototypes)})
+    collected.add(prototypes, past, future, k, future.run, 0)
+    return collected.summary()
 
 
 def _known(windows: Windows) -> Windows:

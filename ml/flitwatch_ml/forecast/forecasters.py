@@ -82,7 +82,7 @@ class AttentionForecaster(BaseEstimator):
 
     Parameters
     ----------
-    hidden, dropout, epochs : of the net; at least 700 optimiser steps are made whatever `epochs` says
+    hidden, dropout, epochs : of the net; at least `least_steps` optimiser steps are made whatever `epochs` says
     seeds : nets averaged
     on_ridge : learn the residual of a ridge forecast, instead of the target itself
     with_boosting : average with LightGBM, half and half
@@ -99,6 +99,7 @@ class AttentionForecaster(BaseEstimator):
         with_boosting: bool = True,
         seed: int = 0,
         device: str = "auto",
+        least_steps: int = 700,
     ) -> None:
         self.hidden = hidden
         self.dropout = dropout
@@ -108,6 +109,7 @@ class AttentionForecaster(BaseEstimator):
         self.with_boosting = with_boosting
         self.seed = seed
         self.device = device
+        self.least_steps = least_steps
 
     def fit(self, windows: Windows) -> AttentionForecaster:
         from flitwatch_ml.forecast.attention import train
@@ -130,6 +132,7 @@ class AttentionForecaster(BaseEstimator):
             hidden=self.hidden,
             dropout=self.dropout,
             epochs=self.epochs,
+            least_steps=self.least_steps,
             seed=self.seed,
             device=self.device_,
         )

@@ -1,6 +1,7 @@
 """Scores estimates against the twin's truth, in a process of its own: what estimates never sees the truth.
 
-`python -m flitwatch.scoring KIND SCENARIO SEED USERS` reads the estimate as JSON on standard input and prints the score as JSON.
+`python -m flitwatch.scoring KIND SCENARIO SEED USERS` reads a list of estimates as JSON on standard input and prints the list of
+their scores as JSON.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ Q_LIMIT = 0.1
 
 def score(kind: str, scenario: str, seed: int, users: int, estimate: dict[str, Any]) -> dict[str, Any]:
     """Score `estimate` in another process."""
+    return score_all(kind, scenario, seed, users, [estimate])[0]
+
+
+def score_all(kind: str, scenario: str, seed: int, users: int, estimates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Score several estimates of one scenario (of several, joined by commas, for "blame-pooled") in one other process."""
     argv = [sys.executable, "-m", "flitwatch.scoring", kind, scenario, str(seed), str(users)]
-    done = subprocess.run(argv, input=orjson.dumps(estimate), capture_output=True)
+    done = subprocess.run(argv, input=orjson.dumps(estimates), capture_output=True)
     if done.returncode:
         from flitwatch_domain.errors import FlitwatchError
 
         raise FlitwatchError(f"scoring failed: {done.stderr.decode(errors='replace').strip()[-300:]}")
-    return orjson.loads(done.stdout)
+    return list(orjson.loads(done.stdout))
 
 
 def score_blame(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
@@ -79,13 +85,11 @@ def main() -> None:
     from flitwatch_simulation.twin.campaign import generate_truth
 
     kind, scenario, seed, users = sys.argv[1:]
-    estimate = orjson.loads(sys.stdin.buffer.read())
     truths = [generate_truth(name, int(seed), int(users)) for name in scenario.split(",")]
-    if kind == "blame-pooled":
-        result = score_blame(pooled(truths), estimate)
-    else:
-        result = {"blame": score_blame, "deviation": score_deviation}[kind](truths[0], estimate)
-    sys.stdout.buffer.write(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY))
+    truth = pooled(truths) if kind == "blame-pooled" else truths[0]
+    one = score_deviation if kind == "deviation" else score_blame
+    results = [one(truth, estimate) for estimate in orjson.loads(sys.stdin.buffer.read())]
+    sys.stdout.buffer.write(orjson.dumps(results, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch.scoring import score
+from flitwatch.scoring import score_all
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.strata import days, hour_and_weekend, normal_scores
 from flitwatch_simulation.twin.campaign import Campaign, generate
+
+Rows = Iterator[dict[str, Any]]
 
 
 def _estimate(fitted: Any) -> dict[str, Any]:
@@ -19,45 +21,45 @@ def _estimate(fitted: Any) -> dict[str, Any]:
     return {"ranking": [int(user) for user in fitted.ranking_], "q": q_values}
 
 
-def methods(campaign: Campaign) -> Iterator[tuple[str, Any]]:
-    """(name, fitted estimator) of each method on one set."""
+def methods(campaign: Campaign) -> dict[str, Any]:
+    """The fitted estimator of each method on one set."""
     times, strata = campaign.run_time_s, hour_and_weekend(campaign.run_start_s)
-    yield "mi, present throughout (the paper)", PresenceBlame(rule="throughout").fit(campaign.overlap, times)
-    yield "mi, any overlap, strata", PresenceBlame(rule="any").fit(campaign.overlap, times, strata)
-    yield "exposure, marginal", ExposureBlame(max_selected=0).fit(campaign.exposure, times, strata)
-    yield "exposure, conditional (ours)", ExposureBlame().fit(campaign.exposure, times, strata)
+    return {
+        "mi, present throughout (the paper)": PresenceBlame(rule="throughout").fit(campaign.overlap, times),
+        "mi, any overlap, strata": PresenceBlame(rule="any").fit(campaign.overlap, times, strata),
+        "exposure, marginal": ExposureBlame(max_selected=0).fit(campaign.exposure, times, strata),
+        "exposure, conditional (ours)": ExposureBlame().fit(campaign.exposure, times, strata),
+    }
 
 
-def rows(scenarios: tuple[str, ...], seeds: tuple[int, ...], users: int) -> Iterator[dict[str, Any]]:
-    """One row a scenario, seed and method."""
-    for scenario in scenarios:
-        for seed in seeds:
-            campaign = generate(scenario, seed, users)
-            for name, fitted in methods(campaign):
-                scored = score("blame", scenario, seed, users, _estimate(fitted))
-                yield {"scenario": scenario, "seed": seed, "users": users, "method": name, **_figures(scored)}
+def rows(scenario: str, seed: int, users: int) -> Rows:
+    """One row a method."""
+    fitted = methods(generate(scenario, seed, users))
+    scores = score_all("blame", scenario, seed, users, [_estimate(one) for one in fitted.values()])
+    for name, scored in zip(fitted, scores, strict=True):
+        yield {"scenario": scenario, "seed": seed, "users": users, "method": name, **_figures(scored)}
 
 
-def pooled_rows(scenarios: tuple[str, ...], seeds: tuple[int, ...], users: int) -> Iterator[dict[str, Any]]:
-    """One row a seed: all sets of one machine pooled, clustered by day."""
-    for seed in seeds:
-        sets = [generate(scenario, seed, users) for scenario in scenarios]
-        exposure = np.concatenate([campaign.exposure for campaign in sets])
-        standard = np.concatenate([np.exp(normal_scores(campaign.run_time_s)) for campaign in sets])
-        strata = np.concatenate([hour_and_weekend(campaign.run_start_s) + 100 * i for i, campaign in enumerate(sets)])
-        clusters = np.concatenate([days(campaign.run_start_s) for campaign in sets])
-        begun = time.process_time()
-        fitted = ExposureBlame(min_exposed=8).fit(exposure, standard, strata, clusters)
-        cpu_s = time.process_time() - begun
-        scored = score("blame-pooled", ",".join(scenarios), seed, users, _estimate(fitted))
-        yield {
-            "scenario": "pooled",
-            "seed": seed,
-            "users": users,
-            "method": "exposure, conditional, by day (ours)",
-            "cpu_s": cpu_s,
-            **_figures(scored),
-        }
+def pooled_rows(scenarios: tuple[str, ...], seed: int, users: int) -> Rows:
+    """All sets of one machine pooled, clustered by day: the paper's method and ours."""
+    sets = [generate(scenario, seed, users) for scenario in scenarios]
+    exposure = np.concatenate([campaign.exposure for campaign in sets])
+    overlap = np.concatenate([campaign.overlap for campaign in sets])
+    standard = np.concatenate([np.exp(normal_scores(campaign.run_time_s)) for campaign in sets])
+    strata = np.concatenate([hour_and_weekend(campaign.run_start_s) + 100 * i for i, campaign in enumerate(sets)])
+    clusters = np.concatenate([days(campaign.run_start_s) for campaign in sets])
+    relative = np.concatenate([campaign.run_time_s / campaign.run_time_s.mean() for campaign in sets])
+    begun = time.process_time()
+    ours = ExposureBlame(min_exposed=8).fit(exposure, standard, strata, clusters)
+    cpu_s = time.process_time() - begun
+    fitted = {
+        "pooled: mi, present throughout (the paper)": PresenceBlame(rule="throughout").fit(overlap, relative),
+        "pooled: exposure, conditional, by day (ours)": ours,
+    }
+    scores = score_all("blame-pooled", ",".join(scenarios), seed, users, [_estimate(one) for one in fitted.values()])
+    for name, scored in zip(fitted, scores, strict=True):
+        row = {"scenario": "pooled", "seed": seed, "users": users, "method": name, **_figures(scored)}
+        yield row | {"cpu_s": cpu_s if fitted[name] is ours else None}
 
 
 def _figures(scored: dict[str, Any]) -> dict[str, Any]:

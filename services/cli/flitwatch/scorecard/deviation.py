@@ -1,4 +1,4 @@
-"""Deviation on the scorecard: the planted counter's place, and errors by inputs and split."""
+"""Deviation on the scorecard: the planted counter's place, and errors by inputs, learner and split."""
 
 from __future__ import annotations
 
@@ -6,26 +6,34 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from flitwatch.scoring import score
+from flitwatch.scoring import score_all
 from flitwatch_ml.deviation import DeviationModel
 from flitwatch_simulation.twin.campaign import COUNTER_NAMES, generate
 
-VARIANTS = (("rates", "run"), ("deltas", "run"), ("deltas", "row"))
+#: (inputs, split, learner): ours, the paper's counts over a step, and its division by row.
+OURS = ("rates", "run", "lightgbm")
+VARIANTS = (OURS, ("deltas", "run", "lightgbm"), ("deltas", "row", "lightgbm"), ("rates", "row", "lightgbm"))
+#: The paper's learner, on one set: it takes minutes on the others.
+PAPERS = ("deltas", "run", "gbr")
 
 
-def rows(scenarios: tuple[str, ...], seeds: tuple[int, ...], users: int) -> Iterator[dict[str, Any]]:
-    """One row a scenario, seed and variant."""
-    for scenario in scenarios:
-        for seed in seeds:
-            campaign = generate(scenario, seed, users)
-            for inputs, split in VARIANTS:
-                begun = time.process_time()
-                model = DeviationModel(inputs=inputs, split=split, seed=seed).fit(campaign.counters, campaign.times_s)
-                cpu_s = time.process_time() - begun
-                rank = dict(zip(COUNTER_NAMES, map(float, model.rank_), strict=True))
-                scored = score("deviation", scenario, seed, users, {"rank": rank})
-                first = sorted(rank, key=rank.__getitem__)[:3]
-                yield {
-                    "scenario": scenario, "seed": seed, "inputs": inputs, "split": split, "mape": model.mape_,
-                    "baseline_mape": model.baseline_mape_, "first": first, "cpu_s": cpu_s, **scored,
-                }  # fmt: skip
+def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, str], ...]) -> Iterator[dict[str, Any]]:
+    """One row a variant."""
+    campaign = generate(scenario, seed, users)
+    found: list[dict[str, Any]] = []
+    for inputs, split, learner in variants:
+        begun = time.process_time()
+        model = DeviationModel(inputs=inputs, split=split, learner=learner, seed=seed)
+        model.fit(campaign.counters, campaign.times_s)
+        cpu_s = time.process_time() - begun
+        rank = dict(zip(COUNTER_NAMES, map(float, model.rank_), strict=True))
+        relevance = dict(zip(COUNTER_NAMES, map(float, model.relevance_), strict=True))
+        found.append(
+            {
+                "scenario": scenario, "seed": seed, "inputs": inputs, "split": split, "learner": learner, "mape": model.mape_,
+                "baseline_mape": model.baseline_mape_, "rank": rank, "relevance": relevance, "cpu_s": cpu_s,
+            }
+        )  # fmt: skip
+    scores = score_all("deviation", scenario, seed, users, [{"rank": row["rank"]} for row in found])
+    for row, scored in zip(found, scores, strict=True):
+        yield row | scored
