@@ -8,12 +8,13 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
+from flitwatch_domain.blame import FOUND_Q
+
 Row = dict[str, Any]
 #: Congestion now is that of the last whole minutes; what is older is not "now".
 NOW_MINUTES, NOW_OLDEST_MINUTES = 10, 15
 HISTORY_DAYS = 60
 MOST_RUNS = 20_000
-Q_LIMIT = 0.1
 WORKER_SILENT_S = 90.0
 
 _NOW = """
@@ -111,7 +112,7 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     for row in _rows(conn, _RUNS, days=HISTORY_DAYS, most=MOST_RUNS):
         row["congestion"] = _then(hours, row)
         basis.runs.setdefault(row["application"], []).append(row)
-    for row in _rows(conn, _BLAMED, q=Q_LIMIT):
+    for row in _rows(conn, _BLAMED, q=FOUND_Q):
         if row["jobs"]:
             basis.blamed.setdefault(row["application"], []).append(row)
     for row in _rows(conn, _MODES, days=HISTORY_DAYS):

@@ -12,14 +12,13 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from flitwatch_domain.alerts import Rule, Sample
+from flitwatch_domain.blame import FOUND_Q
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
 
 #: 90 % of a normal distribution lie within so many standard deviations.
 Z90 = 1.6448536269514722
-#: Blame counts where the false-discovery rate is at most this, as on the page.
-Q_LIMIT = 0.1
 #: A machine whose newest row is older than this is an archive, not one that fell silent.
 ARCHIVE_S = 86_400.0
 CLASSES = ("green", "black", "blue")
@@ -146,7 +145,7 @@ def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Ite
             WHERE t.kind = 'blame' AND n.by_what = 'user' AND (n.entry ->> 'q')::float8 <= %(q)s AND e.simulated = j.simulated
               AND j.start_ts < to_timestamp(%(to)s) AND (j.end_ts > to_timestamp(%(from)s) OR j.end_ts IS NULL AND j.state = 'RUNNING')
         """),
-        {"from": from_s, "to": to_s, "q": Q_LIMIT},
+        {"from": from_s, "to": to_s, "q": FOUND_Q},
     )
     for at in _grid(rule, from_s, to_s):
         held: dict[tuple[tuple[str, str], ...], list[Row]] = {}

@@ -36,7 +36,7 @@ def head(kind: str, **more) -> estimate_store.Estimate:
 def blame_entry(name: str, place: int) -> estimate_store.Entry:
     testable = name != "eve"
     body = {
-        "own": False, "score": 5.0 - place, "sign": 1, "p": 0.01 * place if testable else None, "q": 0.04 * place if testable else None,
+        "own": False, "score": 5.0 - place, "sign": 1, "p": 0.01 * place if testable else None, "q": 0.02 * place if testable else None,
         "testable": testable, "reason": None if testable else "exposed in 2 runs, needs 5", "exposed_runs": 5, "selected": 1 if place == 1 else None,
         "mi_bits": 0.2, "mi_sign": 1, "mi_p": 0.02, "mi_q": None,
     }  # fmt: skip

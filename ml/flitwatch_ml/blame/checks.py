@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 
 from flitwatch_domain.errors import BadInput, NotEnoughData
 
@@ -11,24 +14,53 @@ from flitwatch_domain.errors import BadInput, NotEnoughData
 MIN_RUNS = 8
 
 
+class BlameEstimator(BaseEstimator):
+    """Says to scikit-learn what runs are: amounts that are not negative, and times above zero."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        return tags
+
+
+class BadRuns(BadInput, ValueError):
+    """Runs that no estimator can use; a ValueError too, as scikit-learn's contract asks."""
+
+
+class TooFewRuns(NotEnoughData, ValueError):
+    """Fewer runs than any result needs; a ValueError too, as scikit-learn's contract asks."""
+
+
 def check_runs(matrix: ArrayLike, run_time_s: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A matrix (runs, users) and positive run times (runs,) as float arrays; a clear error otherwise."""
-    values = np.asarray(matrix, float)
-    times = np.asarray(run_time_s, float)
+    values, times = _dense(matrix), _dense(run_time_s)
     if values.ndim != 2 or times.ndim != 1 or len(values) != len(times):
-        raise BadInput(f"runs x users and run times do not fit: shapes {values.shape} and {times.shape}")
+        raise BadRuns(f"runs x users and run times do not fit: shapes {values.shape} and {times.shape}")
+    if not values.shape[1]:
+        raise BadRuns(f"no users: 0 feature(s) (shape={values.shape}) while a minimum of 1 is required.")
     if len(times) < MIN_RUNS:
-        raise NotEnoughData(f"not enough data: needs {MIN_RUNS} runs, has {len(times)}")
+        raise TooFewRuns(f"not enough data: needs {MIN_RUNS} runs, has {len(times)}")
     for name, array in (("presence", values), ("run times", times)):
         bad = np.argwhere(~np.isfinite(array))
         if len(bad):
-            raise BadInput(
-                f"{name}: run {bad[0][0]} holds a value that is not a finite number", advice="Leave such runs out"
+            raise BadRuns(
+                f"{name}: run {bad[0][0]} holds a value that is not a finite number (NaN or inf)",
+                advice="Leave such runs out",
             )
     if (values < 0).any():
-        raise BadInput("presence: overlap and exposure cannot be negative")
+        raise BadRuns("presence: Negative values in data; overlap and exposure cannot be negative")
     if (times <= 0).any():
-        raise BadInput(f"run times: run {int(np.argmax(times <= 0))} took no time")
+        raise BadRuns(f"run times: run {int(np.argmax(times <= 0))} took no time")
     if np.ptp(times) == 0:
-        raise NotEnoughData(f"all {len(times)} runs took {times[0]:g} s: nothing to explain")
+        raise TooFewRuns(f"all {len(times)} runs took {times[0]:g} s: nothing to explain")
     return values, times
+
+
+def _dense(values: ArrayLike) -> NDArray[np.float64]:
+    if issparse(values):
+        raise BadRuns("sparse data was passed, but dense data is needed", advice="Call toarray()")
+    if np.iscomplexobj(values):
+        raise BadRuns("Complex data not supported")
+    return np.asarray(values, float)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
-from sklearn.base import BaseEstimator
 
-from flitwatch_ml.blame.checks import check_runs
+from flitwatch_ml.blame.checks import BlameEstimator, check_runs
 from flitwatch_ml.blame.information import benjamini_hochberg
 from flitwatch_ml.blame.strata import centred, normal_scores
 
@@ -20,7 +19,7 @@ Floats = NDArray[np.float64]
 EXPLAINED = 1e-9
 
 
-class ExposureBlame(BaseEstimator):
+class ExposureBlame(BlameEstimator):
     """Rank users by the association of exposure and run time, given the other users that matter.
 
     Parameters
@@ -64,6 +63,7 @@ class ExposureBlame(BaseEstimator):
         if self.response not in ("rank", "log"):
             raise ValueError(f"response is 'rank' or 'log', not {self.response!r}")
         amounts, times = check_runs(exposure, run_time_s)
+        self.n_features_in_ = amounts.shape[1]
         groups = np.zeros(len(times), np.int64) if strata is None else np.asarray(strata)
         self.exposed_runs_ = (amounts > 0).sum(0)
         self.testable_ = (self.exposed_runs_ >= self.min_exposed) & (

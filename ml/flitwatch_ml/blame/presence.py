@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from flitwatch_domain.errors import NotEnoughData
-from flitwatch_ml.blame.checks import check_runs
+from flitwatch_ml.blame.checks import BlameEstimator, check_runs
 from flitwatch_ml.blame.information import association_sign, benjamini_hochberg, exact_p_values, mutual_information_bits
 
 #: Of a run's time; a job that covers it up to clock resolution counts as present throughout.
 THROUGHOUT = 0.999
 
 
-class PresenceBlame(BaseEstimator):
+class PresenceBlame(BlameEstimator):
     """Rank users by the mutual information of their presence and a run's optimality.
 
     Parameters
@@ -44,6 +43,7 @@ class PresenceBlame(BaseEstimator):
         if self.rule not in ("throughout", "any"):
             raise ValueError(f"rule is 'throughout' or 'any', not {self.rule!r}")
         shares, times = check_runs(overlap, run_time_s)
+        self.n_features_in_ = shares.shape[1]
         present = shares >= THROUGHOUT if self.rule == "throughout" else shares > 0
         slow = times >= self.tau * times.mean()
         if slow.all() or not slow.any():

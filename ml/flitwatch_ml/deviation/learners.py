@@ -28,7 +28,7 @@ def make_learner(name: str, seed: int) -> Learner:
 
         return LGBMRegressor(
             n_estimators=TREES,
-            num_leaves=15,
+            num_leaves=31,
             learning_rate=0.15,
             subsample=0.7,
             subsample_freq=1,

@@ -8,6 +8,7 @@ import numpy as np
 
 from flitwatch_db import estimates
 from flitwatch_db.estimate_store import Entry, Estimate
+from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.strata import hour_and_weekend
@@ -19,7 +20,6 @@ LARGE_JOB_NODES = 128
 LARGE_SHARE = 1 / 32
 #: Below this many runs a stratum, an hour of the day more or less cannot be told from chance; all runs are then one stratum.
 RUNS_FOR_STRATA = 32
-Q_LIMIT = 0.1
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be told apart, and what nobody's job "
     "explains (file systems, faults) is not seen."
@@ -58,7 +58,7 @@ def estimate(
         "run_id": runs.run_id.tolist(), "start_s": runs.start_s.tolist(), "time_s": times.tolist(), "slow": (times >= times.mean()).tolist(),
     }  # fmt: skip
     score = {
-        "found": sum(one.entry["q"] is not None and one.entry["q"] <= Q_LIMIT for one in users),
+        "found": sum(one.entry["q"] is not None and one.entry["q"] <= FOUND_Q for one in users),
         "testable": sum(one.entry["testable"] for one in users),
         "users": len(users),
     }

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import orjson
 
+from flitwatch_domain.blame import FOUND_Q
+
 #: What counts as a hit among the first ten: an effect of at least one standard deviation in at least 12 % of the runs.
 STRONG_SD, STRONG_SHARE = 1.0, 0.12
-Q_LIMIT = 0.1
 
 
 def score(kind: str, scenario: str, seed: int, users: int, estimate: dict[str, Any]) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def score_blame(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
     nulls = {index for index, label in enumerate(truth.label) if label == "null"}
     first = estimate["ranking"][: min(10, len(strong))]
     first_any = estimate["ranking"][: min(10, len(aggressors))]
-    found = [index for index, q in enumerate(estimate["q"]) if q is not None and q <= Q_LIMIT]
+    found = [index for index, q in enumerate(estimate["q"]) if q is not None and q <= FOUND_Q]
     return {
         "precision_at_10": sum(i in strong or i in aggressors for i in first) / len(first) if first else None,
         "precision_aggressors": sum(i in aggressors for i in first_any) / len(first_any) if first_any else None,

@@ -116,7 +116,7 @@ class Blame(BaseModel):
     by: By
     method: Method
     caveat: str
-    found: int = Field(description="Entries with q at most 0.1.")
+    found: int = Field(description="Entries with q at most 0.05.")
     testable: int
     total: int
     runs: BlameRuns
@@ -346,7 +346,7 @@ class Beside(BaseModel):
     shared_routers: int
     shared_groups: int
     overlap_s: float
-    blamed: list[str] = Field(description="Applications whose slow runs go with this user's exposure (q at most 0.1).")
+    blamed: list[str] = Field(description="Applications whose slow runs go with this user's exposure (q at most 0.05).")
 
 
 class Outlook(BaseModel):

@@ -9,11 +9,10 @@ from flitwatch_api.names import Names
 from flitwatch_api.parameters import make_cursor, read_page_cursor
 from flitwatch_db.reads import estimates as reads
 from flitwatch_db.reads.columns import Connection
+from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import NotFound
 
-#: Found: the expected share of false ones is at most this.
-Q_LIMIT = 0.1
 KINDS = ("blame", "deviation", "forecast")
 _EMPTY = {"estimate_id": None, "created": None, "checked": None, "lacks": None, "score": None}
 CAVEATS = {
@@ -77,7 +76,7 @@ async def blame(
     items = [_entry(entry, by, names) for entry in found[:limit]]
     return {
         "estimate": head(row), "by": by, "method": result["method"], "caveat": result["caveat"],
-        **await reads.entry_counts(conn, number, by, Q_LIMIT),
+        **await reads.entry_counts(conn, number, by, FOUND_Q),
         "runs": await _runs(conn, result["runs"]), "entries": items,
         "next_cursor": make_cursor(items[-1]["place"]) if len(found) > limit else None,
     }  # fmt: skip

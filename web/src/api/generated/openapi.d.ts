@@ -1421,7 +1421,7 @@ export interface components {
             overlap_s: number;
             /**
              * Blamed
-             * @description Applications whose slow runs go with this user's exposure (q at most 0.1).
+             * @description Applications whose slow runs go with this user's exposure (q at most 0.05).
              */
             blamed: string[];
         };
@@ -1441,7 +1441,7 @@ export interface components {
             caveat: string;
             /**
              * Found
-             * @description Entries with q at most 0.1.
+             * @description Entries with q at most 0.05.
              */
             found: number;
             /** Testable */
