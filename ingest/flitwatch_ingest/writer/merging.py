@@ -20,8 +20,8 @@ from flitwatch_stream.log import Record, TopicPartition
 #: right, also for sets sampled ten times a second.
 LIVE_S = 1.0
 #: Records that wait may have so many bytes; then the oldest go on unmerged.
-MOST_BYTES = 96 << 20
-#: Nothing waits longer: a producer whose clock is ahead must not hold its partition up.
+MOST_BYTES = 256 << 20
+#: Nothing waits longer, or than it had waited in the log: a producer whose clock is ahead must not hold its partition up.
 LONGEST_S = 5.0
 #: How often it is asked which partitions hold more.
 ASK_S = 0.1
@@ -29,7 +29,7 @@ ASK_S = 0.1
 
 @dataclass
 class _Partition:
-    """Records that wait, each with the time it is ordered by (never before the one ahead) and when it was read."""
+    """Records that wait, each with the time it is ordered by (never before the one ahead) and until when it waits at most."""
 
     records: deque[tuple[int, float, Record]] = field(default_factory=deque)
     reached_ms: int = -1
@@ -87,7 +87,8 @@ class Merger:
     def _hold(self, record: Record, now: float) -> None:
         partition = self._topics.setdefault(record.topic, {}).setdefault(record.partition, _Partition())
         partition.reached_ms = max(partition.reached_ms, record.timestamp_ms)
-        partition.records.append((partition.reached_ms, now, record))
+        waited_s = time.time() - record.timestamp_ms / 1000
+        partition.records.append((partition.reached_ms, now + max(LONGEST_S, waited_s), record))
         self._bytes += _size(record)
 
     def _release(self, topic: str, now: float) -> list[Record]:
@@ -99,7 +100,7 @@ class Merger:
         for partition in partitions.values():
             queue = partition.records
             while queue and (
-                horizon is None or queue[0][0] <= horizon or now - queue[0][1] > LONGEST_S or self._bytes > MOST_BYTES
+                horizon is None or queue[0][0] <= horizon or now > queue[0][1] or self._bytes > MOST_BYTES
             ):
                 time_ms, _, record = queue.popleft()
                 self._bytes -= _size(record)
