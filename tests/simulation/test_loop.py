@@ -1,28 +1,158 @@
-"""The closed loop on a small tree: gains where ftree is bad, says why not where it is not, and can be cancelled."""
+"""The closed loop on a small tree: gains where ftree is bad, says why not where it is not, keeps the truth apart, and can be cancelled."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from flitwatch_domain.errors import Cancelled
-from flitwatch_simulation.loop import LoopRun, run
+from flitwatch_db import connect, tasks
+from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
+from flitwatch_simulation.loop import LoopRun
+from flitwatch_simulation.loop.demand import demand_of
+from flitwatch_simulation.loop.matrices import by_place
+from flitwatch_simulation.loop.process import MachineProcess
+from flitwatch_simulation.loop.turn import judged, turn
+from flitwatch_simulation.packet.machine import fabric_of
+from flitwatch_simulation.tasks import HANDLERS
 
 TREE = "xgft:3;4,4,2;1,2,2"
+SMALL = {"topology": TREE, "megabytes": 0.2, "optimise_s": 0.5, "reconstruct_s": 10.0, "seed": 3}
 
 
 def test_a_turn_on_a_small_tree() -> None:
-    stages: list[int] = []
-    result, _ = run(
-        LoopRun("bisection-shuffle", TREE, seed=3, megabytes=0.5, optimise_s=3),
-        lambda done, total, what: stages.append(done),
-    )
-    assert stages == [0, 1, 2, 3, 4]
+    stages: set[int] = set()
+    made = turn(LoopRun("bisection-shuffle", **SMALL), lambda done, total, what: stages.add(done))
+    result = made.summary()
+    assert stages == set(range(6))
     assert result["true_gap"] <= result["ftree_gap"] + 0.3
     assert result["speedup_over_ftree"] == pytest.approx(result["time_ms"]["ftree"] / result["time_ms"]["loop"])
     assert result["recommended"] == (result["time_ms"]["loop"] <= 1.01 * result["time_ms"]["ftree"])
-    assert result["reason"] and result["simulated"]
+    assert result["reason"] and result["simulated"] and made.before.conserved and made.after.conserved
+    assert set(np.unique(np.nan_to_num(made.before.congested) > 1)) == {False}
+    # Every byte between leaves crosses links between switches, and the matrix by leaf holds all bytes.
+    assert made.score.matrices["router"].sum() == pytest.approx(made.score.matrices["group"].sum())
+
+
+def test_what_the_estimator_gets_holds_no_traffic() -> None:
+    parameters = LoopRun("bisection-shuffle", **SMALL)
+    with MachineProcess(parameters) as machine:
+        measured = machine.call("measured")
+    true = demand_of("bisection-shuffle", 32, 0.2, 5, 3).matrix()
+    assert set(vars(measured)) == {"pairs", "lanes", "counters"}
+    assert len(measured.pairs) == 32 * 31 > len(true[0])  # every pair that may talk, not those that do
+    injected = measured.counters[0].sum(axis=1)
+    assert injected[fabric_of(TREE).links.src >= len(fabric_of(TREE).routers)].sum() == pytest.approx(true[2].sum())
 
 
 def test_it_stops_when_cancelled() -> None:
     with pytest.raises(Cancelled):
-        run(LoopRun("shift", TREE, megabytes=0.1), cancelled=lambda: True)
+        turn(LoopRun("shift", topology=TREE, megabytes=0.1), cancelled=lambda: True)
+
+
+@pytest.mark.parametrize(
+    ("before_s", "after_s", "doubt", "recommended", "words"),
+    [
+        (2.0, 1.0, None, True, "2.00 times as fast"),
+        (1.0, 1.005, None, True, "no slower"),
+        (1.33, 2.39, 0.01, False, "order of messages"),
+        (1.0, 1.5, 0.6, False, "unsure \\(estimated error 60%\\)"),
+    ],
+)
+def test_a_loss_is_not_recommended_and_says_why(
+    before_s: float, after_s: float, doubt: float | None, recommended: bool, words: str
+) -> None:
+    verdict, reason = judged(before_s, after_s, doubt)
+    assert verdict is recommended
+    assert re.search(words, reason), reason
+
+
+def test_demands_keep_their_bytes_and_their_order(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("src,dst,bytes\n0,1,300\n1,2,100\n")
+    made = demand_of(str(file), 8, 1.0, 4, 1)
+    src, dst, size = made.matrix()
+    assert dict(zip(zip(src.tolist(), dst.tolist(), strict=True), size.tolist(), strict=True)) == {
+        (0, 1): pytest.approx(1e6, rel=1e-5), (1, 2): pytest.approx(1e6 / 3, rel=1e-4),
+    }  # fmt: skip
+    assert made.jobs[0].messages.rounds == 4 and "only totals" in made.time_structure
+    measured = tmp_path / "m.graphStats.txt"
+    measured.write_text("--- Graph ---\n0 , 1 = 400.0\n2 , 1 = 200.0\n")
+    src, dst, size = demand_of(str(measured), 8, 1.0, 1, 1).matrix()
+    assert len(src) == 4 and size.max() / size.min() == pytest.approx(2, rel=1e-5)
+    bully = demand_of("barrier-with-bully", 96, 1.0, 5, 1)
+    assert [job.timed for job in bully.jobs] == [True, False]
+    assert not set(bully.jobs[0].endpoints) & set(bully.jobs[1].endpoints)
+    fabric = fabric_of(TREE)
+    matrix = by_place(fabric, (np.array([0, 0, 5]), np.array([1, 4, 0]), np.array([1.0, 2.0, 4.0])), "router")
+    assert matrix.values[0, 0] == 1 and matrix.values[1, 0] == 2 and matrix.values[0, 1] == 4
+
+
+def test_bad_traffic_and_parameters_are_named(tmp_path: Path) -> None:
+    matrix = tmp_path / "m.txt"
+    matrix.write_text("0 , 40 = 5.0\n")
+    with pytest.raises(BadInput, match="41 ranks; the topology has 8"):
+        demand_of(str(matrix), 8, 1.0, 5, 1)
+    with pytest.raises(BadRequest, match="no pattern and no file"):
+        demand_of("no-such", 8, 1.0, 5, 1)
+    for wrong in ({"megabytes": -1}, {"vls": 99}, {"basis": "best"}, {"seed": "x"}, {"iterations": 0}):
+        with pytest.raises(BadRequest):
+            LoopRun("shift", **wrong)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="34 endpoints"), MachineProcess(LoopRun("barrier-with-bully", topology=TREE)):
+        pass
+
+
+def _run(dsn: str, name: str, args: dict) -> dict:
+    with connect(dsn, role="writer") as conn:
+        number = tasks.start(conn, name, args)
+        conn.commit()
+
+    class Context:
+        task_id = number
+
+        def __init__(self) -> None:
+            self.dsn, self.said = dsn, []
+
+        def report(self, done: int, total: int, message: str = "") -> None:
+            self.said.append((done, total, message))
+
+        def cancelled(self) -> bool:
+            return False
+
+    context = Context()
+    made = HANDLERS[name](args, context)  # type: ignore[arg-type]
+    assert context.said and all(done <= total for done, total, _ in context.said)
+    return made
+
+
+def test_tasks_write_recommendations(embedded_db: str) -> None:
+    looped = _run(embedded_db, "routing.loop", {"pattern": "bisection-shuffle", **SMALL})
+    given = _run(embedded_db, "routing.optimise", {"pattern": "shift", **SMALL, "time_limit_s": 0.3})
+    assert given["z"] >= given["z_ar"] > 0 and given["reconstruction"] is None
+    with connect(embedded_db, role="reader") as conn:
+        rows = dict(conn.execute("SELECT recommendation_id, detail FROM recommendation").fetchall())
+        parts = {
+            (number, part): gzip.decompress(packed)
+            for number, part, packed in conn.execute("SELECT * FROM recommendation_part").fetchall()
+        }
+    assert set(rows) == {looped["recommendation_id"], given["recommendation_id"]}
+    number = looped["recommendation_id"]
+    assert rows[number]["after"]["time_s"] * 1e3 == pytest.approx(looped["time_ms"]["loop"])
+    assert rows[number]["reconstruction"]["basis"] == "od"
+    links, matrix = json.loads(parts[number, "links"]), json.loads(parts[number, "matrix_router"])
+    fabric = fabric_of(TREE)
+    assert len(links["link"]) == int(fabric.router_links().sum()) == len(links["after"]["congested"])
+    assert set(links["class"]) == {"up", "down"} and sum(links["nodes"]) == 32
+    assert len(matrix["labels"]) == 8 == len(matrix["true"])
+    assert json.loads(parts[given["recommendation_id"], "matrix_group"])["reconstructed"] is None
+    assert parts[number, "lfts"].startswith(b"Unicast lids")
+
+
+def test_a_reconstruction_task_returns_pairs_and_matrix(embedded_db: str) -> None:
+    found = _run(embedded_db, "routing.reconstruct", {"pattern": "shift", "basis": "auto", **SMALL})
+    assert found["relative_error"] < 0.05 and set(found["held_out"]) == {"od", "s", "scd", "cd"}
+    assert sum(found["pairs"]["bytes"]) == pytest.approx(sum(map(sum, found["matrix"]["bytes"])), rel=1e-3)

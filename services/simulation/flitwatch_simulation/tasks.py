@@ -27,5 +27,7 @@ HANDLERS: dict[str, Handler] = {
     "sim.collective": _later("study_tasks:collective"),
     "sim.packet": _later("packet.task:packet"),
     "sim.whatif": _later("whatif:whatif"),
-    "routing.loop": _later("loop_task:loop"),
+    "routing.loop": _later("loop.task:loop"),
+    "routing.optimise": _later("loop.task:optimise"),
+    "routing.reconstruct": _later("loop.task:reconstruct"),
 }

@@ -16,7 +16,11 @@ def loop() -> None:
 
 @loop.command()
 @click.option("--topology", default="quartz1", show_default=True, help="quartz1 | file:PATH")
-@click.option("--pattern", required=True, help="A pattern's name, or a CSV src,dst,bytes.")
+@click.option(
+    "--pattern",
+    required=True,
+    help="A pattern's name, a CSV src,dst,bytes, or a measured matrix (lines a , b = bytes).",
+)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
 @click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
@@ -27,6 +31,20 @@ def loop() -> None:
     default=10.0,
     show_default=True,
     help="What the busiest node sends.",
+)
+@click.option(
+    "--basis",
+    type=click.Choice(["od", "auto", "i", "s", "cd", "scd", "cs", "scs"]),
+    default="od",
+    show_default=True,
+    help="auto: the one that predicts held-out counters best.",
+)
+@click.option(
+    "--iterations",
+    type=click.IntRange(1, 1000),
+    default=5,
+    show_default=True,
+    help="Of traffic whose order of messages is unknown.",
 )
 @click.option(
     "--time-limit",
@@ -46,6 +64,8 @@ def run(
     vls: int,
     epochs: int,
     megabytes: float,
+    basis: str,
+    iterations: int,
     optimise_s: float,
     out: Path | None,
     as_json: bool,
@@ -61,9 +81,10 @@ def run(
         def report(done: int, stages: int, what: str) -> None:
             status.update(f"{done + 1} of {stages}: {what}")
 
-        result, ports = turn(
-            LoopRun(pattern, topology, seed, sls, vls, epochs, megabytes, optimise_s=optimise_s), report
-        )
+        parameters = LoopRun(
+            pattern, topology, seed, sls, vls, epochs, megabytes, basis=basis, iterations=iterations, optimise_s=optimise_s
+        )  # fmt: skip
+        result, ports = turn(parameters, report)
     if out is not None:
         lft.write(out, fabric_of(topology), ports)
     emit({**result, "lft": None if out is None else str(out)}, as_json)

@@ -95,24 +95,14 @@ def reconstruct(
         Where the watch says so.
     """
     started = time.monotonic()
-    measured = _stacked(fabric, lanes, counters)
-    noise = noise_of(fabric, counters) if options.noise is None else options.noise
-    groups = groups_of(fabric, ports, lanes, pairs)
-    _explained(fabric, groups, measured, lanes[0].vls, len(fabric.links.src), noise)
-    total = len(pairs)
-    keep = possible(groups, measured)
-    pairs = pairs.kept(keep)
-    device, dtype = _device(options.device), torch.float64 if len(pairs) <= DOUBLE else torch.float32
-    if not len(pairs):
-        return _nothing(pairs, total, noise, started)
-    sensing = LinkCounters(_of(groups, keep)).to(device)
-    target = torch.from_numpy(measured[sensing.row]).to(device, dtype)
-    scale = float(target[target > 0].median())
-    target = target / scale
-    program = _program(sensing, pairs, options.basis, target, noise * target).to(device)
+    posed = pose(fabric, ports, lanes, pairs, counters, options)
+    if posed is None:
+        return _nothing(pairs.kept(np.zeros(len(pairs), bool)), len(pairs), options.noise or 0.0, started)
+    total, pairs, noise = len(pairs), posed.pairs, posed.noise
+    program, sensing, target, scale = posed.program, posed.sensing, posed.target, posed.scale
     until = started + options.time_limit_s
     first_until = started + options.time_limit_s * (FIRST_SHARE if options.estimate else 1.0)
-    found = _solved(program, options.tolerance, first_until, watch, "reconstructing")
+    found = solved(program, options.tolerance, first_until, watch, "reconstructing")
     x = refined(sensing, found.x[0], target, noise * target)
     residual = float(torch.linalg.vector_norm(sensing(x) - target) / torch.linalg.vector_norm(target))
     if found.converged is False and residual > CONTRADICTION + 5 * noise and found.iterations > 2000:
@@ -126,6 +116,39 @@ def reconstruct(
         pairs, size, least, most, estimated_error=estimate, residual=residual, gap=found.gap, converged=found.converged,
         iterations=found.iterations, noise=noise, unknowns=total, wall_s=time.monotonic() - started,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the solver gets: counters in units of `scale` bytes, the pairs that can carry traffic, and the program over them."""
+
+    pairs: Pairs
+    program: Program
+    sensing: LinkCounters
+    target: torch.Tensor
+    scale: float
+    noise: float
+
+
+def pose(
+    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats], options: Options
+) -> Problem | None:  # fmt: skip
+    """Check counters against one another and the routes, and write the program; None where nothing was sent. Raises as `reconstruct`."""
+    measured = _stacked(fabric, lanes, counters)
+    noise = noise_of(fabric, counters) if options.noise is None else options.noise
+    groups = groups_of(fabric, ports, lanes, pairs)
+    _explained(fabric, groups, measured, lanes[0].vls, len(fabric.links.src), noise)
+    keep = possible(groups, measured)
+    pairs = pairs.kept(keep)
+    device, dtype = _device(options.device), torch.float64 if len(pairs) <= DOUBLE else torch.float32
+    if not len(pairs):
+        return None
+    sensing = LinkCounters(_of(groups, keep)).to(device)
+    target = torch.from_numpy(measured[sensing.row]).to(device, dtype)
+    scale = float(target[target > 0].median())
+    target = target / scale
+    program = _program(sensing, pairs, options.basis, target, noise * target).to(device)
+    return Problem(pairs, program, sensing, target, scale, noise)
 
 
 def _stacked(fabric: Fabric, lanes: Sequence[Lanes], counters: Sequence[Floats]) -> Floats:
@@ -205,9 +228,10 @@ def _off_diagonal(n: int) -> NDArray[np.int64]:
     return at[at // n != at % n]
 
 
-def _solved(
+def solved(
     program: Program, tolerance: float, until: float, watch: Watch | None, phase: str, **options: object
 ) -> Solution:
+    """Solve with the threads that pay; Cancelled where the watch says no."""
     follow = None if watch is None else lambda i, r, g: watch(phase, i, r, g)
     with threads_for(program.places):
         found = solve(program, tolerance, until, follow, **options)  # type: ignore[arg-type]
@@ -237,7 +261,7 @@ def _disagreement(
     limit = now + max(1.0, min(now - started, until - now if math.isfinite(until) else math.inf))
     for buffer in (program.row_scale, program.target, program.slack):
         buffer.mul_(kept)
-    again = _solved(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error")
+    again = solved(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error")
     for buffer, was in ((program.row_scale, scale), (program.target, target), (program.slack, slack)):
         buffer.copy_(was)
     if not again.converged and again.iterations < found.iterations / 4:

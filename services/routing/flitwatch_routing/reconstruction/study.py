@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.patterns import traffic
+from flitwatch_routing.patterns import Traffic, traffic
 from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import Lanes, random_lanes
 from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
@@ -54,22 +54,43 @@ def study(
     endpoints = len(fabric.endpoints.router)
     rng = np.random.default_rng([seed, 4])
     src, dst, size = traffic(name, endpoints, seed)
-    matrix = np.zeros((endpoints, endpoints))
     if jobs is None:
         ranks = int(max(src.max(), dst.max())) + 1
         offset = offset if ranks + offset <= endpoints else 0
         src, dst, jobs = src + offset, dst + offset, [np.arange(offset, offset + ranks)]
-    np.add.at(matrix, (src, dst), size)
-    np.fill_diagonal(matrix, 0)
+    return Study(*measure(fabric, ports, (src, dst, size), jobs, sls, vls, epochs, rng, noise))
+
+
+def measure(
+    fabric: Fabric, ports: NDArray[np.int64], demand: Traffic, jobs: list[NDArray[np.int64]], sls: int, vls: int, epochs: int,
+    rng: np.random.Generator, noise: float = 0.0,
+) -> tuple[Measured, Floats]:  # fmt: skip
+    """Counters of traffic (src, dst, bytes) inside jobs, each epoch with SL-to-VL tables of its own; and the bytes (pairs,) for the score.
+
+    Raises
+    ------
+    BadRequest
+        For traffic between jobs.
+    """
+    endpoints = len(fabric.endpoints.router)
     pairs = pairs_of(jobs, rng.integers(0, sls, (endpoints, endpoints), dtype=np.int8))
-    inside = matrix[pairs.src, pairs.dst]
-    if not np.isclose(inside.sum(), matrix.sum()):
+    inside = inside_jobs(demand, endpoints, pairs)
+    src, dst, size = demand
+    if not np.isclose(inside.sum(), size[src != dst].sum()):
         raise BadRequest(
             "the traffic leaves the jobs", advice="Give jobs that hold all endpoints that talk to each other"
         )
     lanes = [random_lanes(fabric, sls, vls, rng) for _ in range(epochs)]
     counters = [counters_of(fabric, ports, lane, pairs, inside, noise, rng) for lane in lanes]
-    return Study(Measured(pairs, lanes, counters), inside)
+    return Measured(pairs, lanes, counters), inside
+
+
+def inside_jobs(demand: Traffic, endpoints: int, pairs: Pairs) -> Floats:
+    """Bytes (pairs,) of traffic; what is between other pairs is left out."""
+    src, dst, size = demand
+    matrix = np.zeros((endpoints, endpoints))
+    np.add.at(matrix, (src, dst), size)
+    return matrix[pairs.src, pairs.dst]
 
 
 def relative_error(truth: Study, found: Reconstruction) -> float:

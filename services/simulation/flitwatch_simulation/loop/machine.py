@@ -1,0 +1,121 @@
+"""The simulated machine of the loop: it alone knows the traffic, and answers with counters, times and scores (ADR 0003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import packet
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.bounds import adaptive_bound
+from flitwatch_routing.forwarding import check
+from flitwatch_routing.reconstruction.pairs import Pairs
+from flitwatch_routing.reconstruction.study import Measured, inside_jobs, measure
+from flitwatch_simulation.loop.demand import Demand, demand_of
+from flitwatch_simulation.loop.matrices import by_place
+from flitwatch_simulation.loop.parameters import LoopRun
+from flitwatch_simulation.packet.machine import build, fabric_of
+from flitwatch_simulation.packet.route_files import table_of_ports
+from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.workloads.messages import to_ops
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+#: A packet that waits longer in one switch is congested there (as in the case studies; Taffet 2021, section 2.3).
+MARK_AFTER_NS = 1000.0
+
+
+@dataclass(frozen=True)
+class Carried:
+    """One simulation: time_s until the timed jobs end; link_bytes (links,); congested (links,) fraction of sampled packets, NaN without samples."""
+
+    time_s: float
+    link_bytes: Floats
+    congested: Floats
+    conserved: bool
+
+
+@dataclass(frozen=True)
+class Score:
+    """What only who knows the traffic can say; matrices by place as in `by_place`."""
+
+    relative_error: float | None
+    true_gap: float
+    ftree_gap: float
+    z_ar_bytes: float
+    max_load_bytes: dict[str, float]
+    matrices: dict[str, Floats]
+
+
+class SimulatedMachine:
+    """A fabric with jobs; made and used in a process of its own (`process.py`)."""
+
+    def __init__(self, parameters: LoopRun) -> None:
+        self.parameters = parameters
+        self.fabric: Fabric = fabric_of(parameters.topology)
+        self.loaded = ftree_tables(self.fabric)
+        self._demand: Demand = demand_of(
+            parameters.pattern, len(self.fabric.endpoints), parameters.megabytes, parameters.iterations, parameters.seed
+        )
+        self._truth = self._demand.matrix()
+
+    def describe(self) -> str:
+        """What is known of the order of messages."""
+        return self._demand.time_structure
+
+    def measured(self) -> Measured:
+        """Counters of every sensing epoch on the loaded routes, with jobs and SL-to-VL tables; no traffic."""
+        p = self.parameters
+        jobs = [job.endpoints for job in self._demand.jobs]
+        rng = np.random.default_rng([p.seed, 4])
+        return measure(self.fabric, self.loaded, self._truth, jobs, p.sls, p.vls, p.epochs, rng, p.noise)[0]
+
+    def simulate(self, ports: Ints | None, alone: bool = False) -> Carried:
+        """Run the jobs on static routes, or on adaptive hardware without any; `alone`: only the timed jobs."""
+        table = None if ports is None else table_of_ports(self.fabric, ports)
+        mode = "hw-adaptive" if ports is None else "ftree"
+        machine = build(self.fabric, mode, packet_bytes=self.parameters.packet_bytes, table=table)
+        jobs = [job for job in self._demand.jobs if job.timed or not alone]
+        workload = packet.Workload(
+            ops=to_ops([(job.messages, job.endpoints) for job in jobs]), default_mode=machine.mode
+        )
+        result = execute(
+            machine, workload, packet_bytes=self.parameters.packet_bytes, seed=self.parameters.seed, mark_after_ns=MARK_AFTER_NS
+        )  # fmt: skip
+        timed = np.repeat([job.timed for job in jobs], [job.messages.ranks for job in jobs])
+        links = len(self.fabric.links)
+        at = result.raw["sample_link"].astype(np.int64)
+        seen = at < links
+        tested = np.bincount(at[seen], minlength=links)
+        marked = np.bincount(at[seen], result.raw["sample_marked"][seen], minlength=links)
+        congested = np.divide(marked, tested, out=np.full(links, np.nan), where=tested > 0)
+        end_s = float(np.asarray(result.raw["rank_end_ps"], np.float64)[timed].max()) * 1e-12
+        return Carried(end_s, np.asarray(result.raw["link_bytes"], float), congested, bool(result.conserved))
+
+    def score(self, pairs: Pairs | None, size: Floats | None, ports: Ints) -> Score:
+        """Hold new routes, and a reconstruction where there was one, against the traffic."""
+        between = self.fabric.router_links()
+        bound = adaptive_bound(self.fabric, self._truth)
+        loads = {
+            name: float(check(self.fabric, one, self._truth).load[between].max(initial=0))
+            for name, one in (("ftree", self.loaded), ("loop", ports))
+        }
+        error = None if pairs is None or size is None else self.error(pairs, size)
+        return Score(
+            error, _gap(loads["loop"], bound), _gap(loads["ftree"], bound), bound, loads,
+            {by: by_place(self.fabric, self._truth, by).values for by in ("router", "group")},
+        )  # fmt: skip
+
+    def error(self, pairs: Pairs, size: Floats) -> float:
+        """|x - x_true| / |x_true| over all pairs of endpoints (Taffet 2021, section 4.6.3)."""
+        true = inside_jobs(self._truth, len(self.fabric.endpoints), pairs)
+        whole = float(np.linalg.norm(self._truth[2]))
+        outside = max(whole**2 - float(true @ true), 0.0)
+        return float(np.sqrt(float((size - true) @ (size - true)) + outside)) / whole if whole > 0 else 0.0
+
+
+def _gap(load: float, bound: float) -> float:
+    return load / bound - 1 if bound > 0 else 0.0

@@ -1,0 +1,45 @@
+"""A traffic matrix between places: leaf switches (sums over neighbours above 128 of them) or groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Fabric
+
+#: Rows of a matrix at most; neighbouring routers are summed above it.
+MOST_ROWS = 128
+
+
+@dataclass(frozen=True)
+class PlaceMatrix:
+    """labels of places; values (places, places) bytes, column sends, row receives"""
+
+    labels: list[str]
+    values: NDArray[np.float64]
+
+
+def by_place(fabric: Fabric, traffic: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], by: str) -> PlaceMatrix:
+    """Sum traffic (src, dst, bytes) of endpoints over `router` or `group`."""
+    labels, place = _places(fabric, by)
+    src, dst, size = traffic
+    count = len(labels)
+    values = np.bincount(place[dst] * count + place[src], size, minlength=count * count).reshape(count, count)
+    return PlaceMatrix(labels, values)
+
+
+def _places(fabric: Fabric, by: str) -> tuple[list[str], NDArray[np.int64]]:
+    router = np.asarray(fabric.endpoints.router, np.int64)
+    if by == "group":
+        known, place = np.unique(np.asarray(fabric.routers.group)[router], return_inverse=True)
+        return ["unknown" if one < 0 else str(one) for one in known.tolist()], place
+    routers, place = np.unique(router, return_inverse=True)
+    names = [str(fabric.routers.name[one]) for one in routers.tolist()]
+    if len(names) <= MOST_ROWS:
+        return names, place
+    each = -(-len(names) // MOST_ROWS)
+    starts = range(0, len(names), each)
+    return [f"{names[a]} to {names[min(a + each, len(names)) - 1]}" for a in starts], place // each

@@ -1,0 +1,128 @@
+"""A turn as a recommendation: rows for the database and parts for the page (docs/contracts/recommendations.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_db.recommendations import Part, Recommendation, as_json
+from flitwatch_domain.fabric import Fabric, LinkClass
+from flitwatch_routing import lft
+from flitwatch_simulation.loop.machine import Carried
+from flitwatch_simulation.loop.matrices import by_place
+from flitwatch_simulation.loop.turn import Turn
+
+#: A link counts as congested where more of its sampled packets waited.
+CONGESTED_ABOVE = 0.1
+LEVEL = 0.9
+
+
+def recommendation(
+    turn: Turn, fabric_id: int | None, task_id: int | None, parameters: dict[str, Any]
+) -> Recommendation:
+    """The row of a turn."""
+    score = turn.score
+    reconstruction = turn.reconstruction()
+    doubt = None if turn.found is None else turn.found.estimated_error
+    between = turn.fabric.router_links()
+    changed = int((turn.routes.ports != turn.loaded).sum())
+    detail = {
+        "why": [
+            _why("busiest link between switches over the least possible, ftree", score.ftree_gap + 1, "times"),
+            _why("busiest link between switches over the least possible, new routes", score.true_gap + 1, "times"),
+            _why("estimated error of the reconstruction", doubt, None),
+            _why("links between switches with more than a tenth of their packets congested, before", _congested(turn.before, between), "links"),
+            _why("the same, after", _congested(turn.after, between), "links"),
+            _why(f"order of messages in the simulation: {turn.time_structure}", None, None),
+        ],
+        "before": _side(turn.before, score.max_load_bytes["ftree"], between, "ftree (loaded)"),
+        "after": _side(turn.after, score.max_load_bytes["loop"], between, "optimised for the reconstructed traffic" if turn.found is not None else "optimised for the given traffic"),
+        "alternatives": []
+        if turn.adaptive is None
+        else [{"label": "adaptive routing in hardware", "time_s": turn.adaptive.time_s}],
+        "reconstruction": None
+        if reconstruction is None
+        else {name: value for name, value in reconstruction.items() if name != "held_out"},
+        "routes": {
+            "true_gap": score.true_gap, "ftree_gap": score.ftree_gap, "z_ar_bytes": score.z_ar_bytes, "entries_changed": changed,
+            "entries": int((turn.routes.ports >= 0).sum()),
+        },
+        "parameters": parameters,
+    }  # fmt: skip
+    factor = turn.before.time_s / turn.after.time_s
+    gain = {
+        "factor": factor,
+        "low": None,
+        "high": None,
+        "level": LEVEL,
+        "runs": 1,
+        "basis": "one simulated pair, same messages",
+    }
+    name = turn.parameters.topology
+    verb = "Load optimised routes" if turn.recommended else "Keep the loaded routes"
+    return Recommendation(
+        "routes", "recommended" if turn.recommended else "refused", f"{verb} on {name} for {turn.parameters.pattern}"[:200], turn.reason,
+        detail, True, gain, fabric_id=fabric_id, fabric=name[:200], task_id=task_id, parts=_parts(turn, between),
+    )  # fmt: skip
+
+
+def _why(text: str, value: float | None, unit: str | None) -> dict[str, Any]:
+    return {"text": text, "value": value, "unit": unit}
+
+
+def _congested(carried: Carried, between: NDArray[np.bool_]) -> int:
+    return int((np.nan_to_num(carried.congested[between]) > CONGESTED_ABOVE).sum())
+
+
+def _side(carried: Carried, load: float, between: NDArray[np.bool_], label: str) -> dict[str, Any]:
+    return {
+        "time_s": carried.time_s,
+        "max_load_bytes": load,
+        "congested_links": _congested(carried, between),
+        "label": label,
+    }
+
+
+def _parts(turn: Turn, between: NDArray[np.bool_]) -> dict[Part, bytes]:
+    parts: dict[Part, bytes] = {}
+    for by in ("router", "group"):
+        part: Part = "matrix_router" if by == "router" else "matrix_group"
+        parts[part] = as_json(_matrix(turn, by))
+    parts["links"] = as_json(links_of(turn.fabric, turn.before, turn.after, between))
+    parts["lfts"] = "".join(line + "\n" for line in lft.dump(turn.fabric, turn.routes.ports)).encode()
+    return parts
+
+
+def _matrix(turn: Turn, by: str) -> dict[str, Any]:
+    true, found = turn.score.matrices[by], turn.found
+    none = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    guess = by_place(turn.fabric, none if found is None else (found.pairs.src, found.pairs.dst, found.size), by)
+    return {
+        "by": by, "labels": guess.labels, "true": np.rint(true),
+        "reconstructed": None if found is None else np.rint(guess.values),
+        "difference": None if found is None else np.rint(guess.values - true),
+    }  # fmt: skip
+
+
+def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[np.bool_]) -> dict[str, Any]:
+    """Columns of links between switches, and the switches that are drawn."""
+    links, routers = fabric.links, fabric.routers
+    at = np.flatnonzero(between)
+    nodes = np.bincount(fabric.endpoints.router, minlength=len(routers))
+    level, group = np.asarray(routers.level), np.asarray(routers.group)
+    rises = level[links.dst[at]] > level[links.src[at]]
+    named = [str(links.classes[c]) for c in np.asarray(links.link_class)[at].tolist()]
+    classes = [
+        ("up" if up else "down") if one in (LinkClass.UP, LinkClass.DOWN) else one
+        for up, one in zip(rises, named, strict=True)
+    ]
+    columns = {
+        "link": at, "src": links.src[at].astype(np.int64), "dst": links.dst[at].astype(np.int64), "class": classes,
+        "router": np.arange(len(routers)), "name": [str(name) for name in routers.name],
+        "level": [None if v < 0 else int(v) for v in level.tolist()], "group": [None if v < 0 else int(v) for v in group.tolist()], "nodes": nodes,
+    }  # fmt: skip
+    for name, carried in (("before", before), ("after", after)):
+        columns[name] = {"traffic_bytes": carried.link_bytes[at], "congested": np.round(carried.congested[at], 4)}
+    return columns

@@ -1,0 +1,44 @@
+"""Parameters of a turn of the loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flitwatch_domain.errors import BadRequest
+
+BASES = ("od", "auto", "i", "s", "cd", "scd", "cs", "scs")
+
+
+@dataclass(frozen=True)
+class LoopRun:
+    """Parameters of `flitwatch loop run`.
+
+    megabytes: what the busiest node sends;  iterations: of traffic whose order of messages is unknown;  basis: od, or auto: by held-out residual;
+    """
+
+    pattern: str
+    topology: str = "quartz1"
+    seed: int = 1
+    sls: int = 5
+    vls: int = 5
+    epochs: int = 1
+    megabytes: float = 10.0
+    packet_bytes: int = 4096
+    basis: str = "od"
+    iterations: int = 5
+    noise: float = 0.0
+    optimise_s: float = 30.0
+    reconstruct_s: float = 900.0
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("sls", 1, 16), ("vls", 1, 15), ("epochs", 1, 64), ("iterations", 1, 1000), ("packet_bytes", 64, 8192), ("seed", 0, 2**63 - 1),
+            ("megabytes", 1e-3, 1e3), ("noise", 0, 1), ("optimise_s", 0, 86_400), ("reconstruct_s", 1, 86_400),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+                raise BadRequest(f"{name} is {value!r}; expected {low:g} to {high:g}")
+        if self.basis not in BASES:
+            raise BadRequest(f"unknown basis {self.basis!r}", advice=f"Use {', '.join(BASES)}")
+        if not self.pattern or not isinstance(self.pattern, str) or not isinstance(self.topology, str):
+            raise BadRequest("the loop needs a pattern and a topology")

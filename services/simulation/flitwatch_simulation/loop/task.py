@@ -1,0 +1,98 @@
+"""Routing work as tasks: `routing.loop`, `routing.optimise`, `routing.reconstruct`; the first two write a recommendation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from flitwatch_db import connect, recommendations
+from flitwatch_db.tasks import TaskContext
+from flitwatch_domain.errors import BadRequest
+from flitwatch_routing.baselines import ftree_tables
+from flitwatch_simulation.loop.estimate import reconstructed
+from flitwatch_simulation.loop.matrices import by_place
+from flitwatch_simulation.loop.outcome import recommendation
+from flitwatch_simulation.loop.parameters import LoopRun
+from flitwatch_simulation.loop.process import MachineProcess
+from flitwatch_simulation.loop.turn import optimised_turn, turn
+from flitwatch_simulation.packet.machine import fabric_of
+
+#: Pairs that a task's result lists, the strongest first.
+MOST_PAIRS = 10_000
+
+
+def loop(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Run the loop with progress by stage; a cancelled task stops within a stage. The result names the row that it wrote."""
+    parameters = parameters_of(args)
+    made = turn(parameters, context.report, context.cancelled)
+    with connect(context.dsn, role="writer", application="flitwatch loop") as conn:
+        fabric_id = recommendations.fabric_named(conn, made.fabric.name)
+        number = recommendations.save(conn, recommendation(made, fabric_id, context.task_id, dict(args)))
+    return {**made.summary(), "recommendation_id": number}
+
+
+def optimise(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Optimise routes for traffic that the caller knows, simulate before and after, and write the recommendation."""
+    parameters = parameters_of({name: value for name, value in args.items() if name != "time_limit_s"})
+    if "time_limit_s" in args:
+        parameters = replace(parameters, optimise_s=args["time_limit_s"])
+    made = optimised_turn(parameters, context.report, context.cancelled)
+    with connect(context.dsn, role="writer", application="flitwatch routes") as conn:
+        fabric_id = recommendations.fabric_named(conn, made.fabric.name)
+        number = recommendations.save(conn, recommendation(made, fabric_id, context.task_id, dict(args)))
+    r = made.routes
+    found = {
+        "z": r.z,
+        "z_ar": r.z_ar,
+        "ar_gap": r.ar_gap,
+        "bound_gap": r.bound_gap,
+        "proven": r.proven,
+        "worst_links": r.worst_links,
+    }
+    return {**found, **made.summary(), "recommendation_id": number}
+
+
+def reconstruct(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Reconstruct a simulated machine's traffic; the strongest pairs and the matrix by router are the result."""
+    parameters = parameters_of(args)
+
+    def say(text: str) -> None:
+        context.report(1, 2, text)
+
+    with MachineProcess(parameters, context.cancelled) as machine:
+        context.report(0, 2, "counting")
+        measured = machine.call("measured")
+        fabric = fabric_of(parameters.topology)
+        found, choice = reconstructed(
+            fabric, ftree_tables(fabric), measured, parameters.basis, parameters.reconstruct_s, say, context.cancelled
+        )
+        error = machine.call("error", found.pairs, found.size)
+    strongest = np.argsort(-found.size, kind="stable")[:MOST_PAIRS]
+    strongest = strongest[found.size[strongest] > 0]
+    matrix = by_place(fabric, (found.pairs.src, found.pairs.dst, found.size), "router")
+    columns = {
+        "src": found.pairs.src,
+        "dst": found.pairs.dst,
+        "bytes": found.size,
+        "low": found.low,
+        "high": found.high,
+    }
+    return {
+        "relative_error": error, "estimated_error": found.estimated_error, "residual": found.residual, "iterations": found.iterations,
+        "converged": found.converged, "wall_s": found.wall_s, "basis": choice.basis, "held_out": choice.missed, "simulated": True,
+        "pairs": {name: column[strongest].tolist() for name, column in columns.items()},
+        "pairs_left_out": int((found.size > 0).sum()) - len(strongest),
+        "matrix": {"by": "router", "labels": matrix.labels, "bytes": np.rint(matrix.values).tolist()},
+    }  # fmt: skip
+
+
+def parameters_of(args: dict[str, Any]) -> LoopRun:
+    """The parameters that a task's argument means."""
+    try:
+        return LoopRun(**args)
+    except TypeError as bad:
+        raise BadRequest(
+            f"the task does not know these arguments: {bad}", advice="See `flitwatch loop run --help`"
+        ) from bad

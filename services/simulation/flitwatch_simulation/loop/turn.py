@@ -1,0 +1,175 @@
+"""One turn of the loop, stage by stage."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import Cancelled
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.optimise import Routes
+from flitwatch_routing.reconstruction.choice import Choice
+from flitwatch_routing.reconstruction.recover import Reconstruction
+from flitwatch_simulation.loop.demand import demand_of
+from flitwatch_simulation.loop.estimate import optimised, reconstructed, routes_for
+from flitwatch_simulation.loop.machine import Carried, Score
+from flitwatch_simulation.loop.parameters import LoopRun
+from flitwatch_simulation.loop.process import MachineProcess
+from flitwatch_simulation.packet.machine import fabric_of
+
+Ints = NDArray[np.int64]
+#: report(stages done, stages, what runs now)
+Report = Callable[[int, int, str], None]
+STAGES = 6
+#: New routes may be slower by this before they count as a loss: the spread of arbitration.
+EVEN = 1.01
+#: An estimated error above this makes the reconstruction the likely cause of a loss.
+UNSURE = 0.1
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Everything that a turn found; `score` comes from the process that knows the traffic and took no part in the rest.
+
+    found, choice, adaptive: None where the matrix was given and nothing was reconstructed.
+    """
+
+    parameters: LoopRun
+    fabric: Fabric
+    loaded: Ints
+    time_structure: str
+    before: Carried
+    adaptive: Carried | None
+    after: Carried
+    found: Reconstruction | None
+    choice: Choice | None
+    routes: Routes
+    score: Score
+    recommended: bool
+    reason: str
+    wall_s: float
+
+    def summary(self) -> dict[str, Any]:
+        """What the command prints and the task's result holds."""
+        times = {"ftree": self.before, "adaptive": self.adaptive, "loop": self.after}
+        return {
+            "time_ms": {name: one.time_s * 1e3 for name, one in times.items() if one is not None},
+            "speedup_over_ftree": self.before.time_s / self.after.time_s,
+            "true_gap": self.score.true_gap, "ftree_gap": self.score.ftree_gap, "time_structure": self.time_structure,
+            "reconstruction": self.reconstruction(),
+            "recommended": self.recommended, "reason": self.reason, "simulated": True, "wall_s": self.wall_s,
+        }  # fmt: skip
+
+    def reconstruction(self) -> dict[str, Any] | None:
+        """How the matrix was found."""
+        found = self.found
+        if found is None or self.choice is None:
+            return None
+        return {
+            "basis": self.choice.basis, "held_out": self.choice.missed, "relative_error": self.score.relative_error,
+            "estimated_error": found.estimated_error, "residual": found.residual, "iterations": found.iterations,
+            "converged": found.converged, "wall_s": found.wall_s,
+        }  # fmt: skip
+
+
+def run(
+    parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
+) -> tuple[dict[str, Any], Ints]:
+    """One turn; returns the object that the command prints, and the new tables."""
+    made = turn(parameters, report, cancelled)
+    return made.summary(), made.routes.ports
+
+
+def turn(parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None) -> Turn:
+    """One turn, with all that it found.
+
+    Raises
+    ------
+    BadRequest, BadInput
+        For traffic or a fabric that does not fit.
+    Cancelled
+    """
+    started = time.monotonic()
+    fabric = fabric_of(parameters.topology)
+    loaded = ftree_tables(fabric)
+    stop = cancelled or (lambda: False)
+
+    def stage(done: int, what: str) -> Callable[[str], None]:
+        if stop():
+            raise Cancelled("the loop was cancelled")
+        if report is not None:
+            report(done, STAGES, what)
+        return lambda detail: None if report is None else report(done, STAGES, f"{what}: {detail}")
+
+    with MachineProcess(parameters, stop) as machine:
+        stage(0, "simulating the loaded routes")
+        order = machine.call("describe")
+        before = machine.call("simulate", loaded)
+        stage(1, "simulating adaptive routing")
+        adaptive = machine.call("simulate", None)
+        say = stage(2, "reconstructing traffic from counters")
+        measured = machine.call("measured")
+        found, choice = reconstructed(fabric, loaded, measured, parameters.basis, parameters.reconstruct_s, say, stop)
+        say = stage(3, "optimising routes")
+        routes = routes_for(fabric, found, parameters.optimise_s, parameters.seed, say, stop)
+        stage(4, "simulating the new routes")
+        after = machine.call("simulate", routes.ports)
+        stage(5, "scoring")
+        score = machine.call("score", found.pairs, found.size, routes.ports)
+    recommended, reason = judged(before.time_s, after.time_s, found.estimated_error)
+    return Turn(
+        parameters, fabric, loaded, order, before, adaptive, after, found, choice, routes, score, recommended, reason,
+        time.monotonic() - started,
+    )  # fmt: skip
+
+
+def optimised_turn(
+    parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
+) -> Turn:
+    """Routes for traffic that the caller names, simulated before and after; nothing is reconstructed. Raises as `turn`."""
+    started = time.monotonic()
+    fabric = fabric_of(parameters.topology)
+    loaded, stop = ftree_tables(fabric), cancelled or (lambda: False)
+    demand = demand_of(
+        parameters.pattern, len(fabric.endpoints), parameters.megabytes, parameters.iterations, parameters.seed
+    )
+
+    def say(done: int, what: str) -> None:
+        if report is not None:
+            report(done, 4, what)
+
+    say(0, "optimising routes")
+    routes = optimised(
+        fabric, demand.matrix(), parameters.optimise_s, parameters.seed, lambda detail: say(0, detail), stop
+    )
+    with MachineProcess(parameters, stop) as machine:
+        say(1, "simulating the loaded routes")
+        before = machine.call("simulate", loaded)
+        say(2, "simulating the new routes")
+        after = machine.call("simulate", routes.ports)
+        say(3, "scoring")
+        score = machine.call("score", None, None, routes.ports)
+    recommended, reason = judged(before.time_s, after.time_s, None)
+    return Turn(
+        parameters, fabric, loaded, demand.time_structure, before, None, after, None, None, routes, score, recommended, reason,
+        time.monotonic() - started,
+    )  # fmt: skip
+
+
+def judged(before_s: float, after_s: float, estimated_error: float | None) -> tuple[bool, str]:
+    """Whether new routes may be recommended after a simulation with the order of messages, and why or why not."""
+    if after_s <= EVEN * before_s:
+        how = "no slower" if after_s > before_s / EVEN else f"{before_s / after_s:.2f} times as fast"
+        return True, f"Simulated {after_s * 1e3:.3f} ms instead of {before_s * 1e3:.3f} ms: {how}."
+    cause = (
+        f"the reconstruction is unsure (estimated error {estimated_error:.0%})"
+        if estimated_error is not None and estimated_error > UNSURE
+        else "balanced loads do not help where the order of messages decides"
+    )
+    return False, f"Simulated {after_s * 1e3:.3f} ms, slower than {before_s * 1e3:.3f} ms: {cause}."
