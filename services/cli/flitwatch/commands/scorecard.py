@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SCENARIOS = ("amg-128", "amg-512", "milc-128", "milc-512", "minivite-128", "umt-128")
 FORECAST = ("amg-128", "amg-512", "milc-128", "milc-512")
-PARTS = ("blame", "blame_pooled", "deviation", "forecast", "long", "coverage", "ablation")
+PARTS = ("blame", "blame_pooled", "deviation", "forecast", "long", "coverage", "ablation", "timings")
 #: Deviation by the paper's learner is made on this set only: few steps, so few rows.
 SMALLEST = "minivite-128"
 
@@ -33,13 +33,24 @@ SMALLEST = "minivite-128"
 @click.option(
     "--folds", type=click.IntRange(2, 20), default=10, show_default=True, help="Folds of the forecast's headline."
 )
+@click.option(
+    "--part", "parts", multiple=True, type=click.Choice(PARTS), help="Only this part, repeatable.  [default: all]"
+)
 @click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True)
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Write scorecard.json and scorecard.md here."
 )
 @json_option
 def scorecard(
-    seeds: int, many: int, users: int, pooled_users: int, folds: int, processes: int, out: Path | None, as_json: bool
+    seeds: int,
+    many: int,
+    users: int,
+    pooled_users: int,
+    folds: int,
+    parts: tuple[str, ...],
+    processes: int,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Blame, deviation and forecast on simulated scenarios; the paper's methods beside ours.
 
@@ -58,13 +69,14 @@ def scorecard(
         "pooled_users": pooled_users,
     }
     card |= {name: [] for name in PARTS}
-    pieces = list(_pieces(seeds, many, users, pooled_users, folds))
+    pieces = [one for one in _pieces(seeds, many, users, pooled_users, folds) if one.part in (parts or PARTS)]
     for count, (name, rows) in enumerate(done(pieces, processes), 1):
         card[name] += rows
         stderr.print(f"{time.perf_counter() - begun:6.0f} s  {count} of {len(pieces)}: {name}", highlight=False)
-    for name in PARTS:
+    for name in PARTS[:-1]:
         card[name].sort(key=lambda row: (_place(row["scenario"]), row.get("seed", 0)))
-    card["timings"] = list(timings(SCENARIOS, users))
+    if "timings" in (parts or PARTS):
+        card["timings"] = list(timings(SCENARIOS, users))
     card["wall_s"] = time.perf_counter() - begun
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -80,21 +92,22 @@ def _place(scenario: str) -> int:
 
 
 def _pieces(seeds: int, many: int, users: int, pooled_users: int, folds: int) -> Iterator[Piece]:
-    """The longest first; those of one seed together, as its sets share a machine that is made once in a process."""
+    """Those of one seed together, as its sets share a machine that is made once in a process."""
     from flitwatch.scorecard.deviation import OURS, PAPERS, VARIANTS
     from flitwatch.scorecard.pieces import Piece
 
-    yield Piece("blame_pooled", "blame.pooled_rows", (SCENARIOS, 1, pooled_users))
-    yield Piece("long", "forecast.long_rows", (1, users))
-    for scenario in FORECAST:
-        yield Piece("forecast", "forecast.headline_rows", (scenario, 1, users, folds))
-        yield Piece("ablation", "forecast.ablation_rows", (scenario, 1, users))
-    yield Piece("deviation", "deviation.rows", (SMALLEST, 1, users, (PAPERS,)))
     for seed in range(1, max(seeds, many) + 1):
         one = FORECAST[(seed - 1) % len(FORECAST)]
         for scenario in SCENARIOS if seed <= seeds else (one,):
             yield Piece("blame", "blame.rows", (scenario, seed, users))
             if seed <= seeds:
                 yield Piece("deviation", "deviation.rows", (scenario, seed, users, VARIANTS if seed == 1 else (OURS,)))
-    for seed in range(1, many + 1):  # last, when what they read is on disk
+    for scenario in FORECAST:
+        yield Piece("forecast", "forecast.headline_rows", (scenario, 1, users, folds))
+    yield Piece("blame_pooled", "blame.pooled_rows", (SCENARIOS, 1, pooled_users))
+    for seed in range(1, many + 1):
         yield Piece("coverage", "forecast.coverage_rows", (FORECAST[(seed - 1) % len(FORECAST)], seed, users))
+    yield Piece("long", "forecast.long_rows", (1, users))
+    for scenario in FORECAST:
+        yield Piece("ablation", "forecast.ablation_rows", (scenario, 1, users))
+    yield Piece("deviation", "deviation.rows", (SMALLEST, 1, users, (PAPERS,)))

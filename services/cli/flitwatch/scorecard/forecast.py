@@ -34,9 +34,9 @@ def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
     headline = HEADLINE[scenario.split("-")[0]]
     for m, k in GRID[scenario.split("-")[0]]:
         for sets in SETS:
-            # Attention takes seconds a fit: it is ablated over features at the headline's m and k, and over m and k with app alone.
+            # Attention takes seconds a fit: it is ablated over features at the headline's m and k only.
             learned = learned_forecasters()
-            if (m, k) != headline and sets:
+            if (m, k) != headline:
                 del learned["attention"]
             result = backtest(series, m, k, sets, folds=5, seed=seed, rounds=1, learned=learned)
             yield {

@@ -38,7 +38,8 @@ class Piece:
         return rows
 
     def _name(self) -> str:
-        digest = hashlib.sha256(f"{self.function}{self.arguments}{_code()}".encode())
+        code = _code(self.function.partition(".")[0])
+        digest = hashlib.sha256(f"{self.function}{self.arguments}{code}".encode())
         return digest.hexdigest()[:20]
 
 
@@ -63,14 +64,15 @@ def _folder() -> Path:
 
 
 @cache
-def _code() -> str:
-    """A digest of everything that a row depends on: estimators, twin, and how they are scored."""
+def _code(word: str) -> str:
+    """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored."""
     import flitwatch_ml
     from flitwatch import scoring
     from flitwatch_simulation.twin.campaign.cache import code_version
 
+    estimators = Path(str(flitwatch_ml.__file__)).parent
+    own = [Path(__file__).parent / f"{word}.py", estimators / "folds.py", Path(str(scoring.__file__))]
     digest = hashlib.sha256(code_version().encode())
-    own = [path for path in Path(__file__).parent.glob("*.py") if path.name != "report.py"]
-    for path in sorted([*own, *Path(str(flitwatch_ml.__file__)).parent.rglob("*.py"), Path(str(scoring.__file__))]):
+    for path in [*own, *sorted((estimators / word).glob("*.py"))]:
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
