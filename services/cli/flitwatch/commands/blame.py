@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from flitwatch.console import emit, fail, json_option
+from flitwatch.console import emit, fail, json_option, stderr
 
 CAVEAT = "Dependence between presence and slow runs; not proof of cause."
 
@@ -54,7 +55,7 @@ def blame(
         result = _of_scenario(scenario, seed, users, method, rule, tau)
     else:
         result = _of_tables(presence, times, method, rule, tau)  # type: ignore[arg-type]
-    result |= {"method": method, "caveat": CAVEAT, "simulated": scenario is not None}
+    result = {"notes": []} | result | {"method": method, "caveat": CAVEAT, "simulated": scenario is not None}
     if scenario is not None:
         from flitwatch.scoring import score
 
@@ -82,7 +83,17 @@ def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) 
     from flitwatch_ml.tables import read_presence
 
     table = read_presence(presence, times)
-    return _estimate(table.users, table.overlap, table.overlap, table.time_s, None, method, rule, tau)
+    result = _estimate(table.users, table.overlap, table.overlap, table.time_s, None, method, rule, tau)
+    return result | {"notes": list(_alike(table.runs, table.overlap, table.time_s))}
+
+
+def _alike(runs: list[str], overlap: Any, time_s: Any) -> Iterator[str]:
+    """Runs with the same time beside the same users: perhaps one run that was recorded twice, which would count double."""
+    first: dict[bytes, str] = {}
+    for run, row, value in zip(runs, overlap, time_s, strict=True):
+        before = first.setdefault(row.tobytes() + value.tobytes(), run)
+        if before != run:
+            yield f"runs {before!r} and {run!r} have the same time and the same users; if they are one run, leave one out"
 
 
 def _estimate(
@@ -125,3 +136,5 @@ def _print(result: dict[str, Any]) -> None:
         q = "not testable" if not user["testable"] else f"{user['q']:.3g}"
         table.add_row(user["user"], f"{user['score']:.2f}", f"{user['mi_bits']:.4f}", q, str(user["exposed_runs"]))
     Console().print(table)
+    for note in result.get("notes", ()):
+        stderr.print(note, highlight=False)

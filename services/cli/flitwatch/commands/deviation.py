@@ -57,7 +57,9 @@ def deviation(
     result = {
         "relevance": {name: float(value) for name, value in zip(names, model.relevance_, strict=True)},
         "rank": {name: float(value) for name, value in zip(names, model.rank_, strict=True)},
+        "relevance_spread": {name: float(value) for name, value in zip(names, model.relevance_spread_, strict=True)},
         "rank_spread": {name: float(value) for name, value in zip(names, model.rank_spread_, strict=True)},
+        "constant": [name for name, constant in zip(names, model.constant_, strict=True) if constant],
         "mape": model.mape_,
         "baseline_mape": model.baseline_mape_,
         "planted": None,

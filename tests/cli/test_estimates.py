@@ -1,0 +1,137 @@
+"""`flitwatch blame`, `deviation` and `forecast` on CSV tables: every key, and a clear answer to bad tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flitwatch.main import main
+
+RUNS, STEPS, USERS = 40, 8, 12
+Rows = list[list[Any]]
+
+
+def write(path: Path, heads: list[str], rows: Rows) -> str:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([heads, *rows])
+    return str(path)
+
+
+def beside() -> tuple[Rows, Rows]:
+    """(run, user, overlap) and (run, time): u0 slows the runs that it is beside."""
+    rng = np.random.default_rng(0)
+    present = rng.random((RUNS, USERS)) < 0.4
+    times = 100 * (1 + 0.8 * present[:, 0]) * rng.lognormal(0, 0.05, RUNS)
+    rows = [[f"r{run}", f"u{user}", 1.0] for run, user in np.argwhere(present)]
+    return rows, [[f"r{run}", time] for run, time in enumerate(times)]
+
+
+def steps(runs: int = RUNS) -> Rows:
+    """(run, step, time, A, B): A tells how slow a step is, B nothing."""
+    rng = np.random.default_rng(1)
+    slow = np.exp(0.4 * rng.normal(size=(runs, 1)) + 0.1 * rng.normal(size=(runs, STEPS)))
+    times = (5 + np.arange(STEPS)) * slow
+    return [
+        [f"r{run}", step, times[run, step], 1000 * slow[run, step] * times[run, step], 50 * rng.lognormal() * times[run, step]]
+        for run in range(runs) for step in range(STEPS)
+    ]  # fmt: skip
+
+
+def blame(folder: Path, presence: Rows, times: Rows, *options: str) -> None:
+    main(
+        ["blame", "--presence", write(folder / "presence.csv", ["run", "user", "overlap"], presence),
+         "--times", write(folder / "times.csv", ["run", "time"], times), "--json", *options]
+    )  # fmt: skip
+
+
+def of_steps(folder: Path, command: str, rows: Rows, *options: str) -> None:
+    main([command, "--steps", write(folder / "steps.csv", ["run", "step", "time", "A", "B"], rows), "--json", *options])
+
+
+@pytest.mark.parametrize("method", ["exposure", "mi"])
+def test_blame_of_tables_finds_who_was_beside_the_slow_runs(capfd, tmp_path, method) -> None:
+    blame(tmp_path, *beside(), "--method", method)
+    answer = json.loads(capfd.readouterr().out)
+    first = answer["users"][0]
+    assert {"users", "wall_s", "method", "runs", "caveat", "notes"} <= set(answer) and answer["simulated"] is False
+    assert set(first) >= {"user", "score", "mi_bits", "sign", "p", "q", "testable"}
+    assert first["user"] == "u0" and first["q"] < 0.01 and first["sign"] == 1 and first["mi_bits"] > 0.5
+    assert len(answer["users"]) == USERS and "truth" not in answer
+
+
+def test_a_user_beside_every_run_is_not_testable_and_a_run_recorded_twice_is_named(capfd, tmp_path) -> None:
+    presence, times = beside()
+    presence += [[f"r{run}", "always", 1.0] for run in range(RUNS)]
+    presence += [["copy", user, value] for run, user, value in presence if run == "r3"]
+    times.append(["copy", times[3][1]])
+    blame(tmp_path, presence, times)
+    answer = json.loads(capfd.readouterr().out)
+    always = next(user for user in answer["users"] if user["user"] == "always")
+    assert not always["testable"] and always["p"] is None and always["q"] is None
+    assert len(answer["notes"]) == 1 and "'r3' and 'copy'" in answer["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda p, t: (p[:1], t[:1]), "needs 8 runs, has 1"),
+        (lambda p, t: ([row for row in p if int(row[0][1:]) < 5], t[:5]), "needs 8 runs, has 5"),
+        (lambda p, t: (p, [[run, 7.0] for run, _ in t]), "all 40 runs took 7 s"),
+        (lambda p, t: (p, [[t[0][0], "nan"], *t[1:]]), "times.csv:2: time is not a finite number"),
+        (lambda p, t: ([[*p[0][:2], "-1"], *p[1:]], t), "cannot be negative"),
+        (lambda p, t: (p, t + t[:1]), "stands here twice"),
+        (lambda p, t: (p, t[1:]), "has no time"),
+        (lambda p, t: ([], t), "no users"),
+    ],
+)  # fmt: skip
+def test_a_bad_table_of_runs_gets_one_clear_line(capfd, tmp_path, spoil, words) -> None:
+    with pytest.raises(SystemExit) as leave:
+        blame(tmp_path, *spoil(*beside()))
+    said = capfd.readouterr()
+    assert leave.value.code == 1 and words in said.err and said.out == "" and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("inputs", ["rates", "deltas"])
+def test_deviation_of_a_table_whatever_the_order_of_its_rows(capfd, tmp_path, inputs) -> None:
+    rows = steps()
+    of_steps(tmp_path, "deviation", rows, "--inputs", inputs, "--folds", "4")
+    answer = json.loads(capfd.readouterr().out)
+    of_steps(tmp_path, "deviation", rows[::-1], "--inputs", inputs, "--folds", "4")
+    again = json.loads(capfd.readouterr().out)
+    assert {"relevance", "rank", "mape", "baseline_mape", "planted", "rank_of_planted", "wall_s"} <= set(answer)
+    assert answer["rank"]["A"] < answer["rank"]["B"] and answer["mape"] < 0.5 * answer["baseline_mape"]
+    assert again["rank"] == answer["rank"] and again["mape"] == pytest.approx(answer["mape"])
+
+
+def test_deviation_leaves_missing_steps_out_and_names_constant_counters(capfd, tmp_path) -> None:
+    rows = [[*row[:4], 3.0 * row[2]] for row in steps() if (row[0], row[1]) not in (("r2", 4), ("r5", 7))]
+    of_steps(tmp_path, "deviation", rows, "--folds", "4")
+    answer = json.loads(capfd.readouterr().out)
+    assert answer["constant"] == ["B"] and answer["relevance"]["B"] == 0.0 and answer["runs"] == RUNS
+
+
+@pytest.mark.parametrize(
+    ("command", "rows", "words"),
+    [
+        ("deviation", steps(1), "needs 8 runs, has 1"),
+        ("deviation", steps(3), "needs 8 runs, has 3"),
+        ("deviation", [[f"r{run}", *row[1:]] for run in range(20) for row in steps(1)], "needs 8 runs, has 1"),
+        ("deviation", [[*row[:3], row[2], row[2]] for row in steps()], "every counter is constant"),
+        ("deviation", [*steps(), steps()[0]], "stands here twice"),
+        ("deviation", [[row[0], -1, *row[2:]] for row in steps()], "step is not a whole number"),
+        ("deviation", [[*row[:2], 0.0, *row[3:]] for row in steps()], "must be above zero"),
+        ("forecast", steps(6), "needs 20 runs, has 6"),
+        ("forecast", [[f"r{run}", *row[1:]] for run in range(30) for row in steps(1)], "needs 20 runs, has 1"),
+        ("forecast", [[*row[:2], "inf", *row[3:]] for row in steps()], "time is not a finite number"),
+    ],
+)  # fmt: skip
+def test_a_bad_table_of_steps_gets_one_clear_line(capfd, tmp_path, command, rows, words) -> None:
+    with pytest.raises(SystemExit) as leave:
+        of_steps(tmp_path, command, rows, *(["--m", "3", "--k", "4"] if command == "forecast" else []))
+    said = capfd.readouterr()
+    assert leave.value.code == 1 and words in said.err and said.out == ""
