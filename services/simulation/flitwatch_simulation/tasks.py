@@ -29,5 +29,6 @@ HANDLERS: dict[str, Handler] = {
     "sim.whatif": _later("whatif:whatif"),
     "routing.loop": _later("loop.task:loop"),
     "routing.optimise": _later("loop.task:optimise"),
+    "routing.advice": _later("application_aware.task:advice"),
     "routing.reconstruct": _later("loop.task:reconstruct"),
 }

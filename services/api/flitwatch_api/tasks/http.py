@@ -20,7 +20,7 @@ http = APIRouter(prefix="/tasks", tags=["tasks"], responses=RESPONSES)
 
 #: What may be started from outside (docs/contracts/tasks.md); maintenance is started by the platform itself.
 STARTABLE = (
-    "demo.count", "sim.study", "sim.collective", "sim.packet", "sim.whatif", "routing.optimise", "routing.reconstruct", "routing.loop", "ml.blame",
+    "demo.count", "sim.study", "sim.collective", "sim.packet", "sim.whatif", "routing.optimise", "routing.reconstruct", "routing.loop", "routing.advice", "ml.blame",
     "ml.deviation", "ml.forecast", "alerting.test",
 )  # fmt: skip
 MAX_ARGS_BYTES = 65_536

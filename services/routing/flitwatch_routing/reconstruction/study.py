@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.patterns import Traffic, traffic
+from flitwatch_routing.patterns import traffic
 from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import Lanes, random_lanes
 from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
 from flitwatch_routing.reconstruction.recover import Reconstruction
 
 Floats = NDArray[np.float64]
+#: (src, dst, bytes) between endpoints.
+Traffic = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 #: A job smaller than the machine starts here: the first nodes are left out (Taffet 2021, section 4.7).
 SKIPPED = 10
 

@@ -27,8 +27,8 @@ def by_place(fabric: Fabric, traffic: tuple[NDArray[Any], NDArray[Any], NDArray[
     labels, place = _places(fabric, by)
     src, dst, size = traffic
     count = len(labels)
-    values = np.bincount(place[dst] * count + place[src], size, minlength=count * count).reshape(count, count)
-    return PlaceMatrix(labels, values)
+    values = np.bincount(place[dst] * count + place[src], size, minlength=count * count).astype(float)
+    return PlaceMatrix(labels, values.reshape(count, count))
 
 
 def _places(fabric: Fabric, by: str) -> tuple[list[str], NDArray[np.int64]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitwatch_db import connect, recommendations
 from flitwatch_db.tasks import TaskContext
@@ -72,7 +73,7 @@ def reconstruct(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     strongest = np.argsort(-found.size, kind="stable")[:MOST_PAIRS]
     strongest = strongest[found.size[strongest] > 0]
     matrix = by_place(fabric, (found.pairs.src, found.pairs.dst, found.size), "router")
-    columns = {
+    columns: dict[str, NDArray[Any]] = {
         "src": found.pairs.src,
         "dst": found.pairs.dst,
         "bytes": found.size,

@@ -1,0 +1,101 @@
+"""Routing modes from NIC counters: the better mode beyond doubt, else the default; rows for advice; bad observations are named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flitwatch_db import connect
+from flitwatch_domain.errors import BadRequest
+from flitwatch_simulation.application_aware.advice import choose_mode, choose_placement
+from flitwatch_simulation.application_aware.estimator import NicObservation, message_time_s
+from flitwatch_simulation.tasks import HANDLERS
+
+
+def observed(
+    latency_us: float, stalls: float, spread: float = 0.05, count: int = 12, seed: int = 1
+) -> list[NicObservation]:
+    rng = np.random.default_rng(seed)
+    made = []
+    for factor in rng.normal(1, spread, count):
+        packets, flits = 10_000, 30_000
+        made.append(
+            NicObservation(
+                ("n1", "n2"), 1.0, flits, packets, round(flits * stalls * factor), packets * latency_us * factor
+            )
+        )
+    return made
+
+
+def test_the_faster_mode_is_chosen_with_an_interval_around_the_true_gain() -> None:
+    slow, fast = observed(3.0, 2.0), observed(2.0, 1.0, seed=2)
+    choice = choose_mode({"ADAPTIVE_0": slow, "ADAPTIVE_3": fast}, 65_536)
+    true = message_time_s(65_536, 2400, 2.0) / message_time_s(65_536, 1600, 1.0)
+    assert choice.mode == "ADAPTIVE_3" and choice.low <= true <= choice.high and choice.low > 1
+
+
+def test_what_is_not_beyond_doubt_stays_with_the_default() -> None:
+    choice = choose_mode({"ADAPTIVE_0": observed(2.0, 1.0, 0.3), "ADAPTIVE_3": observed(1.98, 1.0, 0.3, seed=9)}, 4096)
+    assert choice.mode is None and choice.low <= 1 <= choice.high
+    worse = choose_mode({"ADAPTIVE_0": observed(2.0, 1.0), "ADAPTIVE_3": observed(4.0, 3.0)}, 4096)
+    assert worse.best == "ADAPTIVE_0" and worse.mode is None and worse.factor == 1
+
+
+def test_heavy_senders_are_spread_and_light_ones_kept_together() -> None:
+    light = NicObservation(("n1",), 1.0, 1_000_000, 300_000, 0, 1.0)
+    heavy = NicObservation(("n1",), 1.0, 200_000_000, 60_000_000, 0, 1.0)
+    assert choose_placement([light]).placement == "contiguous" and choose_placement([heavy]).placement == "random-node"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"FASTEST": observed(1, 1)}, "unknown routing mode 'FASTEST'"),
+        ({"ADAPTIVE_3": observed(1, 1, count=2)}, "needs 4"),
+        ({"ADAPTIVE_3": [NicObservation(("x",), 1.0, 1, 1, 1, 1.0)] * 4}, "different allocations"),
+        ({"ADAPTIVE_3": [NicObservation(("n1", "n2"), 1.0, 0, 0, 0, 0.0)] * 4}, "no requests"),
+    ],
+)
+def test_observations_that_cannot_be_compared_are_refused(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadRequest, match=words):
+        choose_mode({"ADAPTIVE_0": observed(2, 1), **change}, 4096)
+
+
+def _json(ones: list[NicObservation]) -> list[dict[str, Any]]:
+    return [{**vars(one), "allocation": list(one.allocation)} for one in ones]
+
+
+def test_the_task_writes_both_recommendations(embedded_db: str) -> None:
+    class Context:
+        dsn, task_id = embedded_db, 5
+
+        def report(self, *_: object) -> None:
+            pass
+
+        def cancelled(self) -> bool:
+            return False
+
+    args = {
+        "application": "milc", "job": "42", "user": "ann", "message_bytes": 65_536,
+        "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1))},
+    }  # fmt: skip
+    made = HANDLERS["routing.advice"](args, Context())  # type: ignore[arg-type]
+    with connect(embedded_db, role="reader") as conn:
+        rows = conn.execute(
+            "SELECT kind, state, environment, gain IS NULL, job_id FROM recommendation ORDER BY recommendation_id"
+        ).fetchall()
+    assert made["mode"] == "ADAPTIVE_3"
+    assert rows == [
+        ("routing_mode", "recommended", "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3", False, "42"),
+        ("placement", "recommended", None, True, "42"),
+    ]
+    for wrong in (
+        {"application": None},
+        {"observations": []},
+        {"observations": {"ADAPTIVE_0": [{"interval_s": -1}]}},
+        {"message_bytes": "x"},
+    ):
+        with pytest.raises(BadRequest):
+            HANDLERS["routing.advice"]({**args, **wrong}, Context())  # type: ignore[arg-type]
