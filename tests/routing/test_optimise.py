@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,7 +21,6 @@ from flitwatch_routing.tree import as_tree
 
 def without(fabric: Fabric, cables: int, seed: int) -> Fabric:
     """The fabric with some cables between switches gone, both directions."""
-    from dataclasses import replace
 
     links = fabric.links
     between = np.flatnonzero(fabric.router_links() & (links.src < links.dst))
@@ -98,6 +99,24 @@ def test_loops_holes_and_strange_ports_are_found(tmp_path) -> None:
     strange[0, 15] = 77
     with pytest.raises(BadInput, match="port 77"):
         check(fabric, strange)
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"), [((2, [4, 4], [1, 4]), "parts that nothing joins"), ((3, [4, 4, 2], [1, 2, 2]), "disconnected: .* has no way")]
+)  # fmt: skip
+def test_a_disconnected_leaf_is_named(tree: tuple, words: str) -> None:
+    fabric = xgft(*tree)
+    links, routers = fabric.links, len(fabric.routers)
+    keep = ~(((links.src == 0) & (links.dst < routers)) | ((links.dst == 0) & (links.src < routers)))
+    names = ("src", "dst", "src_port", "dst_port", "link_class", "multiplicity", "bandwidth_bps")
+    parted = replace(fabric, links=Links(**{name: getattr(links, name)[keep] for name in names}, classes=links.classes))
+    with pytest.raises(BadInput, match=words):
+        optimise(parted, traffic("bisection", len(fabric.endpoints), 1), time_limit_s=0.1)
+
+
+def test_traffic_of_other_sizes_is_refused() -> None:
+    with pytest.raises(BadInput, match="outside 0 to 15"):
+        optimise(xgft(2, [4, 4], [1, 4]), traffic("bisection", 32, 1), time_limit_s=0.1)
 
 
 def test_what_is_no_tree_is_refused() -> None:

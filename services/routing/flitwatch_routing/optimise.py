@@ -68,6 +68,8 @@ def optimise(
         raise BadInput(str(bad)) from bad
     ports = tables_of(tree, found, fabric)
     checked = check(fabric, ports, (src, dst, np.asarray(size, float)))
+    if checked.holes:
+        raise _parted(fabric, ports)
     between = fabric.router_links()
     z = float(checked.load[between].max()) if between.any() else 0.0
     z_ar, fixed = found["adaptive_bound"], found["fixed_bound"]
@@ -76,6 +78,16 @@ def optimise(
         worst_links=int((checked.load[between] >= z * (1 - 1e-6)).sum()), ftree=found["ftree"], random=found["random"],
         wall_s=found["seconds"], moves=found["moves"], ports=ports,
     )  # fmt: skip
+
+
+def _parted(fabric: Fabric, ports: NDArray[np.int64]) -> BadInput:
+    leaves = np.unique(fabric.endpoints.router)
+    at, endpoint = (int(first[0]) for first in np.nonzero(ports[leaves] < 0))
+    node, leaf = fabric.endpoints.node[endpoint], fabric.routers.name[leaves[at]]
+    return BadInput(
+        f"the fabric is disconnected: {leaf} has no way up and down to endpoint {endpoint} ({node})",
+        advice="Mend its cables, or give the fabric without it",
+    )
 
 
 def _gap(z: float, bound: float) -> float:
