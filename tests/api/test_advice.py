@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +18,8 @@ from flitwatch_api.advice.decide import LEAST_RUNS, Asked, advise
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.advice import Basis
+from flitwatch_db.embedded import Embedded
+from flitwatch_db.migrations import migrate
 
 NOW = 1_790_000_000.0
 ASKED = Asked("ann", "milc", 64, [["a0", "a1"], ["b0", "b1"]])
@@ -133,3 +140,70 @@ def test_the_basis_is_read_from_the_tables(served_world: str) -> None:
 @pytest.fixture
 def served_world(world: object) -> str:
     return world.url  # type: ignore[attr-defined]
+
+
+def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flitwatch_api.advice import state
+
+    monkeypatch.setattr(state, "REFRESH_S", 0.3)
+    place = tempfile.mkdtemp(prefix="flitwatch-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else tmp_path)
+    server = Embedded(Path(place), durable=False)
+    url = server.start()
+    try:
+        migrate(url)
+        with serving(Settings(db=url, web=None)) as api:
+            job = {"user": "ann", "application": "milc", "nodes": 8}
+
+            def away() -> bool:
+                got = api.http.post("/api/v1/advice", json=job)
+                assert got.status_code == 200, got.text
+                said = any("the database does not answer" in reason["text"] for reason in got.json()["reasons"])
+                assert got.json()["stale"] is True and (not said or api.get("/advice/state")["stale"])
+                return said
+
+            assert not away()
+            server.stop()
+            _until(away)
+            server.start()
+            _until(lambda: not away())
+    finally:
+        server.destroy()
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_the_routing_mode_is_the_one_that_the_nic_counters_chose() -> None:
+    made = basis()
+    chosen = {"environment": "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3", "recommendation_id": 7, "reason": "latency rules"}
+    made.routing_modes["milc"] = chosen
+    got = ask(made)
+    assert got["routing_mode"] == "ADAPTIVE_3"
+    assert {"kind": "routing_mode", "text": "latency rules", "evidence": "/api/v1/recommendations/7"} in got["reasons"]
+    made.routing_modes["milc"] = {**chosen, "environment": None, "reason": "too few samples"}
+    assert ask(made)["routing_mode"] is None
+
+
+def test_a_new_recommendation_of_a_mode_comes_with_the_basis(embedded_db: str) -> None:
+    from flitwatch_db.advice import load
+
+    with connect(embedded_db, role="writer") as conn:
+        for environment in ("MPICH_GNI_ROUTING_MODE=ADAPTIVE_0", "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3"):
+            conn.execute(
+                "INSERT INTO recommendation (kind, state, application, title, reason, environment, detail, simulated)"
+                " VALUES ('routing_mode', 'recommended', 'milc', 't', 'r', %s, '{}', true)",
+                [environment],
+            )
+        conn.commit()
+        assert load(conn).routing_modes["milc"]["environment"].endswith("ADAPTIVE_3")
+
+
+def test_each_candidate_has_its_action() -> None:
+    assert [c["action"] for c in ask(basis())["candidates"]] == ["prefer", "delay"]
+    assert [c["action"] for c in ask(basis(calm=5.0))["candidates"]] == ["delay", "delay"]
