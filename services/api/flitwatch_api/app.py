@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import Response
 from starlette.middleware.gzip import GZipMiddleware
 
-from flitwatch_api import problems, site
+from flitwatch_api import problems, site, tracing
 from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
 from flitwatch_api.counters.http import http as counters
@@ -93,6 +93,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
     app.add_middleware(Guard, hosts=chosen.api_hosts)
     app.add_middleware(Measured, metrics=metrics, base=BASE)
+    tracing.install(app, _version())
     return app
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from flitwatch.console import emit, json_option, log_to_stderr
+from flitwatch.metrics import metrics_option
 
 
 @click.group()
@@ -70,6 +71,7 @@ def agent() -> None:
 @click.option("--once", is_flag=True, help="One round, then end.")
 @click.option("--release", is_flag=True, help="Only end every delay that advice began, then end.")
 @json_option
+@metrics_option
 def slurm(
     api_url: str, token_file: Path | None, path: Path, interval: float, limit_s: float, act: bool, hold: bool, most_delay: float, most_jobs: int,
     exclude: bool, accept_stale: bool, once: bool, release: bool, as_json: bool,

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from flitwatch.console import database_options, emit, json_option, log_to_stderr
+from flitwatch.metrics import metrics_option
 
 
 @click.command()
@@ -20,6 +21,7 @@ from flitwatch.console import database_options, emit, json_option, log_to_stderr
 @click.option("--check", is_flag=True, help="Only read the file and say what it holds.")
 @database_options
 @json_option
+@metrics_option
 def alerting(config: Path | None, check: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Evaluate the rules and deliver alerts until stopped."""
     from flitwatch.platform import database

@@ -8,6 +8,7 @@ import importlib.util
 import click
 
 from flitwatch.console import database_options, fail, log_to_stderr, stderr
+from flitwatch.metrics import metrics_option
 from flitwatch.platform import database
 
 #: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs.
@@ -36,6 +37,7 @@ def handlers(table: str = "HANDLERS") -> dict:
     help="Seconds of silence after which a worker is dead.",
 )
 @database_options
+@metrics_option
 def worker(
     queues: tuple[str, ...], concurrency: int, stalled_after: float, db_url: str | None, ephemeral: bool
 ) -> None:

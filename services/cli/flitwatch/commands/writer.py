@@ -8,6 +8,7 @@ import threading
 import click
 
 from flitwatch.console import database_options, emit, json_option, log_to_stderr
+from flitwatch.metrics import metrics_option
 
 
 @click.command()
@@ -36,6 +37,7 @@ from flitwatch.console import database_options, emit, json_option, log_to_stderr
     "--metrics-port", type=click.IntRange(1, 65535), default=None, help="Serve OpenMetrics on this port of 127.0.0.1."
 )
 @json_option
+@metrics_option
 def writer(
     db_url: str | None,
     ephemeral: bool,
