@@ -1,0 +1,58 @@
+"""What the documentation shows runs as it is shown, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from api.conftest import Served
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+PLATFORM = "http://127.0.0.1:8765"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("code", blocks(ROOT / "docs" / "scheduler.md", "python"))
+def test_the_schedulers_python_runs(api: Served, code: str) -> None:
+    assert PLATFORM in code
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace(PLATFORM, api.url)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] in ("start", "delay", "prefer")
+
+
+def test_the_schedulers_curl_is_a_question_that_is_answered(api: Served) -> None:
+    shown = next(block for block in blocks(ROOT / "docs" / "scheduler.md", "") if "curl" in block)
+    question = json.loads(re.search(r"'\s*(\{.*\})'", shown, re.DOTALL).group(1))  # type: ignore[union-attr]
+    answer = api.http.post("/api/v1/advice", json=question)
+    assert answer.status_code == 200 and len(answer.json()["candidates"]) == 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_and_targets_exist(page: Path) -> None:
+    from flitwatch.main import COMMANDS
+
+    text = page.read_text()
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for block in re.findall(r"^```\n(.*?)^```|`([^`\n]+)`", text, re.MULTILINE | re.DOTALL):
+        for line in "".join(block).splitlines():
+            if found := re.match(r"\s*flitwatch ([a-z]+)", line):
+                assert found.group(1) in COMMANDS, line
+            if found := re.match(r"\s*make ([a-z-]+)", line):
+                assert found.group(1) in targets, line
