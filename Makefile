@@ -107,8 +107,16 @@ test-web: ## the page's unit tests
 test-python: ## every pytest suite
 	.venv/bin/pytest -q --reruns 1
 
-fuzz: ## every fuzz target, FUZZ_S seconds in all (120)
-	tests/fuzz/run $(or $(FUZZ_S),120)
+fuzz: ## every fuzz target and the whole API, MINUTES=60 or FUZZ_S=120 seconds in all
+	tests/fuzz/run $(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 60 ))),$(or $(FUZZ_S),120))
+	@FUZZ_API_EXAMPLES=$(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 10 ))),20) .venv/bin/pytest -q tests/api/test_any_request.py
+
+.PHONY: chaos soak
+chaos: ## KILLS=100 random kills, a full disk and stepped clocks; prints what was lost as JSON (STACK=full: with Kafka)
+	@cd tests && ../.venv/bin/python -m integration.campaign chaos --kills $(or $(KILLS),100) --stack $(STACK)
+
+soak: ## MINUTES=120 of a steady feed; prints losses and the slopes of memory and disk as JSON
+	@cd tests && ../.venv/bin/python -m integration.campaign soak --minutes $(or $(MINUTES),120) --stack $(STACK)
 
 test-compose: python-all ## build the images and start docker-compose.yml for real (root; its own Docker engine)
 	tests/compose/run

@@ -1,0 +1,55 @@
+"""What the long forms print: {lost, duplicated, recoveries_s[], crashes, rss_slope_mb_per_h}."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Report:
+    """Of one run against a real platform.
+
+    Attributes
+    ----------
+    lost, duplicated : int          router-seconds that are missing or too high in the database at the end
+    recoveries_s : list of float    from each kill until every process lived and the database held a newer second than at the kill
+    crashes : int                   processes that ended without having been killed
+    rss_slope_mb_per_h : float or None        of all processes together; None: too short to say
+    """
+
+    lost: int = 0
+    duplicated: int = 0
+    recoveries_s: list[float] = field(default_factory=list)
+    crashes: int = 0
+    rss_slope_mb_per_h: float | None = None
+    minutes: float = 0.0
+    kills: dict[str, int] = field(default_factory=dict)
+    disk_full: int = 0
+    clock_steps: int = 0
+    values: int = 0
+    disk_mb_per_h: float | None = None
+
+    def compare(self, expected: dict[int, tuple[int, int, int]], found: dict[int, tuple[int, int, int]]) -> None:
+        """Count (seconds, flits, stalls) by router that lack or exceed what was fed."""
+        for router, (seconds, flits, stalls) in expected.items():
+            held = found.get(router, (0, 0, 0))
+            self.lost += max(0, seconds - held[0]) or int(held[1] < flits or held[2] < stalls)
+            self.duplicated += max(0, held[0] - seconds) or int(held[1] > flits or held[2] > stalls)
+        self.values = sum(seconds for seconds, _, _ in found.values())
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        made = asdict(self)
+        made["recoveries_s"] = [round(one, 2) for one in self.recoveries_s]
+        return made
+
+
+def slope_per_h(at_s: Sequence[float], value: Sequence[float], least_s: float = 600.0) -> float | None:
+    """Slope by least squares over the second half (the first warms caches); None below `least_s`."""
+    if not at_s or at_s[-1] - at_s[0] < least_s:
+        return None
+    late = len(at_s) // 2
+    return float(np.polyfit(at_s[late:], value[late:], 1)[0] * 3600)
