@@ -132,6 +132,7 @@ bench-web: browser ## how fast the page is with 3,264 routers, as JSON
 
 screenshots: browser ## every page in both themes to docs/screenshots (URL=... of a platform that runs; else synthetic data)
 	@cd web && FLITWATCH_URL=$(URL) node tests/e2e/screenshots.mjs
+	@$(PY) tests/e2e/pictures.py docs/screenshots
 
 .PHONY: scorecard
 scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md

@@ -12,6 +12,7 @@ import { useStore } from "../lib/store";
 import { themeStore, toggleTheme } from "../lib/theme";
 import { devices } from "../features/fabric/scene";
 import { Freshness } from "./Freshness";
+import { OldData } from "./OldData";
 
 const SearchDialog = lazy(() => import("./SearchDialog"));
 const HelpDialog = lazy(() => import("./HelpDialog"));
@@ -88,6 +89,7 @@ export function Shell() {
         </button>
         <Freshness fabric={machine ?? null} />
       </header>
+      <OldData />
       <main id="main" className="page" tabIndex={-1}><Outlet /></main>
       <Suspense>
         {open === "search" && <SearchDialog fabric={machine ?? null} onClose={() => setOpen(null)} />}

@@ -17,12 +17,13 @@ const api = async (path) => {
 const { items: fabrics } = await api("/fabrics");
 const dragonfly = fabrics.find((f) => f.kind === "dragonfly" && f.last_ts !== null) ?? fabrics.find((f) => f.kind === "dragonfly");
 const sample = fabrics.find((f) => f.timeless && f.kind === "dragonfly");
-const tree = fabrics.find((f) => f.kind === "fat_tree");
+const trees = fabrics.filter((f) => f.kind === "fat_tree");
+const tree = trees.find((f) => f.timeless) ?? trees[0];
 const running = (await api("/jobs?state=RUNNING&limit=200")).items.filter((j) => j.fabric_id === dragonfly?.id || j.cluster === dragonfly?.name);
 const withRun = running.find((j) => (j.runs ?? 0) > 0) ?? (await api("/jobs?limit=200")).items.find((j) => (j.runs ?? 0) > 0);
 const job = withRun ?? running[0] ?? (await api("/jobs?limit=1")).items[0];
 
-const pages = [["home", "/"], ["jobs", "/jobs"], ["blame", "/blame"], ["drivers", "/drivers"], ["forecast", "/forecast"], ["lab", "/lab"], ["health", "/health"]];
+const pages = [["home", "/"], ["jobs", "/jobs"], ["blame", "/blame"], ["drivers", "/drivers"], ["forecast", "/forecast"], ["lab", "/lab"], ["lab-noise", "/lab?view=noise"], ["recommendations", "/recommendations"], ["alerts", "/alerts"], ["alerts-rules", "/alerts?view=rules&rule=group-stalls"], ["health", "/health"]];
 const at = (fabric, search = "") => `/fabric/${encodeURIComponent(fabric.name)}${search}`;
 if (dragonfly) {
   const overlay = running[0] ? `&job=${encodeURIComponent((running.find((j) => j.job_id === job?.job_id) ?? running[0]).job_id)}` : "";
@@ -39,7 +40,7 @@ if (sample) {
   const overlay = named ? `&job=${encodeURIComponent(named.job_id)}` : "";
   for (const view of ["ring", "tiles", "group"]) pages.push([`sample-${view}`, at(sample, `?view=${view}${overlay}`)]);
 }
-if (tree) pages.push(["tree", at(tree)]);
+if (tree) pages.push(["tree", at(tree)], ["tree-slice", at(tree, `?slice=${tree.groups[1] ?? 0}`)]);
 if (job) pages.push(["job", `/jobs/${encodeURIComponent(job.job_id)}`]);
 const plain = running.find((j) => !(j.runs ?? 0));
 if (plain) pages.push(["job-without-steps", `/jobs/${encodeURIComponent(plain.job_id)}`]);
@@ -61,11 +62,13 @@ for (const theme of ["light", "dark"]) {
   await context.close();
   const phone = await browser.newContext({ viewport: { width: 390, height: 844 }, colorScheme: theme });
   const small = await phone.newPage();
-  await small.goto(url);
-  await small.waitForSelector("h1");
-  await small.waitForTimeout(2500);
-  await small.screenshot({ path: `${folder}/home-phone-${theme}.png` });
-  console.log(`${folder}/home-phone-${theme}.png`);
+  for (const [name, path] of [["home-phone", "/"], ["alerts-phone", "/alerts"]]) {
+    await small.goto(url + path);
+    await small.waitForSelector("h1");
+    await small.waitForTimeout(2500);
+    await small.screenshot({ path: `${folder}/${name}-${theme}.png` });
+    console.log(`${folder}/${name}-${theme}.png`);
+  }
   await phone.close();
 }
 await browser.close();

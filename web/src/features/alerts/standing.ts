@@ -58,4 +58,4 @@ export function ruleText(rule: Rule): string {
 }
 
 /** Only a path of this page is followed. */
-export const ownPath = (page: string | null): string | null => (page && /^\/(fabric|jobs|blame|drivers|forecast|health)(\/|\?|$)/.test(page) ? page : null);
+export const ownPath = (page: string | null): string | null => (page && /^\/(fabric|jobs|blame|drivers|forecast|lab|recommendations|health)(\/|\?|$)/.test(page) ? page : null);

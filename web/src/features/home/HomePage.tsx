@@ -2,6 +2,8 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
+import { alertsQuery } from "../../api/alerts";
+import type { Alert } from "../../api/alertShapes";
 import { runningQuery } from "../../api/estimates";
 import type { RunningRun } from "../../api/estimateShapes";
 import { useFreshness } from "../../api/freshness";
@@ -30,6 +32,7 @@ const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const NONE: RunningRun[] = [];
+const CALM: Alert[] = [];
 
 export function HomePage() {
   const fabrics = useQuery(fabricsQuery());
@@ -52,6 +55,8 @@ function useHome(fabric: Fabric) {
   const occupancy = useQuery(occupancyQuery(fabric.id, edge === null ? null : Math.floor(edge / 30_000) * 30_000));
   const ingest = useQuery(ingestQuery());
   const forecasts = useQuery(runningQuery());
+  const fired = useInfiniteQuery(alertsQuery("firing")).data;
+  const alerts = fired?.pages[0]?.items ?? CALM;
   const running = useInfiniteQuery(jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500));
   const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
   const values = useMemo<Values | null>(() => {
@@ -59,11 +64,11 @@ function useHome(fabric: Fabric) {
     const window = routerWindow(sumsOf(scene.machine.size, congestion.data.routers), scene.machine.sampled);
     return { window, figures: panelFigures(window, scene.arrangement), before: null };
   }, [scene, congestion.data]);
-  return { fresh, scene, values, congestion, overview: overview.data ?? null, occupancy: occupancy.data ?? null, ingest: ingest.data ?? null, forecasts: forecasts.data?.items ?? NONE, running };
+  return { fresh, scene, values, congestion, overview: overview.data ?? null, occupancy: occupancy.data ?? null, ingest: ingest.data ?? null, forecasts: forecasts.data?.items ?? NONE, alerts, running };
 }
 
 function HomeOf({ fabric }: { fabric: Fabric }) {
-  const { fresh, scene, values, congestion, overview, occupancy, ingest, forecasts, running } = useHome(fabric);
+  const { fresh, scene, values, congestion, overview, occupancy, ingest, forecasts, alerts, running } = useHome(fabric);
   const navigate = useNavigate();
   const theme = useStore(themeStore);
   const [now, setNow] = useState(() => Date.now());
@@ -77,9 +82,9 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
   }, [store, values]);
   const stalls = useMemo(() => (values && occupancy ? jobStalls(occupancy.jobs, values.window) : []), [values, occupancy]);
   const items = useMemo(() => attention({
-    fabric: fabric.name, noun: scene?.arrangement.noun ?? "group", window: values?.window ?? null, jobs: stalls, ingest, forecasts, now: fresh.through ?? now,
+    fabric: fabric.name, noun: scene?.arrangement.noun ?? "group", window: values?.window ?? null, jobs: stalls, ingest, forecasts, alerts, now: fresh.through ?? now,
     panels: scene && values ? scene.arrangement.panels.map((p, i) => ({ label: p.label, routers: p.routers, figures: values.figures[i] as Values["figures"][number] })) : [],
-  }), [fabric.name, scene, values, stalls, ingest, forecasts, fresh.through, now]);
+  }), [fabric.name, scene, values, stalls, ingest, forecasts, alerts, fresh.through, now]);
   const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
   const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);
   const [at, setAt] = useState(0);

@@ -1,4 +1,5 @@
 /** What needs attention now, ordered by nodes at stake; every item leads to its evidence. Pure. */
+import type { Alert } from "../../api/alertShapes";
 import type { RunningRun } from "../../api/estimateShapes";
 import type { IngestStatus, Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
@@ -60,11 +61,12 @@ interface Inputs {
   jobs: JobStall[];
   ingest: IngestStatus | null;
   forecasts: RunningRun[];
+  alerts: Alert[];
   now: number;
 }
 
-export function attention({ fabric, noun, window, panels, jobs, ingest, forecasts, now }: Inputs): Item[] {
-  const items: Item[] = foretold(forecasts);
+export function attention({ fabric, noun, window, panels, jobs, ingest, forecasts, alerts, now }: Inputs): Item[] {
+  const items: Item[] = [...foretold(forecasts), ...fired(alerts)];
   const fabricPath = `/fabric/${encodeURIComponent(fabric)}`;
   for (const { job, ratio: own, factor } of jobs) {
     if (factor < JOB_FACTOR || own < 2) continue;
@@ -120,6 +122,18 @@ function foretold(forecasts: RunningRun[]): Item[] {
       action: job_id === null ? "Forecast" : "Why slow", weight: nodes * (newest.slowdown - 1),
     }];
   });
+}
+
+/** What fires is one item: the page of alerts tells them apart. Critical ones come before everything. */
+function fired(alerts: Alert[]): Item[] {
+  const critical = alerts.filter((alert) => alert.severity === "critical");
+  const first = critical[0] ?? alerts[0];
+  if (!first) return [];
+  return [{
+    id: "alerts", level: critical.length ? "high" : "medium", title: alerts.length === 1 ? first.summary : `${plural(alerts.length, "alert")} firing${critical.length ? `, ${critical.length} critical` : ""}`,
+    detail: alerts.length === 1 ? first.rule : `${first.summary}, and others`, stake: plural(alerts.length, "alert"), at: parseTime(first.fired_at), href: `/alerts?alert=${first.alert_id}`, action: "Alerts",
+    weight: critical.length ? Infinity : 1,
+  }];
 }
 
 /** Open gaps of the same schema and minute are one item. */

@@ -7,7 +7,7 @@ import { duration } from "../../lib/format";
 import { moment, parseTime } from "../../lib/time";
 
 const PATTERNS = ["bisection-shuffle", "noisy-shuffle", "bisection", "shift", "stencil3d", "alltoall", "lulesh-512", "partisn-168", "amg-1728", "irregular-70"];
-const STAGES = ["loaded routes", "adaptive routing", "reconstruct", "optimise", "new routes"];
+const STAGES = ["loaded routes", "adaptive routing", "reconstruct", "optimise", "new routes", "score"];
 const SHOWN = 4;
 
 export function Loop() {
@@ -42,7 +42,8 @@ function Turn({ task, onCancel }: { task: Task; onCancel: () => void }) {
         <span className="muted">{over ? (from !== null && to !== null ? duration((to - from) / 1000) : "") : asked === null ? "" : moment(asked, Date.now())}</span>
         {!over && <button className="button" onClick={onCancel} disabled={task.cancel_requested}>{task.cancel_requested ? "Stopping…" : "Cancel"}</button>}
       </div>
-      {!over && (
+      {!over && task.total > 0 && task.total !== STAGES.length && <progress className="lab-progress" aria-label="Progress" max={task.total} value={task.done} />}
+      {!over && (task.total === 0 || task.total === STAGES.length) && (
         <ol className="loop-stages" aria-label={`${task.done} of ${STAGES.length} stages done`}>
           {STAGES.map((stage, i) => <li key={stage} data-state={i < task.done ? "done" : i === task.done && task.state === "running" ? "now" : undefined}>{stage}</li>)}
         </ol>

@@ -21,6 +21,17 @@ export async function stale({ url, check, fabricUrl }) {
     await until(() => page.getByTestId("freshness").textContent(), (t) => /^Live/.test(t), "live once samples come", 15_000);
   }, { fixtureOnly: true });
 
+  await check("a page without a clock says that what it shows is old, keeps it, and recovers", async (page) => {
+    await page.goto(`${url}/health`);
+    await page.waitForSelector("h1 >> text=Ingest health");
+    const rows = await page.locator("table tbody tr").count();
+    await fetch(`${url}/fixture/fail`);
+    await until(() => page.locator(".app-banner").textContent(), (text) => /Stale: as of \d\d:\d\d:\d\d UTC/.test(text), "said to be stale", 40_000);
+    assert.equal(await page.locator("table tbody tr").count(), rows);
+    await fetch(`${url}/fixture/mend`);
+    await until(() => page.locator(".app-banner").textContent(), (text) => text === "", "renewed by itself", 40_000);
+  }, { fixtureOnly: true });
+
   await check("a failure of the API names what to do and offers a retry", async (page) => {
     await fetch(`${url}/fixture/fail`);
     await page.goto(`${url}/health`);

@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import type { Alert } from "../../api/alertShapes";
+import { attention } from "./attention";
+
+const alert = (alert_id: number, severity: string): Alert => ({
+  alert_id, rule: "r", labels: {}, phase: "firing", severity, since: "", seen: "", fired_at: "2026-03-02T11:45:00Z", resolved_at: null, value: 1, peak: 1, probability: null, summary: `alert ${alert_id}`, simulated: false, page: null,
+});
+const ask = (alerts: Alert[]) => attention({ fabric: "m", noun: "group", window: null, panels: [], jobs: [], ingest: null, forecasts: [], alerts, now: 0 });
+
+it("has one item for all that fires, which leads to the worst; none on a calm machine", () => {
+  expect(ask([])).toEqual([]);
+  const [item, ...more] = ask([alert(3, "warning"), alert(2, "critical"), alert(1, "info")]);
+  expect(more).toEqual([]);
+  expect(item).toMatchObject({ level: "high", title: "3 alerts firing, 1 critical", href: "/alerts?alert=2" });
+  expect(ask([alert(7, "warning")])[0]).toMatchObject({ level: "medium", title: "alert 7", href: "/alerts?alert=7" });
+});
