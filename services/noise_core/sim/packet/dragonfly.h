@@ -39,6 +39,7 @@ class Dragonfly {
   // Router-to-router hops at most: the number of VCs that keep the fabric free of deadlock.
   std::uint32_t vcs() const { return options_.through_router ? 11 : 9; }
   std::uint32_t vc(const Packet& p) const { return p.hops - 1u; }
+  std::uint32_t vc_ahead(const Packet& p) const { return p.hops; }  // at the router that it is heading to
 
   // A packet leaves its NIC: the random numbers of its choice are drawn now, so that its candidates can be looked up ahead.
   template <class View>
@@ -58,20 +59,44 @@ class Dragonfly {
   PortId route(Packet& p, View& view) const {
     if (p.phase == Phase::kAtSource)
       choose(p, view);
-    else if (p.hops == 2 && p.phase == Phase::kToFirst && p.way2 == kNoWay && p.port1 != kNoPort && is_adaptive(p))
+    else if (may_reconsider(p, 2))
       reconsider(p, view);
-    return step(p, view);
+    return pick(p.cur * network_.stride(), step(p, view), p, view);
   }
-  // Whether peek() knows the port without a look at the loads.
-  bool decided(const Packet& p) const { return p.phase != Phase::kAtSource; }
+
+  // A packet leaves for p.cur, which it will reach with one hop more: what is certain of its step there.
+  std::uint32_t look_ahead(Packet& p) const {
+    const Place& at = place_[p.cur];
+    if (may_reconsider(p, 1)) {
+      const Step step = at.local == p.way1 ? Step{p.port1, 1} : toward(at, p.way1, p.option);
+      return pack(step) | kOpen;
+    }
+    if (p.phase == Phase::kToSecond && p.port2 == kNoPort && at.local == p.way2) return kNil;  // will draw its further way
+    NoRandom none;
+    return pack(step(p, none));
+  }
+  // The port that it would take there now.
   template <class View>
-  PortId peek(Packet p, View& view) const {
-    return step(p, view);
+  PortId port_ahead(const Packet& p, View& view) const {
+    return pick(p.cur * network_.stride(), unpack(p.next), p, view);
+  }
+  template <class View>
+  void prefetch_loads(const Packet& p, View& view) const {
+    if (p.next != kNil) fetch(view.loads() + p.cur * network_.stride() + (p.next & 255));
+  }
+  template <class View>
+  PortId route(Packet& p, std::uint32_t ahead, View& view) const {
+    if (__builtin_expect(ahead & kOpen, 0)) return route(p, view);  // kNil, too
+    return pick(p.cur * network_.stride(), unpack(ahead), p, view);
   }
 
  private:
   static constexpr std::uint16_t kNoWay = 0xFFFF;
   static constexpr std::uint8_t kNoPort = 255;
+  static constexpr std::uint32_t kOpen = 1u << 16;  // of look_ahead(): the packet may still leave its path
+  struct NoRandom {
+    static std::uint64_t random() { throw EngineFault("a packet drew its way too early"); }
+  };
   struct Step {
     std::uint8_t port, cables;
   };
@@ -109,6 +134,13 @@ class Dragonfly {
     return global_.data() + global_begin_[from * groups_ + to];
   }
 
+  static std::uint32_t pack(Step step) { return step.port | std::uint32_t{step.cables} << 8; }
+  static Step unpack(std::uint32_t ahead) { return {static_cast<std::uint8_t>(ahead), static_cast<std::uint8_t>(ahead >> 8)}; }
+  // A minimal packet that arrives with `hops` hops, the one of its source router included.
+  static bool may_reconsider(const Packet& p, std::uint32_t hops) {
+    return p.hops == hops && p.phase == Phase::kToFirst && p.way2 == kNoWay && p.port1 != kNoPort && is_adaptive(p);
+  }
+
   // One of a bundle of parallel cables: the least loaded one for adaptive packets, else one by the packet's option.
   template <class View>
   PortId pick(PortId first, Step step, const Packet& p, View& view) const {
@@ -121,27 +153,27 @@ class Dragonfly {
     return best;
   }
 
+  // The port, or bundle of ports, that p takes at p.cur; a way-point that it has reached is behind it.
   template <class View>
-  PortId step(Packet& p, View& view) const {
+  Step step(Packet& p, View& view) const {
     const Place& at = place_[p.cur];
-    const PortId first = p.cur * network_.stride();
     if (p.phase == Phase::kToFirst) {
-      if (at.local != p.way1) return pick(first, toward(at, p.way1, p.option), p, view);
+      if (at.local != p.way1) return toward(at, p.way1, p.option);
       p.phase = p.way2 == kNoWay ? Phase::kToDestination : Phase::kToSecond;
-      if (p.port1 != kNoPort) return first + p.port1;
+      if (p.port1 != kNoPort) return {p.port1, 1};
     }
     if (p.phase == Phase::kToSecond) {
-      if (at.local != p.way2) return pick(first, toward(at, p.way2, p.option), p, view);
+      if (at.local != p.way2) return toward(at, p.way2, p.option);
       if (p.port2 != kNoPort) {
         p.phase = Phase::kToDestination;
-        return first + p.port2;
+        return {p.port2, 1};
       }
       leave_way_point(p, view);
       return step(p, view);
     }
     const std::uint32_t goal = network_.router_of(p.dst);
-    if (goal == p.cur) return first + network_.eject_port(p.dst);
-    return pick(first, toward(at, place_[goal].local, p.option), p, view);
+    if (goal == p.cur) return {static_cast<std::uint8_t>(network_.eject_port(p.dst)), 1};
+    return toward(at, place_[goal].local, p.option);
   }
 
   // From a random intermediate router the packet goes on minimally.

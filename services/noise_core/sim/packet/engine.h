@@ -64,7 +64,7 @@ class Engine final : public Host {
     return backlog + (sent > unsent ? sent - unsent : 0);
   }
   void prefetch_congestion(PortId port, std::uint32_t vc) const {
-    __builtin_prefetch(&ports_[port], 1);
+    fetch(&ports_[port]);
     prefetch_line(numbers_.of(port, vc));
   }
 
@@ -131,7 +131,7 @@ class Engine final : public Host {
   void sample(Packet& p, PortId out, Time wait);
   void prefetch();
   void prefetch_line(std::uint32_t channel) const;
-  void prefetch_way(const Packet& p);
+  void prefetch_way(const Packet& p) const;
   void check();
   Time slack(const Packet& p, const LinkTiming& out) const {
     const Time in = network_.timing_of(p.in_class).serialise(p.wire_bytes), next = out.serialise(p.wire_bytes);

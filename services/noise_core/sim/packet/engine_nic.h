@@ -138,6 +138,7 @@ void Engine<R, N>::inject(std::uint32_t endpoint) {
     p.in_channel = channel;
     p.in_class = port.timing_class;
     p.cur = port.peer;
+    p.next = kNil;
     routing_.start(p, *this);
     port.free = end;
     wheel_.push(start + link.latency_ps + network_.router_delay_ps(), i);

@@ -43,44 +43,49 @@ void Engine<R, N>::open_planes(std::uint32_t planes) {
 }
 
 // Most of a hop's time goes into waiting for memory, so what an event will touch is fetched step by step: its packet, what the packet names,
-// where it will go, and the packet that moves up behind it.
+// the port that it would take if the loads stayed as they are, and the packet that moves up behind it.
 template <class R, std::uint32_t N>
 inline void Engine<R, N>::prefetch() {
-  const std::uint32_t first = wheel_.ahead(28);
+  const std::uint32_t first = wheel_.ahead(30);
   if (first < kWake)
-    __builtin_prefetch(&packets_[first], 1);
+    fetch(&packets_[first]);
   else if (first >> 30 == kWake >> 30)
     prefetch_line(first & kIdMask);
-  const std::uint32_t second = wheel_.ahead(14);
+  const std::uint32_t second = wheel_.ahead(19);
   if (second < kWake && packets_[second].phase != Phase::kAtEndpoint) {
     const Packet& p = packets_[second];
     prefetch_line(p.in_channel);
     if (numbers_.is_injection(p.in_channel)) {
-      __builtin_prefetch(&nics_[p.in_channel], 1);
+      fetch(&nics_[p.in_channel]);
       client_.prefetch(p.in_channel);
     }
-    prefetch_way(p);
+    routing_.prefetch_loads(p, *this);
+  }
+  const std::uint32_t third = wheel_.ahead(10);
+  if (third < kWake && packets_[third].phase != Phase::kAtEndpoint) {
+    const Packet& p = packets_[third];
+    if (p.next == kNil)
+      routing_.prefetch(p, *this);
+    else
+      prefetch_way(p);
   }
   const std::uint32_t last = wheel_.ahead(4);
   if (last == kNil || last >> 30 > kWake >> 30) return;
   const std::uint32_t waiting = channels_[last < kWake ? packets_[last].in_channel : last & kIdMask].head;
-  if (waiting < kMaxPackets) __builtin_prefetch(&packets_[waiting], 1);
+  if (waiting < kMaxPackets) fetch(&packets_[waiting]);
 }
 
 template <class R, std::uint32_t N>
 inline void Engine<R, N>::prefetch_line(std::uint32_t channel) const {
   for (std::size_t line = 0; line < sizeof(Line); line += 64)
-    __builtin_prefetch(reinterpret_cast<const char*>(&channels_[channel]) + line, 1);
+    fetch(reinterpret_cast<const char*>(&channels_[channel]) + line);
 }
 
 template <class R, std::uint32_t N>
-inline void Engine<R, N>::prefetch_way(const Packet& p) {
-  if (!routing_.decided(p)) return routing_.prefetch(p, *this);
-  Packet copy = p;
-  ++copy.hops;
-  const PortId out = routing_.peek(copy, *this);
-  __builtin_prefetch(&ports_[out], 1);
-  if (!network_.ejects(out)) prefetch_line(numbers_.of(out, routing_.vc(copy)));
+inline void Engine<R, N>::prefetch_way(const Packet& p) const {
+  const PortId out = routing_.port_ahead(p, *this);
+  fetch(&ports_[out]);
+  if (network_.router_of(p.dst) != p.cur) prefetch_line(numbers_.of(out, routing_.vc_ahead(p)));
 }
 
 template <class R, std::uint32_t N>
@@ -132,7 +137,7 @@ inline void Engine<R, N>::arrive(std::uint32_t i) {
   Packet& p = packets_[i];
   ++statistics_.packet_hops;
   ++p.hops;
-  const PortId out = routing_.route(p, *this);
+  const PortId out = routing_.route(p, p.next, *this);
   Port& port = ports_[out];
   const LinkTiming& link = network_.timing_of(port.timing_class);
   p.arrived = now_ + slack(p, link);
@@ -184,6 +189,7 @@ inline void Engine<R, N>::commit(std::uint32_t i, PortId out, std::uint32_t chan
   p.in_channel = channel;
   p.in_class = port.timing_class;
   p.cur = port.peer;
+  p.next = routing_.look_ahead(p);
   wheel_.push(start + link.latency_ps + network_.router_delay_ps(), i);
 }
 
@@ -276,7 +282,7 @@ void Engine<R, N>::drain(std::uint32_t channel) {
       return;
     }
     c.head = p.next;
-    if (c.head != kNil) __builtin_prefetch(&packets_[c.head], 1);
+    if (c.head != kNil) fetch(&packets_[c.head]);
     port.queued -= link.serialise(p.wire_bytes);
     commit(i, out, channel, start);
   }

@@ -17,7 +17,7 @@ enum class PacketKind : std::uint8_t { kData, kRequest, kResponse };
 struct alignas(64) Packet {
   std::uint32_t dst, msg;    // endpoint; message or kNil
   std::uint32_t in_channel;  // upstream channel that gets the credit back when the packet leaves its buffer
-  std::uint32_t next;        // waiting queue or free list
+  std::uint32_t next;        // waiting queue or free list; on its way: what its routing policy knows of the step at cur
   Time arrived, born;        // at the present router; when the NIC put it on the wire (open loop: when it was generated)
   std::uint32_t cur;         // router it is at or heading to
   std::uint32_t src;

@@ -20,6 +20,7 @@ class Tree {
 
   std::uint32_t vcs() const { return vcs_; }
   std::uint32_t vc(const Packet& p) const { return vcs_ == 1 ? 0 : p.option % vcs_; }  // a random VL for each packet's pair
+  std::uint32_t vc_ahead(const Packet& p) const { return vc(p); }
 
   template <class View>
   PortId route(Packet& p, View& view) const {
@@ -33,23 +34,38 @@ class Tree {
     if (static_cast<TreeMode>(p.mode) == TreeMode::kRandom) return first + at(c, Random::scale(draw, c.count));
     return first + at(c, least_loaded(first, c, Random::scale(draw, c.count), view));
   }
-  bool decided(const Packet& p) const {
-    if (static_cast<TreeMode>(p.mode) == TreeMode::kStatic) return true;
+  // A packet leaves for p.cur: its port there within the router, kNil where that is chosen on arrival.
+  std::uint32_t look_ahead(const Packet& p) const {
+    if (static_cast<TreeMode>(p.mode) == TreeMode::kStatic) return table_[std::size_t{p.dst} * routers_ + p.cur];
     const std::uint32_t goal = network_.router_of(p.dst);
-    return goal == p.cur || candidates_[std::size_t{p.cur} * leaves_ + leaf_number_[goal]].count == 1;
+    if (goal == p.cur) return network_.eject_port(p.dst);
+    const Candidates c = candidates_[std::size_t{p.cur} * leaves_ + leaf_number_[goal]];
+    return c.count == 1 ? at(c, 0) : kNil;
   }
   template <class View>
-  PortId peek(Packet p, View& view) const {
-    return route(p, view);
+  PortId port_ahead(const Packet& p, View&) const {
+    return p.cur * network_.stride() + p.next;
+  }
+  template <class View>
+  PortId route(Packet& p, std::uint32_t ahead, View& view) const {
+    return ahead == kNil ? route(p, view) : p.cur * network_.stride() + ahead;
   }
   template <class View>
   void start(Packet&, View&) const {}
-  // What the choice at p.cur will read.
+  // What the packet will need at p.cur if the loads stay as they are; a tie may go to another port.
   template <class View>
   void prefetch(const Packet& p, View& view) const {
     if (static_cast<TreeMode>(p.mode) != TreeMode::kAdaptive) return;
+    const PortId first = p.cur * network_.stride();
+    const Candidates c = candidates_[std::size_t{p.cur} * leaves_ + leaf_number_[network_.router_of(p.dst)]];
+    view.prefetch_congestion(first + at(c, least_loaded(first, c, 0, view)), vc(p));
+  }
+  // What the choice at p.cur will read.
+  template <class View>
+  void prefetch_loads(const Packet& p, View& view) const {
+    if (p.next != kNil || static_cast<TreeMode>(p.mode) != TreeMode::kAdaptive) return;
     const Time* loads = view.loads() + p.cur * network_.stride() + first_up_[p.cur];
-    for (int line = 0; line < 4; ++line) __builtin_prefetch(loads + 8 * line);
+    for (int line = 0; line < 4; ++line) fetch(loads + 8 * line);
   }
   const std::vector<std::uint8_t>& table() const { return table_; }
 

@@ -64,8 +64,8 @@ class Workload final : public Client {
   void prefetch(std::uint32_t endpoint) const override {
     const std::uint32_t g = generator_of_[endpoint];
     if (g == kNil) return;
-    __builtin_prefetch(&generators_[g], 1);
-    __builtin_prefetch(reinterpret_cast<const char*>(&generators_[g]) + 64, 1);
+    fetch(&generators_[g]);
+    fetch(reinterpret_cast<const char*>(&generators_[g]) + 64);
   }
   bool generates() const override { return !generators_.empty(); }
 
