@@ -35,6 +35,8 @@ from flitwatch_simulation.twin.workload import CROWD, Offer, submissions
 
 #: Submissions are drawn this far ahead, so that memory does not grow with the length of a run.
 HORIZON_S = 6 * 3600.0
+#: Seconds for which a job's rates are looked up at once.
+RATES_AHEAD_S = 64
 #: Users behind the many small jobs.
 CROWD_USERS = 120
 
@@ -49,6 +51,18 @@ class RunningJob:
     patterns: list[tuple[str, Pattern]]
     run: InstrumentedRun | None = None
     moved: float = field(default=1.0)
+    _rates: tuple[float, tuple[list[float], ...]] = field(default=(0.0, ()), repr=False)
+
+    def rates_at(self, now_s: float) -> tuple[float, ...]:
+        """(exchange, I/O, incast) rates of a job that behaves; drawn up for a minute at a time, which costs little more than a second."""
+        assert self.behaviour is not None
+        since, rates = self._rates
+        if not rates or not 0 <= now_s - since < len(rates[0]):
+            times = np.arange(now_s, now_s + RATES_AHEAD_S) - self.allocation.start_s
+            rates = tuple(kind.tolist() for kind in self.behaviour.rates_at(times))
+            since = now_s
+            self._rates = since, rates
+        return tuple(kind[int(now_s - since)] for kind in rates)
 
 
 @dataclass(frozen=True)
@@ -285,10 +299,9 @@ class Cluster:
     def _amounts(job: RunningJob, now_s: float, day: float) -> dict[str, float]:
         if job.run is not None:
             return {"run": job.run.application.demand * job.moved}
-        assert job.behaviour is not None
-        exchange, io, incast = job.behaviour.rates_at(now_s - job.allocation.start_s)
+        exchange, io, incast = job.rates_at(now_s)
         quieter = day if job.allocation.request.user == CROWD else 1.0
-        return {"exchange": float(exchange) * quieter, "io": float(io) * quieter, "incast": float(incast)}
+        return {"exchange": exchange * quieter, "io": io * quieter, "incast": incast}
 
 
 def _shift(request: Request, by_s: float) -> Request:

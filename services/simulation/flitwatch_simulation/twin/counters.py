@@ -77,17 +77,20 @@ class Counters:
         routers, endpoints, links = len(fabric.routers), len(fabric.endpoints), fabric.links
         self._rng = rng
         self._routers = routers
-        self._src = links.src
         ends_at_router = links.dst < routers
-        self._wire = np.flatnonzero(ends_at_router & (links.src < routers) & (links.dst_port >= 0))
-        self._tile = links.dst[self._wire].astype(np.int64) * NETWORK_TILES + links.dst_port[self._wire]
+        wire = np.flatnonzero(ends_at_router & (links.src < routers) & (links.dst_port >= 0))
+        tile = links.dst[wire].astype(np.int64) * NETWORK_TILES + links.dst_port[wire]
+        self._wire, self._tile = wire[np.argsort(tile, kind="stable")], np.sort(tile)
+        self._one_a_tile = bool((np.diff(self._tile) > 0).all())
         self._wire_router = links.dst[self._wire]
-        self._out = np.flatnonzero(links.src < routers)
+        out = np.flatnonzero(links.src < routers)
+        self._out = out[np.argsort(links.src[out], kind="stable")]
+        self._leaving, self._first_out = np.unique(links.src[self._out], return_index=True)
         inject, eject = np.flatnonzero(links.src >= routers), np.flatnonzero(links.dst >= routers)
         self._inject = inject[np.argsort(links.src[inject])]
         self._eject = eject[np.argsort(links.dst[eject])]
         self._home = fabric.endpoints.router
-        self._slot = (fabric.endpoints.port - NETWORK_TILES) // 2
+        self._slot = self._home.astype(np.int64) * PROCESSOR_TILES + (fabric.endpoints.port - NETWORK_TILES) // 2 * 2
         past = rng.lognormal(0, 0.3, routers)[:, None] * 2.4e13
         self.network = np.stack(
             [past * rng.lognormal(0, 0.5, (routers, NETWORK_TILES)) * scale for scale in (1, 2.5, 0.2)]
@@ -108,20 +111,25 @@ class Counters:
 
     def _wait_ahead(self, flits: NDArray[np.float64], wait: NDArray[np.float64]) -> NDArray[np.float64]:
         """Per router, the flit-weighted waiting on the links that leave it: what an input queue has to wait for."""
-        out, src = self._out, self._src[self._out]
-        sent = np.bincount(src, flits[out], self._routers)
-        return np.bincount(src, flits[out] * wait[out], self._routers) / np.maximum(sent, 1.0)
+        ahead, sent = np.zeros(self._routers), flits[self._out]
+        waited = np.add.reduceat(sent * wait[self._out], self._first_out)
+        ahead[self._leaving] = waited / np.maximum(np.add.reduceat(sent, self._first_out), 1.0)
+        return ahead
 
     def _network_tiles(
         self, state: FabricState, flits: NDArray[np.float64], ahead: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> None:
         wire, router = self._wire, self._wire_router
-        waited = (0.6 * state.link_wait[wire] + 0.4 * ahead[router]) * noise[router] * CYCLES_PER_WAIT
+        came = flits[wire]
+        per_wait = noise * CYCLES_PER_WAIT
+        waited = state.link_wait[wire] * (0.6 * per_wait)[router] + (0.4 * ahead * per_wait)[router]
         busy = np.minimum(state.link_utilisation[wire], 1.0)
-        for layer, amount in enumerate(
-            (flits[wire], flits[wire] * waited, 0.25 * busy * busy * ROUTER_CLOCK_HZ * state.dt_s)
-        ):
-            self.network[layer].reshape(-1)[:] += np.bincount(self._tile, amount, self._routers * NETWORK_TILES)
+        for layer, amount in enumerate((came, came * waited, 0.25 * ROUTER_CLOCK_HZ * state.dt_s * busy * busy)):
+            counted = self.network[layer].reshape(-1)
+            if self._one_a_tile:
+                counted[self._tile] += amount
+            else:
+                counted += np.bincount(self._tile, amount, self._routers * NETWORK_TILES)
 
     def _processor_tiles(
         self, state: FabricState, flits: NDArray[np.float64], ahead: NDArray[np.float64], noise: NDArray[np.float64]
@@ -143,9 +151,9 @@ class Counters:
             "COLBUF_PERF_STALL_RS": 0.25 * sent * blocked,
         }
         for name, amount in amounts.items():
-            layer = self.processor[_P[name]]
-            layer[home, 2 * self._slot] += amount / 2
-            layer[home, 2 * self._slot + 1] += amount / 2
+            layer, half = self.processor[_P[name]].reshape(-1), amount / 2
+            layer[self._slot] += half
+            layer[self._slot + 1] += half
         packets = sent / FLITS_PER_PACKET
         latency_us = packets * ALONE_LATENCY_US * (1 + held)
         carried = state.link_bytes
@@ -153,11 +161,13 @@ class Counters:
 
     def router_values(self) -> NDArray[np.int64]:
         """Every tile's counters as the samplers read them: int64[R, 400 + 56], tiles in order, metrics of a tile together."""
-        split = np.floor(self.network[0][:, :, None] * VC_SHARES)
-        network = np.concatenate([split, self.network[1][:, :, None], self.network[2][:, :, None]], axis=2)
-        processor = np.moveaxis(self.processor, 0, 2)
-        flat = [network.reshape(self._routers, -1), processor.reshape(self._routers, -1)]
-        return np.concatenate(flat, axis=1).astype(np.int64)
+        per_tile, of_network = len(NETWORK_METRICS), NETWORK_TILES * len(NETWORK_METRICS)
+        values = np.empty((self._routers, of_network + PROCESSOR_TILES * len(PROCESSOR_METRICS)), np.int64)
+        network = values[:, :of_network].reshape(self._routers, NETWORK_TILES, per_tile)
+        network[:, :, :8] = self.network[0][:, :, None] * VC_SHARES  # whole flits: the fraction is cut off
+        network[:, :, 8], network[:, :, 9] = self.network[1], self.network[2]
+        values[:, of_network:] = np.moveaxis(self.processor, 0, 2).reshape(self._routers, -1)
+        return values
 
     def nic_values(self) -> NDArray[np.int64]:
         """`NIC_METRICS` of every endpoint: int64[E, 22]."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -9,19 +13,39 @@ from numpy.typing import NDArray
 
 Real = TypeVar("Real", bound=np.floating)
 
-#: Above this utilisation the queueing curve is continued by a straight line.
-KNEE = 0.9
-#: Slope above the knee: a little under half the curve's own slope there, because finite buffers shed the rest as back-pressure.
-SLOPE_ABOVE_KNEE = 22.5
+#: The curve fitted to the packet engine, with its seed and its error; written by `stall_fit`.
+CURVE_FILE = Path(__file__).parent / "stall_curve.json"
 
 
-def waiting(utilisation: NDArray[Real]) -> NDArray[Real]:
-    """Mean waiting time over service time at a server of the given utilisation.
+@dataclass(frozen=True)
+class StallCurve:
+    """scale x v^2 / (2 (1 - v)) with v = min(u, knee): the M/D/1 queue times a factor; above the knee a straight line.
 
-    The M/D/1 queue's v^2 / (2 (1 - v)) for v = min(u, 0.9), linear above. Any shape, dimensionless, non-negative; the result
-    has the input's shape and floating type.
+    Attributes
+    ----------
+    scale : above 0; how much longer than at one M/D/1 server packets wait (a crossbar's arrivals come in bunches and credits are late).
+    knee : utilisation above which finite buffers shed load as back-pressure, so that the queueing curve no longer holds.
+    slope_above_knee : waiting over service time per unit of utilisation there.
     """
-    held = np.minimum(utilisation, KNEE)
-    above = np.maximum(utilisation - KNEE, 0)
-    result: NDArray[Real] = held * held / (2 * (1 - held)) + SLOPE_ABOVE_KNEE * above
-    return result
+
+    scale: float = 1.0
+    knee: float = 0.9
+    slope_above_knee: float = 22.5
+
+    def waiting(self, utilisation: NDArray[Real]) -> NDArray[Real]:
+        """Mean waiting over service time: dimensionless, non-negative, of the input's shape and floating type."""
+        held = np.minimum(utilisation, self.knee)
+        above = np.maximum(utilisation - self.knee, 0)
+        result: NDArray[Real] = self.scale * held * held / (2 * (1 - held)) + self.slope_above_knee * above
+        return result
+
+
+#: The plain queue, for the campaign: its capacities stand for a router's tiles together, which the fitted cases do not have.
+waiting = StallCurve().waiting
+
+
+@lru_cache(maxsize=1)
+def fitted() -> StallCurve:
+    """The curve that was fitted to the packet engine."""
+    stored = json.loads(CURVE_FILE.read_text())
+    return StallCurve(stored["scale"], stored["knee"], stored["slope_above_knee"])

@@ -1,4 +1,4 @@
-"""The first fabric model: static paths, summed loads, a stall curve."""
+"""The per-second fluid engine: static paths, summed loads, a stall curve fitted to the packet engine."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_simulation.twin.flows import FabricState, Flows, Pattern
+from flitwatch_simulation.twin.kept_loads import KeptLoads
 from flitwatch_simulation.twin.machine import Machine
-from flitwatch_simulation.twin.paths import DragonflyPaths, Loads
-from flitwatch_simulation.twin.stall import waiting
+from flitwatch_simulation.twin.paths import DragonflyPaths
+from flitwatch_simulation.twin.stall import fitted
 
 
 class StaticPathModel:
@@ -24,32 +25,29 @@ class StaticPathModel:
         self._endpoint_router = fabric.endpoints.router
         links = fabric.links
         self._capacity = np.nan_to_num(links.bandwidth_bps * links.multiplicity / 8, nan=5e9)
-        self._kept: dict[Pattern, Loads] = {}
+        self._kept = KeptLoads(len(links))
+        self._curve = fitted()
 
     def step(self, flows: Flows, dt_s: float) -> FabricState:
         """Carry `flows` for `dt_s` seconds."""
-        loads = [self._loads(pattern) for pattern in flows.patterns]
-        offered = self._sum(loads, flows.rate)
+        columns = self._columns(flows.patterns)
+        offered = self._kept.sum(columns, flows.rate)
         utilisation = offered / self._capacity
-        accepted = np.ones(len(loads))
+        accepted = np.ones(len(columns))
+        carried = offered
         if utilisation.max(initial=0.0) > 1:
-            fullest = [utilisation[links].max(initial=0.0) for links, _ in loads]
-            accepted = 1 / np.maximum(fullest, 1.0)
-        carried = self._sum(loads, flows.rate * accepted)
-        return FabricState(dt_s, carried * dt_s, utilisation, waiting(utilisation), accepted)
+            accepted = 1 / np.maximum(self._kept.fullest(columns, utilisation), 1.0)
+            carried = self._kept.sum(columns, flows.rate * accepted)
+        return FabricState(dt_s, carried * dt_s, utilisation, self._curve.waiting(utilisation), accepted)
 
     def release(self, pattern: Pattern) -> None:
         """Forget a pattern's paths."""
-        self._kept.pop(pattern, None)
+        self._kept.release(pattern)
 
-    def _loads(self, pattern: Pattern) -> Loads:
-        if pattern not in self._kept:
-            self._kept[pattern] = self._paths.loads(pattern.src, pattern.dst, pattern.share, self._endpoint_router)
-        return self._kept[pattern]
-
-    def _sum(self, loads: list[Loads], rate: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = np.zeros(len(self._capacity))
-        for (links, share), factor in zip(loads, rate, strict=True):
-            if factor:
-                total[links] += factor * share
-        return total
+    def _columns(self, patterns: tuple[Pattern, ...]) -> NDArray[np.int64]:
+        for pattern in patterns:
+            if pattern not in self._kept:
+                self._kept.add(
+                    pattern, self._paths.loads(pattern.src, pattern.dst, pattern.share, self._endpoint_router)
+                )
+        return self._kept.columns(patterns)
