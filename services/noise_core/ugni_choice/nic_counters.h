@@ -1,0 +1,15 @@
+// The four NIC counters of De Sensi 2019, section II-D, as a file of `NAME VALUE` lines that the site's reader (PAPI, LDMS) keeps up to date.
+#pragma once
+
+#include <optional>
+
+namespace flitwatch::ugni {
+
+struct NicCounters {  // cumulative
+  double request_flits = 0, stalled_cycles = 0, responses = 0, latency_cycles = 0;
+};
+
+// Empty where the file cannot be read, or lacks one of the counters or its value.
+std::optional<NicCounters> read_nic_counters(const char* path);
+
+}  // namespace flitwatch::ugni

@@ -1,0 +1,92 @@
+"""The LD_PRELOAD library of application-aware routing, against a uGNI that records what it is given."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "services/noise_core"
+ADAPTIVE0, IN_ORDER, ADAPTIVE1, ADAPTIVE3 = 0, 3, 0x20, 0x80
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    into, here = tmp_path_factory.mktemp("ugni"), Path(__file__).parent
+    compile_ = ["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", f"-I{CORE}"]
+    library = [str(CORE / "ugni_choice" / name) for name in ("ugni_choice.cpp", "nic_counters.cpp")]
+    for command in (
+        [*compile_, "-shared", "-fPIC", *library, "-ldl", "-o", str(into / "libflitwatch_ugni.so")],
+        [*compile_, "-shared", "-fPIC", str(here / "ugni_stub.cpp"), "-o", str(into / "libugni.so")],
+        [*compile_, str(here / "ugni_program.cpp"), f"-L{into}", "-lugni", "-ldl", "-o", str(into / "program")],
+    ):
+        subprocess.run(command, check=True)
+    return into
+
+
+def run(built: Path, lines: list[str], *, counters: Path | None = None, log: Path | None = None) -> list[str]:
+    environment = os.environ | {
+        "LD_LIBRARY_PATH": str(built),
+        "LD_PRELOAD": str(built / "libflitwatch_ugni.so"),
+        **({"FLITWATCH_NIC_COUNTERS": str(counters)} if counters else {}),
+        **({"FLITWATCH_ROUTING_LOG": str(log)} if log else {}),
+    }
+    done = subprocess.run(
+        [built / "program"], input="\n".join(lines), env=environment, capture_output=True, text=True, timeout=30
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def modes(answers: list[str]) -> list[int]:
+    return [int(line.split()[2]) for line in answers if line.startswith("GNI_")]
+
+
+def test_small_messages_go_with_high_bias_until_they_add_up(built: Path) -> None:
+    assert modes(run(built, ["fma 1024"] * 9)) == [ADAPTIVE3] * 3 + [ADAPTIVE0] + [ADAPTIVE3] * 3 + [
+        ADAPTIVE0,
+        ADAPTIVE3,
+    ]
+
+
+def test_every_posting_call_is_wrapped_and_its_answer_and_descriptor_stay(built: Path) -> None:
+    answers = run(built, ["rdma 1048576", "fma 13", "chained 13"])
+    assert answers == [
+        f"GNI_PostRdma 1048576 {ADAPTIVE0}", f"GNI_PostFma 13 {ADAPTIVE3}", "answer 1", f"GNI_CtPostFma 13 {ADAPTIVE3}", "answer 1",
+    ]  # fmt: skip
+
+
+def test_a_mode_that_the_program_chose_stays(built: Path) -> None:
+    assert modes(run(built, [f"rdma 64 {IN_ORDER}", f"rdma 64 {ADAPTIVE1}"])) == [IN_ORDER, ADAPTIVE1]
+
+
+def test_high_latency_turns_large_messages_to_high_bias_and_high_stalls_turn_them_back(
+    built: Path, tmp_path: Path
+) -> None:
+    # Latency rules short messages: 8 KiB with 10,000 cycles a response gains by the expected factor 0.8.
+    counters, log = tmp_path / "nic", tmp_path / "log"
+    lines = ["counters 0 0 0 0", "rdma 8192", "counters 640 0 128 1280000", "rdma 8192"]
+    # Then high bias is seen to stall a lot: five cycles a flit; adaptive was seen not to.
+    lines += ["counters 1280 32000 256 3840000", "rdma 8192"]
+    assert modes(run(built, lines, counters=counters, log=log)) == [ADAPTIVE0, ADAPTIVE3, ADAPTIVE0]
+    said = json.loads(log.read_text())
+    assert said == {"adaptive": [2, 16384], "high_bias": [1, 8192], "increasingly_minimal": [0, 0], "observations": 2}
+
+
+def test_all_to_all_takes_the_increasingly_minimal_mode(built: Path) -> None:
+    assert modes(run(built, ["all_to_all 1", "rdma 65536", "all_to_all 0", "rdma 65536"])) == [ADAPTIVE1, ADAPTIVE0]
+
+
+@pytest.mark.parametrize("text", ["", "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS many\n", "\x00\xff"])
+def test_unreadable_counters_are_no_observation(built: Path, tmp_path: Path, text: str) -> None:
+    counters, log = tmp_path / "nic", tmp_path / "log"
+    counters.write_text(text)
+    assert modes(run(built, ["rdma 65536"] * 3, counters=counters, log=log)) == [ADAPTIVE0] * 3
+    assert json.loads(log.read_text())["observations"] == 0
