@@ -1,0 +1,67 @@
+"""The scorecard's verdicts follow from its rows, and its table says which do not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flitwatch.commands.scorecard import PARTS
+from flitwatch.scorecard.pieces import Piece
+from flitwatch.scorecard.report import markdown
+from flitwatch.scorecard.verdict import OURS, PAPER, checks
+
+
+def card(**parts: Any) -> dict[str, Any]:
+    return {"users": 300, "pooled_users": 2000, **{name: [] for name in PARTS}, **parts}
+
+
+def blamed(method: str, seed: int, precision: float, false_share: float) -> dict[str, Any]:
+    return {
+        "scenario": "amg-128", "seed": seed, "users": 300, "method": method, "precision_at_10": precision, "precision_aggressors": precision,
+        "false_share": false_share, "found": 8,
+    }  # fmt: skip
+
+
+def deviated(inputs: str, split: str, mape: float, place: int) -> dict[str, Any]:
+    return {
+        "scenario": "milc-128", "seed": 1, "inputs": inputs, "split": split, "learner": "lightgbm", "mape": mape, "baseline_mape": 40.0,
+        "planted": "RT_RB_STL", "rank_of_planted": place, "cpu_s": 1.0,
+    }  # fmt: skip
+
+
+def test_each_demand_is_held_against_the_rows() -> None:
+    rows = [blamed(OURS, 1, 1.0, 0.1), blamed(OURS, 2, 0.7, 0.14), blamed(PAPER, 1, 0.6, 0.0)]
+    deviation = [
+        deviated("rates", "run", 19.0, 2),
+        deviated("deltas", "run", 7.1, 9),
+        deviated("deltas", "row", 6.0, 9),
+    ]
+    timings = [{"what": "training", "wall_s": 61.0, "cpu_s": 61.0, "bound_s": 60.0}]
+    found = {one.what: one for one in checks(card(blame=rows, deviation=deviation, timings=timings))}
+    assert [found[what].holds for what in found] == [False, False, True, True, False, True, False]
+    assert found["blame, 300 users: precision, 2 sets"].found == "0.850 (the paper's method 0.600)"
+    assert found["blame: false share, mean over 2 seeds"].found == "12.0%"
+    assert found["deviation: MAPE from deltas"].found == "worst 7.10 %"
+
+
+def test_the_table_says_what_does_not_hold_and_leaves_out_what_was_not_made() -> None:
+    text = markdown(card(blame=[blamed(OURS, 1, 0.5, 0.0), blamed(PAPER, 1, 0.6, 0.0)]))
+    assert "**no**" in text and "simulated" in text and OURS in text
+    assert "long runs" not in text.split("## Who")[0] and "intervals" not in text.split("## Who")[0]
+
+
+def test_a_piece_is_made_once_and_read_back(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flitwatch.scorecard import blame
+
+    monkeypatch.setenv("FLITWATCH_CACHE", str(tmp_path))
+    made: list[int] = []
+
+    def rows(scenario: str, seed: int, users: int) -> list[dict[str, Any]]:
+        made.append(seed)
+        return [{"scenario": scenario, "seed": seed, "precision_at_10": None}]
+
+    monkeypatch.setattr(blame, "rows", rows)
+    one, other = (Piece("blame", "blame.rows", ("amg-128", seed, 300)) for seed in (1, 2))
+    assert one.rows() == one.rows() == [{"scenario": "amg-128", "seed": 1, "precision_at_10": None}]
+    assert other.rows()[0]["seed"] == 2 and made == [1, 2]
