@@ -137,3 +137,7 @@ screenshots: browser ## every page in both themes to docs/screenshots (URL=... o
 .PHONY: scorecard
 scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md
 	.venv/bin/flitwatch scorecard --out docs
+
+.PHONY: papers-routes
+papers-routes: python-all ## measure the tables of routes, traffic matrices and the loop into docs/papers-routes.md (about an hour; QUICK=1: a check)
+	.venv/bin/python -m flitwatch_simulation.papers_routes $(if $(QUICK),--quick --out .cache/papers-routes)

@@ -1,0 +1,61 @@
+"""What a row of a table is, and the sizes that it is measured at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large everything is; `quick` is for tests: a small tree and short limits, not comparable with what was published."""
+
+    topology: str = "quartz1"
+    optimise_s: float = 60.0
+    reconstruct_s: float = 60.0
+    megabytes: float = 2.0
+    quick: bool = False
+
+
+FULL = Size()
+QUICK = Size("xgft:3;4,4,4;1,2,2", 0.2, 0.7, 0.05, quick=True)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row.
+
+    Attributes
+    ----------
+    table : number in the dissertation
+    name : what was measured
+    published : figures by column name, in the unit of the table; a column without a published figure is left out
+    measure : Size -> figures by column name
+    note : how ours differs from what was published, empty where it does not
+    """
+
+    table: str
+    name: str
+    published: dict[str, float]
+    measure: Callable[[Size], dict[str, float]] = field(repr=False)
+    note: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its name in the JSON file."""
+        return f"{self.table} {self.name}"
+
+
+#: Title and unit of each table.
+TABLES = {
+    "3.1": "Communicating pairs and mean hops of the synthetic patterns",
+    "3.3": "Gap of the busiest link against adaptive routing's bound, %",
+    "4.1": "Non-zeros a node in each basis",
+    "4.2": "Error of the reconstruction without a limit of time, best basis, %",
+    "4.3": "Error of the reconstruction, blind dictionary OD, %",
+    "5.1": "The loop: time of routes relative to the loop's (above 1 is slower)",
+    "5.2": "Cyclic stencil: time relative to ftree's (above 1 is slower)",
+    "5.3": "Barrier beside a bully, few large messages: time relative to the barrier alone",
+    "5.4": "Barrier beside a bully, more messages: time relative to the barrier alone",
+    "5.5": "Gap of routes from a bad reconstruction, %",
+}

@@ -1,0 +1,42 @@
+"""The report of routes and loops in its quick form: every row runs, rows stay, what was not run says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_simulation.papers_routes import report
+from flitwatch_simulation.papers_routes.__main__ import ROWS, main
+from flitwatch_simulation.papers_routes.rows import FULL, TABLES, Row
+
+
+def test_rows_are_measured_and_kept(tmp_path: Path) -> None:
+    assert main(["--quick", "--only", "3.1", "--only", "3.3", "--out", str(tmp_path)]) == 0
+    assert main(["--quick", "--only", "4.3", "--name", "PARTISN", "--out", str(tmp_path)]) == 0
+    kept = json.loads((tmp_path / "papers-routes.json").read_text())["rows"]
+    assert len(kept) == 10 and all(held["quick"] for held in kept.values())
+    assert kept["3.3 bisection"]["ours"]["ours"] == pytest.approx(0, abs=1e-6)
+    assert set(kept["4.3 PARTISN 168"]["ours"]) >= {"1 VL", "2 VL", "5 VL"}
+    text = (tmp_path / "papers-routes.md").read_text()
+    assert all(f"## Table {table}." in text for table in TABLES)
+    assert "not comparable" in text and text.count("not run") == len(ROWS) - 10 and "(1.83)" in text
+
+
+def test_published_rows_of_table_4_1(tmp_path: Path) -> None:
+    (row,) = [row for row in ROWS if row.key == "4.1 LULESH 512"]
+    assert row.measure(FULL) == pytest.approx(row.published, abs=0.006)
+
+
+def test_a_failed_row_is_shown_and_a_broken_report_refused(tmp_path: Path) -> None:
+    def fails(_: object) -> dict[str, float]:
+        raise BadInput("no such machine")
+
+    row = Row("3.1", "broken", {"pairs": 1}, fails)
+    kept = report.measure([row], FULL, tmp_path / "r.json")
+    assert "failed: no such machine" in report.markdown([row], kept)
+    (tmp_path / "r.json").write_text("{}")
+    with pytest.raises(BadInput, match="is no report"):
+        report.load(tmp_path / "r.json")
