@@ -78,6 +78,21 @@ def test_uniform_traffic_is_delivered_at_the_offered_rate(small_dragonfly):
     assert result.delivered_bytes / result.time_s / machine.endpoints == pytest.approx(load, rel=0.05)
 
 
+@pytest.mark.parametrize("ups", [8, 4])
+@pytest.mark.parametrize("seed", [3, 8])
+def test_uniform_traffic_saturates_an_oversubscribed_tree_at_the_analytic_rate(ups, seed):
+    """Per node: the leaf's up links over the share of uniform traffic that leaves its leaf."""
+    leaves, nodes = 8, 16
+    machine = build(xgft(2, [nodes, leaves], [1, ups]), "hw-adaptive")
+    everyone = np.arange(machine.endpoints)
+    generators = [packet.Generator(int(e), everyone, 2048, 8 * 2**20, 0.0) for e in everyone]
+    result = machine.core.run(packet.Workload(generators=generators, default_mode=machine.mode), seed=seed)
+    leaving = (machine.endpoints - nodes) / (machine.endpoints - 1)
+    analytic = ups * machine.terminal_bytes_per_s / (nodes * leaving)
+    assert result.conserved
+    assert result.delivered_bytes / result.time_s / machine.endpoints == pytest.approx(analytic, rel=0.05)
+
+
 def test_one_stream_fills_its_slowest_link(small_tree):
     machine = build(small_tree, "ftree", packet_bytes=4096)
     result = flows(machine, [0], [machine.endpoints - 1], 8_000_000, packet_bytes=4096)
