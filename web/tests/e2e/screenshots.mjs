@@ -1,4 +1,5 @@
 // Every page in both themes, 1440 x 900, to docs/screenshots. `npm run screenshots` looks at FLITWATCH_URL, or at the fixture server.
+// `node tests/e2e/screenshots.mjs alerts-dark` writes those whose name and theme fit a regular expression.
 // A picture is only written once the page is at rest; names come from the page and the theme, so that a change shows in review.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -45,24 +46,25 @@ if (job) pages.push(["job", `/jobs/${encodeURIComponent(job.job_id)}`]);
 const plain = running.find((j) => !(j.runs ?? 0));
 if (plain) pages.push(["job-without-steps", `/jobs/${encodeURIComponent(plain.job_id)}`]);
 
+const wanted = new RegExp(process.argv[2] ?? "");
 for (const theme of ["light", "dark"]) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: theme });
   const page = await context.newPage();
-  for (const [name, path] of pages) {
+  for (const [name, path] of pages.filter(([name]) => wanted.test(`${name}-${theme}`))) {
     await page.goto(url + path);
     await page.waitForSelector("h1");
     await page.waitForTimeout(2500);
     await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
     console.log(`${folder}/${name}-${theme}.png`);
   }
-  await firstVisit(page, url, async (name) => {
+  if (wanted.test(`visit-${theme}`)) await firstVisit(page, url, async (name) => {
     await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
     console.log(`${folder}/${name}-${theme}.png`);
   });
   await context.close();
   const phone = await browser.newContext({ viewport: { width: 390, height: 844 }, colorScheme: theme });
   const small = await phone.newPage();
-  for (const [name, path] of [["home-phone", "/"], ["alerts-phone", "/alerts"]]) {
+  for (const [name, path] of [["home-phone", "/"], ["alerts-phone", "/alerts"]].filter(([name]) => wanted.test(`${name}-${theme}`))) {
     await small.goto(url + path);
     await small.waitForSelector("h1");
     await small.waitForTimeout(2500);
