@@ -20,6 +20,8 @@ By = Literal["machine", "group", "class"]
 
 _DURATION = re.compile(r"(\d{1,7}(?:\.\d{1,3})?)(s|m|h|d)?")
 _UNIT_S = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+#: A threshold lies within; beyond, a double no longer holds every whole number.
+MOST = 1e15
 LONGEST_S = 31 * 86_400.0
 
 
@@ -46,9 +48,9 @@ class Rule(BaseModel):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
     signal: Signal
-    above: float = Field(allow_inf_nan=False, description="Fires at or above this value.")
+    above: float = Field(ge=-MOST, le=MOST, allow_inf_nan=False, description="Fires at or above this value.")
     clear: float | None = Field(
-        default=None, allow_inf_nan=False, description="Clears below this value; by default `above`."
+        default=None, ge=-MOST, le=MOST, allow_inf_nan=False, description="Clears below this value; by default `above`."
     )
     probability: float | None = Field(
         default=None,
@@ -66,7 +68,11 @@ class Rule(BaseModel):
     by: By = Field(default="group", description="What a value of counters is about.")
     where: dict[str, str] = Field(default_factory=dict, description="Only series with these labels.")
     congested_at: float = Field(
-        default=1.0, gt=0, allow_inf_nan=False, description="Stalls per flit from which a router counts as congested."
+        default=1.0,
+        gt=0,
+        le=MOST,
+        allow_inf_nan=False,
+        description="Stalls per flit from which a router counts as congested.",
     )
     severity: Severity = "warning"
     summary: str = Field(default="", max_length=400, description="May name labels in braces, and {value}.")
