@@ -49,8 +49,11 @@ def ibsim_text(core: topology.Topology) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def run_opensm(text: str, engine: str, folder: Path) -> tuple[Path, Path]:
-    """Route `text` by `engine`; returns the dump of forwarding tables and the output of ibnetdiscover."""
+def run_opensm(
+    text: str, engine: str, folder: Path, tables: Path | None = None, host: int = ADAPTER_GUID, discover: bool = True
+) -> tuple[Path, Path]:
+    """Route `text` by `engine` (`file`: from `tables`), the manager on adapter `host`; returns the dump of forwarding tables and the output of
+    ibnetdiscover."""
     topology_file, dump = folder / "fabric.topo", folder / "opensm-lfts.dump"
     topology_file.write_text(text)
     environment = os.environ | {
@@ -59,7 +62,7 @@ def run_opensm(text: str, engine: str, folder: Path) -> tuple[Path, Path]:
         "OSM_TMP_DIR": str(folder),
         "OSM_CACHE_DIR": str(folder),
     }
-    inside = environment | {"LD_PRELOAD": str(UMAD2SIM), "SIM_HOST": f"H-{ADAPTER_GUID:016x}"}
+    inside = environment | {"LD_PRELOAD": str(UMAD2SIM), "SIM_HOST": f"H-{host:016x}"}
     sizes = ["-N", "8192", "-S", "2048", "-P", "100000"]
     with subprocess.Popen(
         ["ibsim", "-s", "-n", *sizes, str(topology_file)],
@@ -71,8 +74,14 @@ def run_opensm(text: str, engine: str, folder: Path) -> tuple[Path, Path]:
         try:
             time.sleep(1.0)
             command = ["opensm", "-R", f"{engine},no_fallback", "-o", "-e", "-f", str(folder / "log"), "-D", "0x43"]
-            subprocess.run(command, env=inside, timeout=120, check=True, capture_output=True)
-            found = subprocess.run(["ibnetdiscover"], env=inside, timeout=60, check=True, capture_output=True)
+            if tables is not None:
+                command += ["-U", str(tables.resolve())]
+            subprocess.run(command, env=inside, cwd=folder, timeout=600, check=True, capture_output=True)
+            if not discover:
+                return dump, folder / "discovered.txt"
+            found = subprocess.run(
+                ["ibnetdiscover"], env=inside, cwd=folder, timeout=60, check=True, capture_output=True
+            )
         finally:
             simulator.terminate()
     discovered = folder / "discovered.txt"

@@ -69,7 +69,7 @@ def _line(row: Row, columns: list[str], held: dict[str, Any] | None) -> str:
     ours = (held or {}).get("ours", {})
     cells = []
     for name in columns:
-        published = f"({row.published[name]:.4g})" if name in row.published else ""
+        published = f"({_figure(row.published[name])})" if name in row.published else ""
         cells.append(f"{_figure(ours[name])} {published}".strip() if name in ours else published)
     notes = [row.note] if row.note else []
     if held is None:
