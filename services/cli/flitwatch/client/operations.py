@@ -1,0 +1,240 @@
+"""One method an operation of the API; generated from docs/contracts/openapi.json by `python -m flitwatch.client.generate`, not edited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Operations:
+    """The operations; `_call` sends one."""
+
+    @staticmethod
+    def _part(value: Any) -> str:
+        raise NotImplementedError
+
+    def _call(self, method: str, path: str, query: dict[str, Any], body: Any = None) -> Any:
+        raise NotImplementedError
+
+    def advice(self, body: Any) -> Any:
+        """POST /api/v1/advice: Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
+        return self._call("POST", "/api/v1/advice", {}, body)
+
+    def advice_batch(self, body: Any) -> Any:
+        """POST /api/v1/advice/batch: The same for several jobs."""
+        return self._call("POST", "/api/v1/advice/batch", {}, body)
+
+    def advice_state(self) -> Any:
+        """GET /api/v1/advice/state: The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
+        return self._call("GET", "/api/v1/advice/state", {})
+
+    def alerts(self, *, phase: Any | None = None, rule: Any | None = None, from_: Any | None = None, to: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/alerts: Alerts, the newest first."""
+        return self._call("GET", "/api/v1/alerts", {"phase": phase, "rule": rule, "from": from_, "to": to, "limit": limit, "cursor": cursor})
+
+    def alert_rules(self) -> Any:
+        """GET /api/v1/alerts/rules: Every rule."""
+        return self._call("GET", "/api/v1/alerts/rules", {})
+
+    def test_alert_rule(self, body: Any) -> Any:
+        """POST /api/v1/alerts/rules/test: What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. Nobody is told."""
+        return self._call("POST", "/api/v1/alerts/rules/test", {}, body)
+
+    def delete_alert_rule(self, name: str) -> Any:
+        """DELETE /api/v1/alerts/rules/{name}: Remove a rule; a rule of the file comes back when the engine starts again."""
+        return self._call("DELETE", f"/api/v1/alerts/rules/{self._part(name)}", {})
+
+    def put_alert_rule(self, name: str, body: Any) -> Any:
+        """PUT /api/v1/alerts/rules/{name}: Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts."""
+        return self._call("PUT", f"/api/v1/alerts/rules/{self._part(name)}", {}, body)
+
+    def alert_silences(self, *, limit: int | None = None) -> Any:
+        """GET /api/v1/alerts/silences: Silences, the last to end first."""
+        return self._call("GET", "/api/v1/alerts/silences", {"limit": limit})
+
+    def add_alert_silence(self, body: Any) -> Any:
+        """POST /api/v1/alerts/silences: Keep alerts that match from being told for a while."""
+        return self._call("POST", "/api/v1/alerts/silences", {}, body)
+
+    def end_alert_silence(self, silence_id: int) -> Any:
+        """DELETE /api/v1/alerts/silences/{silence_id}: End a silence now."""
+        return self._call("DELETE", f"/api/v1/alerts/silences/{self._part(silence_id)}", {})
+
+    def alert(self, alert_id: int) -> Any:
+        """GET /api/v1/alerts/{alert_id}: One alert, its evidence as it was when it began to fire, and who was told."""
+        return self._call("GET", f"/api/v1/alerts/{self._part(alert_id)}", {})
+
+    def estimates(self) -> Any:
+        """GET /api/v1/estimates: Instrumented applications, and how the estimates of each stand."""
+        return self._call("GET", "/api/v1/estimates", {})
+
+    def blame(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None, by: str | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/estimates/blame: Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause."""
+        return self._call("GET", "/api/v1/estimates/blame", {"exe": exe, "nodes": nodes, "estimate": estimate, "by": by, "limit": limit, "cursor": cursor})
+
+    def blame_detail(self, estimate_id: int, by: str, place: int) -> Any:
+        """GET /api/v1/estimates/blame/{estimate_id}/{by}/{place}: The runs behind one name: its exposure in each, and the time of each."""
+        return self._call("GET", f"/api/v1/estimates/blame/{self._part(estimate_id)}/{self._part(by)}/{self._part(place)}", {})
+
+    def deviation(self, *, inputs: str | None = None) -> Any:
+        """GET /api/v1/estimates/deviation: What: relevance of counters by application."""
+        return self._call("GET", "/api/v1/estimates/deviation", {"inputs": inputs})
+
+    def forecast(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None) -> Any:
+        """GET /api/v1/estimates/forecast: What next: backtests by m, k and features, the baselines, the forecaster that serves, its drift."""
+        return self._call("GET", "/api/v1/estimates/forecast", {"exe": exe, "nodes": nodes, "estimate": estimate})
+
+    def versions(self, *, kind: Any | None = None, exe: Any | None = None, nodes: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/estimates/versions: Every estimate that is kept, the newest first: data, parameters, code version, score."""
+        return self._call("GET", "/api/v1/estimates/versions", {"kind": kind, "exe": exe, "nodes": nodes, "limit": limit, "cursor": cursor})
+
+    def fabrics(self) -> Any:
+        """GET /api/v1/fabrics: All fabrics."""
+        return self._call("GET", "/api/v1/fabrics", {})
+
+    def fabric_detail(self, fabric: str) -> Any:
+        """GET /api/v1/fabrics/{fabric}: One fabric."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}", {})
+
+    def congestion(self, fabric: str, *, at: Any | None = None, window: str | None = None, class_: Any | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/congestion: Stalls per flit of a window, by router, link class and pair of groups."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/congestion", {"at": at, "window": window, "class": class_})
+
+    def congestion_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, group: Any | None = None, class_: Any | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/congestion/links: Stalls per flit of a window by counted link; a link that is absent has no counter."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/congestion/links", {"at": at, "window": window, "router": router, "group": group, "class": class_})
+
+    def endpoints(self, fabric: str) -> Any:
+        """GET /api/v1/fabrics/{fabric}/endpoints: Where nodes attach."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/endpoints", {})
+
+    def frames(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, step: int | None = None, class_: Any | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/frames: Flits and stalls of every router step by step; the page sums windows of them while the reader drags."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/frames", {"from": from_, "to": to, "step": step, "class": class_})
+
+    def links(self, fabric: str, *, class_: Any | None = None, group: Any | None = None, terminals: bool | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/links: Links between routers."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links", {"class": class_, "group": group, "terminals": terminals})
+
+    def matrix(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/matrix: Traffic between groups over a span: the column sends, the row receives."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/matrix", {"from": from_, "to": to})
+
+    def occupancy(self, fabric: str, *, at: Any | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/occupancy: Jobs that hold routers of a fabric at a moment."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/occupancy", {"at": at})
+
+    def overview(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, points: int | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/overview: The whole machine over time, with gaps and marks, for a time brush."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/overview", {"from": from_, "to": to, "points": points})
+
+    def routers(self, fabric: str) -> Any:
+        """GET /api/v1/fabrics/{fabric}/routers: Routers and their places."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/routers", {})
+
+    def router_detail(self, fabric: str, router: int, *, at: Any | None = None, window: str | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/routers/{router}: One router: its ports in a window and the jobs on it."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/routers/{self._part(router)}", {"at": at, "window": window})
+
+    def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None, sum: bool | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/timeseries: Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/timeseries", {"routers": routers, "counters": counters, "from": from_, "to": to, "points": points, "sum": sum})
+
+    def forecasts(self, *, limit: int | None = None) -> Any:
+        """GET /api/v1/forecasts: Running instrumented jobs and what is foretold of them, the slowest first."""
+        return self._call("GET", "/api/v1/forecasts", {"limit": limit})
+
+    def dead_letters(self, *, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/ingest/dead-letters: Records that could not be used, the newest first."""
+        return self._call("GET", "/api/v1/ingest/dead-letters", {"limit": limit, "cursor": cursor})
+
+    def dead_letter_raw(self, number: int) -> Any:
+        """GET /api/v1/ingest/dead-letters/{number}/raw: The bytes of a record as they came; to be saved, never shown."""
+        return self._call("GET", f"/api/v1/ingest/dead-letters/{self._part(number)}/raw", {})
+
+    def status(self) -> Any:
+        """GET /api/v1/ingest/status: What comes in, how far behind the writer is, what was refused."""
+        return self._call("GET", "/api/v1/ingest/status", {})
+
+    def jobs(self, *, fabric: Any | None = None, user: Any | None = None, state: Any | None = None, name: Any | None = None, q: Any | None = None, at: Any | None = None, from_: Any | None = None, to: Any | None = None, sort: str | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/jobs: Jobs, newest first unless sorted otherwise."""
+        return self._call("GET", "/api/v1/jobs", {"fabric": fabric, "user": user, "state": state, "name": name, "q": q, "at": at, "from": from_, "to": to, "sort": sort, "limit": limit, "cursor": cursor})
+
+    def job(self, job_id: str, *, cluster: Any | None = None) -> Any:
+        """GET /api/v1/jobs/{job_id}: One job, its place on the fabric and its neighbours."""
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}", {"cluster": cluster})
+
+    def outlook(self, job_id: str, *, cluster: Any | None = None) -> Any:
+        """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
+
+    def measured_noise(self, *, network: Any | None = None, collective: Any | None = None, limit: int | None = None) -> Any:
+        """GET /api/v1/noise/measured: What `flitwatch import noise-bench` stored, by ratio."""
+        return self._call("GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit})
+
+    def simulated_noise(self, *, tasks: int | None = None) -> Any:
+        """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, to stand beside the measured ones."""
+        return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
+
+    def recommendations(self, *, kind: Any | None = None, state: Any | None = None, fabric: Any | None = None, job: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/recommendations: What the loop and the routing advice came to, the newest first."""
+        return self._call("GET", "/api/v1/recommendations", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
+
+    def recommendation(self, recommendation_id: int) -> Any:
+        """GET /api/v1/recommendations/{recommendation_id}: One recommendation with its evidence."""
+        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}", {})
+
+    def recommendation_lfts(self, recommendation_id: int) -> Any:
+        """GET /api/v1/recommendations/{recommendation_id}/lfts: The forwarding tables as OpenSM's file engine reads them."""
+        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/lfts", {})
+
+    def recommendation_links(self, recommendation_id: int) -> Any:
+        """GET /api/v1/recommendations/{recommendation_id}/links: Links between switches before and after, for the plots."""
+        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/links", {})
+
+    def recommendation_matrix(self, recommendation_id: int, *, by: str | None = None, of: Any | None = None) -> Any:
+        """GET /api/v1/recommendations/{recommendation_id}/matrix: The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
+        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
+
+    def runs(self, *, job: Any | None = None, exe: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/runs: Runs of instrumented applications, the newest first."""
+        return self._call("GET", "/api/v1/runs", {"job": job, "exe": exe, "limit": limit, "cursor": cursor})
+
+    def run_forecast(self, run_id: int) -> Any:
+        """GET /api/v1/runs/{run_id}/forecast: Steps of a run, the band over the next, and earlier forecasts beside what came."""
+        return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/forecast", {})
+
+    def steps(self, run_id: int) -> Any:
+        """GET /api/v1/runs/{run_id}/steps: The steps of a run beside what other runs of the same application take."""
+        return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/steps", {})
+
+    def search(self, *, q: str) -> Any:
+        """GET /api/v1/search: Jobs, users, fabrics, routers and nodes by part of their name."""
+        return self._call("GET", "/api/v1/search", {"q": q})
+
+    def tasks(self, *, name: Any | None = None, state: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/tasks: Tasks, the newest first."""
+        return self._call("GET", "/api/v1/tasks", {"name": name, "state": state, "limit": limit, "cursor": cursor})
+
+    def start(self, body: Any) -> Any:
+        """POST /api/v1/tasks: Put work into the queue; a worker takes it."""
+        return self._call("POST", "/api/v1/tasks", {}, body)
+
+    def task(self, task_id: int) -> Any:
+        """GET /api/v1/tasks/{task_id}: One task with its progress and result."""
+        return self._call("GET", f"/api/v1/tasks/{self._part(task_id)}", {})
+
+    def cancel(self, task_id: int) -> Any:
+        """POST /api/v1/tasks/{task_id}/cancel: Ask a task to stop; it does so at its next step."""
+        return self._call("POST", f"/api/v1/tasks/{self._part(task_id)}/cancel", {})
+
+    def healthz(self) -> Any:
+        """GET /healthz: The process is up."""
+        return self._call("GET", "/healthz", {})
+
+    def metrics(self) -> Any:
+        """GET /metrics: Figures of this process and of ingest, for Prometheus."""
+        return self._call("GET", "/metrics", {})
+
+    def readyz(self) -> Any:
+        """GET /readyz: The database answers and its tables are of this version."""
+        return self._call("GET", "/readyz", {})
