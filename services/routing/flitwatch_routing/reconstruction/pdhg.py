@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from flitwatch_routing.reconstruction.program import Program, Vectors
+from flitwatch_routing.reconstruction.settle import Settler
 
 #: Iterations between two looks at the fixed-point residual, and between two looks at optimality.
 LOOK_EVERY, JUDGE_EVERY = 10, 40
@@ -21,13 +22,15 @@ LOOK_EVERY, JUDGE_EVERY = 10, 40
 SUFFICIENT, NECESSARY, ARTIFICIAL = 0.2, 0.8, 0.36
 #: Below this many values a second thread costs more than it does.
 SINGLE_THREAD = 300_000
+#: Iterations between two attempts to settle grow by this.
+LATER = 1.15
 #: watch(iterations, residual, gap) -> go on
 Watch = Callable[[int, float, float], bool]
 
 
 @dataclass(frozen=True)
 class Solution:
-    """x and y; residual, gap, infeasible: relative optimality; converged: below the tolerance;  stopped: by the watch."""
+    """x and y; residual, gap, infeasible: relative optimality; converged: below the tolerance, or settled;  stopped: by the watch."""
 
     x: Vectors
     y: Vectors
@@ -55,7 +58,8 @@ def solve(
     program: Program, tolerance: float, until: float = math.inf, watch: Watch | None = None,
     start: tuple[Vectors, Vectors] | None = None, most_iterations: int = 200_000,
 ) -> Solution:  # fmt: skip
-    """Solve to a relative tolerance, to a moment of `time.monotonic()`, or until the watch says no."""
+    """Solve to a relative tolerance, until an exact sparse fit settles it, to a moment of `time.monotonic()`, or until the watch says no."""
+    settler, attempt_at = Settler(program) if Settler.fits(program) else None, JUDGE_EVERY
     x, y = program.start() if start is None else ([part.clone() for part in side] for side in start)
     step, weight = 0.98 / program.norm(), 1.0
     x0, y0, length, first, last = x, y, 0, 0.0, math.inf
@@ -90,6 +94,11 @@ def solve(
         if iteration % JUDGE_EVERY == 0 or late:
             found = program.optimality(xt, yt)
             done = max(found) <= tolerance
+            if settler is not None and not done and iteration >= attempt_at:
+                attempt_at = max(iteration + JUDGE_EVERY, round(LATER * iteration))
+                if (fit := settler.attempt(xt, yt)) is not None:
+                    settled = [torch.from_numpy(fit.x).to(xt[0]), *xt[1:]]
+                    return Solution(settled, yt, iteration, fit.wrong, *found[1:], converged=True, stopped=False)
             stopped = watch is not None and not watch(iteration, found[0], found[1])
             if done or late or stopped:
                 return Solution(xt, yt, iteration, *found, converged=done, stopped=stopped)
