@@ -22,8 +22,8 @@ LOOK_EVERY, JUDGE_EVERY = 10, 40
 SUFFICIENT, NECESSARY, ARTIFICIAL = 0.2, 0.8, 0.36
 #: Below this many values a second thread costs more than it does.
 SINGLE_THREAD = 300_000
-#: Iterations between two attempts to settle grow by this.
-LATER = 1.15
+#: Iterations between two attempts to settle grow by this, and all attempts together take this part of the time at most.
+LATER, ATTEMPTS = 1.15, 0.2
 #: watch(iterations, residual, gap) -> go on
 Watch = Callable[[int, float, float], bool]
 
@@ -60,6 +60,7 @@ def solve(
 ) -> Solution:  # fmt: skip
     """Solve to a relative tolerance, until an exact sparse fit settles it, to a moment of `time.monotonic()`, or until the watch says no."""
     settler, attempt_at = Settler(program) if Settler.fits(program) else None, JUDGE_EVERY
+    started, attempting = time.monotonic(), 0.0
     x, y = program.start() if start is None else ([part.clone() for part in side] for side in start)
     step, weight = 0.98 / program.norm(), 1.0
     x0, y0, length, first, last = x, y, 0, 0.0, math.inf
@@ -94,11 +95,13 @@ def solve(
         if iteration % JUDGE_EVERY == 0 or late:
             found = program.optimality(xt, yt)
             done = max(found) <= tolerance
-            if settler is not None and not done and iteration >= attempt_at:
+            begun = time.monotonic()
+            if settler and not done and iteration >= attempt_at and attempting <= ATTEMPTS * (begun - started):
                 attempt_at = max(iteration + JUDGE_EVERY, round(LATER * iteration))
                 if (fit := settler.attempt(xt, yt)) is not None:
                     settled = [torch.from_numpy(fit.x).to(xt[0]), *xt[1:]]
                     return Solution(settled, yt, iteration, fit.wrong, *found[1:], converged=True, stopped=False)
+                attempting += time.monotonic() - begun
             stopped = watch is not None and not watch(iteration, found[0], found[1])
             if done or late or stopped:
                 return Solution(xt, yt, iteration, *found, converged=done, stopped=stopped)
