@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -81,6 +82,51 @@ def maintain(keeps: tuple[str, ...], db_url: str | None, ephemeral: bool, as_jso
         with progress("maintaining") as bar:
             task = bar.add_task("maintaining")
             emit(run(url, lambda done, total, what: bar.update(task, completed=done, total=total)), as_json)
+
+
+@db.command()
+@click.argument("job_id")
+@click.option("--cluster", help="Where several clusters use the same id; else the newest.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="The file; by default job-ID.zip in this folder."
+)
+@database_options
+@json_option
+def evidence(
+    job_id: str, cluster: str | None, out: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
+) -> None:
+    """Write everything that is known about a job to one file, with its users' real names."""
+    from flitwatch_db import connect
+    from flitwatch_db.evidence import export
+
+    path = out or Path(f"job-{job_id.replace('/', '_')}.zip")
+    with (
+        database(db_url, ephemeral) as url,
+        connect(url, role="reader", autocommit=True) as conn,
+        progress("exporting") as bar,
+    ):
+        task = bar.add_task("exporting")
+        made = export(
+            conn, job_id, path, cluster, lambda done, total, what: bar.update(task, completed=done, total=total)
+        )
+    emit(
+        {"file": str(path), "bytes": path.stat().st_size, "simulated": made["simulated"], "rows": made["rows"]}, as_json
+    )
+
+
+@db.command()
+@click.argument("user")
+@click.option("--yes", is_flag=True, help="Delete; without it the rows are only counted.")
+@database_options
+@json_option
+def erase(user: str, yes: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Delete a user's jobs, runs and every kept result that names the user; counters, the log, backups and the audit log stay."""
+    from flitwatch_db import connect
+    from flitwatch_db.erasure import erase as run
+
+    with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+        found = run(conn, user, dry_run=not yes)
+    emit({"deleted": yes, "rows": found}, as_json)
 
 
 def _parse_keep(text: str) -> tuple[str, float | None]:
