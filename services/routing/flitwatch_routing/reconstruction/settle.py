@@ -35,10 +35,10 @@ def counter_matrix(counters: LinkCounters, pairs: int) -> sparse.csr_matrix:
     """R as a sparse matrix (rows, pairs)."""
     columns, rows = [], []
     for of, places in counters._parts():
-        of, places = of.cpu().numpy(), places.cpu().numpy()
-        for place in places:
+        group = of.cpu().numpy()
+        for place in places.cpu().numpy():
             columns.append(np.arange(pairs))
-            rows.append(place[of])
+            rows.append(place[group])
     row, column = np.concatenate(rows), np.concatenate(columns)
     used = row < len(counters.row)
     shape = (len(counters.row), pairs)
@@ -66,7 +66,9 @@ def synthesis(basis: Basis, coefficients: NDArray[np.int64]) -> sparse.csr_matri
             at = later[at].astype(np.int64)
             inside = at < end
             at, amount, of = at[inside], amount[inside], of[inside]
-            ats.append(at), amounts.append(amount), ofs.append(of)
+            ats.append(at)
+            amounts.append(amount)
+            ofs.append(of)
         at, amount, of = np.concatenate(ats), np.concatenate(amounts), np.concatenate(ofs)
     return sparse.csr_matrix((amount, (at, of)), (basis.coefficients, count))
 
