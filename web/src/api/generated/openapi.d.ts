@@ -748,6 +748,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/advice/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Advice State
+         * @description The applications, sizes and groups of nodes that advice knows: what is worth asking about.
+         */
+        get: operations["advice_state"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/recommendations": {
         parameters: {
             query?: never;
@@ -1105,7 +1125,7 @@ export interface components {
             usual_s: number | null;
             /**
              * Routing Mode
-             * @description null: unknown, see reasons.
+             * @description MPICH_GNI_ROUTING_MODE, from the application's NIC counters; null: unknown, see reasons.
              */
             routing_mode: string | null;
             /** Candidates */
@@ -1161,6 +1181,23 @@ export interface components {
             candidates: string[][];
             /** Deadline */
             deadline?: string | null;
+        };
+        /**
+         * AdviceState
+         * @description What advice can be asked about, so that an agent asks no more.
+         */
+        AdviceState: {
+            /** Applications */
+            applications: components["schemas"]["Askable"][];
+            /** Groups */
+            groups: components["schemas"]["GroupNodes"][];
+            /** Stale */
+            stale: boolean;
+            /**
+             * As Of
+             * Format: date-time
+             */
+            as_of: string;
         };
         /**
          * Alert
@@ -1327,6 +1364,21 @@ export interface components {
         Applications: {
             /** Items */
             items: components["schemas"]["Application"][];
+        };
+        /**
+         * Askable
+         * @description An application of a size that past runs or estimates know.
+         */
+        Askable: {
+            /** Application */
+            application: string;
+            /** Nodes */
+            nodes: number;
+            /**
+             * Users
+             * @description Whose answers differ from those for everybody; pseudonyms below operator.
+             */
+            users: string[];
         };
         /**
          * Backtest
@@ -1575,6 +1627,12 @@ export interface components {
         Candidate: {
             /** Index */
             index: number;
+            /**
+             * Action
+             * @description What to do with the job on these nodes.
+             * @enum {string}
+             */
+            action: "start" | "delay" | "prefer";
             /** @description null: unknown, see reason. */
             expected_slowdown: components["schemas"]["Slowdown"] | null;
             /** Reason */
@@ -2009,6 +2067,21 @@ export interface components {
             to: string;
             /** Reason */
             reason: string;
+        };
+        /**
+         * GroupNodes
+         * @description The compute nodes of a group.
+         */
+        GroupNodes: {
+            /** Fabric Id */
+            fabric_id: number;
+            /** Group */
+            group: number;
+            /**
+             * Nodes
+             * @description A host list.
+             */
+            nodes: string;
         };
         /**
          * Head
@@ -6719,6 +6792,76 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdviceBatchAnswer"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    advice_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdviceState"];
                 };
             };
             /** @description The request cannot be understood */
