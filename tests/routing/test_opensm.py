@@ -11,7 +11,8 @@ from noise_core import flow_ibsim
 from routing import opensm
 
 from flitwatch_domain.fabric import Fabric, Links
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import quartz1, xgft
+from flitwatch_routing.forwarding import check
 from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import traffic
 
@@ -36,3 +37,15 @@ def test_a_small_tree_with_a_failed_cable(tmp_path: Path) -> None:
     fabric = without_cables(xgft(2, [12, 12], [1, 6]), 0.03, seed=1)
     ports = optimise(fabric, traffic("bisection-shuffle", 144, 1), time_limit_s=0.3).ports
     assert (opensm.loaded(fabric, ports, tmp_path) == ports).all()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("failed", [0.0], ids=["intact"])
+def test_quartz1(failed: float, tmp_path: Path) -> None:
+    flow_ibsim.require()
+    fabric = without_cables(quartz1(), failed, seed=2)
+    found = optimise(fabric, traffic("bisection-shuffle", 3072, 5), time_limit_s=2)
+    assert check(fabric, found.ports).valid
+    theirs = opensm.loaded(fabric, found.ports, tmp_path)
+    differing = int((theirs != found.ports).sum())
+    assert differing == 0, f"{differing} of {found.ports.size} entries differ"
