@@ -11,7 +11,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from flitwatch_domain.errors import Unavailable
 
 #: What a caller may be; None keeps the rights of the login role.
-Role = Literal["writer", "reader", "owner"]
+Role = Literal["writer", "reader", "gate", "owner"]
 
 CONNECT_TIMEOUT_S = 10
 
@@ -74,7 +74,7 @@ def connect(
     ----------
     url : str
         A PostgreSQL URL.
-    role : {"writer", "reader", "owner"}, optional
+    role : {"writer", "reader", "gate", "owner"}, optional
         The least role that the caller needs; the login role must be a member.
     durable : bool
         False switches `synchronous_commit` off: a crash may take back the last fraction of a second, but always whole transactions.

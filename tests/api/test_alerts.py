@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from api.conftest import Served, serving
+from api.conftest import Served, operating, serving
 from flitwatch_alerting.tasks import HANDLERS
 from flitwatch_api.settings import Settings
 from flitwatch_db import alerts, connect
@@ -20,6 +20,7 @@ RULE = {"signal": "blamed_user", "above": 1, "for": "5m", "summary": "{user} is 
 @pytest.fixture
 def served(embedded_db: str) -> Iterator[tuple[Served, str]]:
     with serving(Settings(db=embedded_db, web=None)) as made:
+        made.http.headers.update(operating(embedded_db))
         yield made, embedded_db
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.conftest import Served, serving
+from api.conftest import Served, operating, serving
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.recommendations import Recommendation, as_json, save
@@ -38,6 +38,7 @@ def served(embedded_db: str) -> Iterator[tuple[Served, list[int]]]:
     with connect(embedded_db, role="writer") as conn:
         numbers = [save(conn, ROUTES), save(conn, MODE)]
     with serving(Settings(db=embedded_db, web=None)) as made:
+        made.http.headers.update(operating(embedded_db))
         yield made, numbers
 
 

@@ -10,7 +10,7 @@ from psycopg import sql
 
 log = logging.getLogger(__name__)
 
-ROLES = ("flitwatch_owner", "flitwatch_writer", "flitwatch_reader")
+ROLES = ("flitwatch_owner", "flitwatch_writer", "flitwatch_reader", "flitwatch_gate")
 
 
 def prepare(conn: psycopg.Connection[Any]) -> None:

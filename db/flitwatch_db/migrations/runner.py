@@ -83,7 +83,7 @@ def migrate(url: str) -> list[str]:
             raise Forbidden(
                 f"this user may not migrate the database: {problem.diag.message_primary}",
                 advice="Use the database's owner with CREATEROLE, or have an administrator create the roles "
-                "flitwatch_owner, flitwatch_writer and flitwatch_reader and grant them.",
+                "flitwatch_owner, flitwatch_writer, flitwatch_reader and flitwatch_gate and grant them.",
             ) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,35 @@ from psycopg.sql import SQL
 from flitwatch_db.reads.columns import Connection
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Names as a caller may see them: pseudonyms of everybody's but their own.
+
+    Attributes
+    ----------
+    inner_pad, outer_pad : bytes[64]     the site's key, padded as HMAC wants it
+    own : str or None
+    """
+
+    inner_pad: bytes
+    outer_pad: bytes
+    own: str | None
+
+
+def shown_jobs(shown: Shown | None) -> tuple[sql.SQL, dict[str, Any]]:
+    """The table `job` as a caller may see it, so that searching and sorting tell nothing more; and its parameters."""
+    if shown is None:
+        return SQL("job"), {}
+    masked = """
+        (SELECT job_pk, cluster, job_id, restart, partition, state, exit_code, submit_ts, start_ts, end_ts, nodes, node_list, simulated,
+                CASE WHEN user_name = %(own)s THEN user_name ELSE pseudonym('user', user_name, %(inner)s, %(outer)s) END AS user_name,
+                CASE WHEN user_name = %(own)s THEN account ELSE pseudonym('account', account, %(inner)s, %(outer)s) END AS account,
+                CASE WHEN user_name = %(own)s THEN name ELSE pseudonym('app', name, %(inner)s, %(outer)s) END AS name FROM job) AS job
+    """
+    return SQL(masked), {"own": shown.own, "inner": shown.inner_pad, "outer": shown.outer_pad}
+
 
 _ELAPSED = SQL("extract(epoch FROM coalesce(end_ts, %(now)s) - start_ts)::float8")
 
@@ -51,6 +81,7 @@ async def page(
     text: str | None = None,
     from_: datetime | None = None,
     to: datetime | None = None,
+    shown: Shown | None = None,
 ) -> list[Row]:
     """A page of jobs after a key.
 
@@ -66,6 +97,8 @@ async def page(
         Parts of the job's name; of its id, name, user or account. Case does not matter.
     from_, to : datetime, optional
         Jobs that ran at some moment of [from, to].
+    shown : Shown, optional
+        Without it names are as they are.
 
     Returns
     -------
@@ -74,7 +107,8 @@ async def page(
     """
     key, kind = SORTS[sort]
     conditions: list[sql.Composable] = []
-    parameters: dict[str, Any] = {"now": now, "limit": limit}
+    source, hidden = shown_jobs(shown)
+    parameters: dict[str, Any] = {"now": now, "limit": limit, **hidden}
 
     def condition(template: str, **values: Any) -> None:
         conditions.append(SQL(template))  # type: ignore[arg-type]
@@ -105,8 +139,8 @@ async def page(
         conditions.append(
             SQL("({}, job_pk) {} (%(key)s::{}, %(pk)s::bigint)").format(key, SQL("<" if descending else ">"), kind)
         )
-    query = SQL("SELECT {}, ({})::text AS sort_key FROM job {} ORDER BY {} {}, job_pk {} LIMIT %(limit)s").format(
-        _COLUMNS, key, SQL("WHERE ") + SQL(" AND ").join(conditions) if conditions else SQL(""), key,
+    query = SQL("SELECT {}, ({})::text AS sort_key FROM {} {} ORDER BY {} {}, job_pk {} LIMIT %(limit)s").format(
+        _COLUMNS, key, source, SQL("WHERE ") + SQL(" AND ").join(conditions) if conditions else SQL(""), key,
         *[SQL("DESC" if descending else "ASC")] * 2,
     )  # fmt: skip
     return await _rows(conn, query, parameters)

@@ -8,6 +8,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.reads.columns import Connection
+from flitwatch_db.reads.jobs import Shown, shown_jobs
 
 Row = dict[str, Any]
 
@@ -17,13 +18,13 @@ _QUERIES = {
         SELECT 'job' AS kind, job_id AS id, job_id || coalesce(' ' || name, '') AS title,
                concat_ws(', ', user_name, lower(state), nodes || ' nodes') AS detail, NULL::text AS fabric, job_id = %(q)s AS exact,
                strpos(lower(job_id), %(l)s) = 1 OR strpos(lower(name), %(l)s) = 1 AS begins
-        FROM job WHERE strpos(lower(job_id), %(l)s) > 0 OR strpos(lower(name), %(l)s) > 0
+        FROM {} WHERE strpos(lower(job_id), %(l)s) > 0 OR strpos(lower(name), %(l)s) > 0
         ORDER BY exact DESC, begins DESC NULLS LAST, start_ts DESC NULLS FIRST, job_pk DESC LIMIT %(n)s
     """),
     "user": SQL("""
         SELECT 'user' AS kind, user_name AS id, user_name AS title, count(*) || CASE count(*) WHEN 1 THEN ' job' ELSE ' jobs' END AS detail,
                NULL::text AS fabric, user_name = %(q)s AS exact, strpos(lower(user_name), %(l)s) = 1 AS begins
-        FROM job WHERE strpos(lower(user_name), %(l)s) > 0
+        FROM {} WHERE strpos(lower(user_name), %(l)s) > 0
         GROUP BY user_name ORDER BY exact DESC, begins DESC, count(*) DESC, user_name LIMIT %(n)s
     """),
     "fabric": SQL("""
@@ -48,12 +49,13 @@ _QUERIES = {
 }
 
 
-async def search(conn: Connection, text: str, each: int) -> list[Row]:
-    """Up to `each` hits of each kind, exact ones first; `router` is the router of a node."""
+async def search(conn: Connection, text: str, each: int, shown: Shown | None = None) -> list[Row]:
+    """Up to `each` hits of each kind, exact ones first; `router` is the router of a node; names are found as they are shown."""
     hits: list[Row] = []
+    source, hidden = shown_jobs(shown)
     async with conn.cursor(row_factory=dict_row) as cursor:
         for query in _QUERIES.values():
-            await cursor.execute(query, {"q": text, "l": text.lower(), "n": each})
+            await cursor.execute(query.format(source), {"q": text, "l": text.lower(), "n": each, **hidden})
             hits += await cursor.fetchall()
     hits.sort(key=lambda hit: (not hit["exact"], not hit["begins"]))
     return hits

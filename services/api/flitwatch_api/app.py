@@ -21,7 +21,13 @@ from flitwatch_api.health.http import http as health
 from flitwatch_api.health.metrics import Measured, Metrics
 from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
+from flitwatch_api.logs import Identified
 from flitwatch_api.noise.http import http as noise
+from flitwatch_api.openapi import describe, text
+from flitwatch_api.people.access import allowed
+from flitwatch_api.people.callers import Callers
+from flitwatch_api.people.http import http as people
+from flitwatch_api.people.trail import Audited, Trail
 from flitwatch_api.platform import Platform
 from flitwatch_api.recommendations.http import http as recommendations
 from flitwatch_api.runs.http import http as runs
@@ -49,10 +55,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         platform = Platform(chosen)
         app.state.platform = platform
+        app.state.callers, app.state.trail = Callers(platform), Trail(platform)
         await platform.start()
+        app.state.trail.start()
         try:
             yield
         finally:
+            await app.state.trail.stop()
             await platform.stop()
 
     app = FastAPI(
@@ -67,6 +76,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     metrics = Metrics()
     app.state.metrics = metrics
+    app.state.oidc = None
     app.state.site = site.Site(chosen.web)
     problems.install(app)
     api = APIRouter(prefix=BASE)
@@ -84,24 +94,26 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         ingest,
         search,
         events,
+        people,
     ):
         api.include_router(part)
-    app.include_router(api)
+    app.include_router(api, dependencies=[allowed])
     app.include_router(health)
     _add_description(app)
     app.include_router(site.http)
+    describe(app)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
     app.add_middleware(Guard, hosts=chosen.api_hosts)
+    app.add_middleware(Audited)
     app.add_middleware(Measured, metrics=metrics, base=BASE)
     tracing.install(app, _version())
+    app.add_middleware(Identified, access_log=chosen.api_access_log)
     return app
 
 
 def _add_description(app: FastAPI) -> None:
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
-        from flitwatch_api.openapi import text
-
         return Response(text(app), media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 

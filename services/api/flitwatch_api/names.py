@@ -6,15 +6,14 @@ import base64
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
 from flitwatch_api.platform import Reader
+from flitwatch_db.reads.jobs import Shown
 from flitwatch_db.reads.settings import pseudonym_key
 
-#: Roles that see everybody's names.
-SEES_NAMES = frozenset({"operator", "admin", "service"})
 DIGITS = 8
 
 
@@ -44,6 +43,28 @@ class Names:
         """A job's name, or its pseudonym."""
         return self._shown("app", name)
 
+    def job(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row about a job (or its neighbour), with its user, account, name and the names of its steps as the caller may see them."""
+        if self.key is None or (row.get("user") is not None and row["user"] == self.own):
+            return row
+        shown = dict(row)
+        for column, kind in (("user", "user"), ("account", "account"), ("name", "app")):
+            if shown.get(column) is not None:
+                shown[column] = self._shown(kind, shown[column])
+        return shown
+
+    def path(self, text: str) -> str:
+        """An executable; without the folders, which often name its owner, for who sees pseudonyms."""
+        return text if self.key is None else text.rsplit("/", 1)[-1]
+
+    def for_database(self) -> Shown | None:
+        """The same for queries that search and sort by names; None where names are shown as they are."""
+        if self.key is None:
+            return None
+        block = self.key if len(self.key) <= 64 else hashlib.sha256(self.key).digest()
+        block = block.ljust(64, b"\0")
+        return Shown(bytes(b ^ 0x36 for b in block), bytes(b ^ 0x5C for b in block), self.own)
+
     def _shown(self, kind: str, name: str) -> str:
         if self.key is None:
             return name
@@ -51,10 +72,17 @@ class Names:
         return f"{kind}-{base64.b32encode(digest).decode()[:DIGITS].lower()}"
 
 
+def sees_names(request: Request) -> bool:
+    """Whether the caller sees everybody's names; noted, so that the audit log tells that they did."""
+    caller = getattr(request.state, "caller", None)
+    sees = caller is not None and "names" in caller.scopes
+    request.state.saw_names = sees
+    return sees
+
+
 async def _names(request: Request, conn: Reader) -> Names:
     # Whoever is not known to be an operator gets pseudonyms.
-    role = getattr(request.state, "role", None)
-    if role in SEES_NAMES:
+    if sees_names(request):
         return Names(None)
     return Names((await pseudonym_key(conn)).encode(), getattr(request.state, "user", None))
 

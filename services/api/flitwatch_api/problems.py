@@ -29,6 +29,8 @@ TITLES = {
     "method-not-allowed": "This address does not take that method",
     "conflict": "The state of the thing forbids this",
     "forbidden": "This is not allowed",
+    "unauthenticated": "A login is needed",
+    "too-many": "Too many requests",
     "too-costly": "The request asks for too much",
     "unavailable": "A part of the service does not answer",
     "missing-dependency": "Something is not installed",
@@ -58,7 +60,13 @@ class Problem(BaseModel):
 
 
 def problem(
-    request: Request, status: int, kind: str, detail: str, advice: str, errors: list[dict[str, str]] | None = None
+    request: Request,
+    status: int,
+    kind: str,
+    detail: str,
+    advice: str,
+    errors: list[dict[str, str]] | None = None,
+    retry_after_s: int = 5,
 ) -> Response:
     """A problem document as an answer."""
     body: dict[str, Any] = {
@@ -72,8 +80,10 @@ def problem(
     if errors:
         body["errors"] = errors
     headers = {"Cache-Control": "no-store"}
-    if status == 503:
-        headers["Retry-After"] = "5"
+    if status in (429, 503):
+        headers["Retry-After"] = str(retry_after_s)
+    if status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="flitwatch"'
     return Response(dump(body), status, headers, MEDIA_TYPE)
 
 
@@ -88,7 +98,8 @@ ADVICE = {
 async def known(request: Request, error: Exception) -> Response:
     """A member of the error tree."""
     assert isinstance(error, FlitwatchError)
-    return problem(request, error.status, error.kind, error.message, error.advice)
+    after_s = getattr(error, "retry_after_s", 5)
+    return problem(request, error.status, error.kind, error.message, error.advice, retry_after_s=after_s)
 
 
 async def invalid(request: Request, error: Exception) -> Response:

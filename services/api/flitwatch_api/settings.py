@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -33,6 +33,14 @@ class Settings(BaseSettings):
         default=192, ge=8, le=65_536, description="Memory for counters that do not change any more."
     )
     api_streams_max: int = Field(default=500, ge=1, le=100_000, description="Event streams at once.")
+    api_anonymous: Literal["none", "viewer", "user", "operator"] = Field(
+        default="none", description="Role of callers who do not log in; `flitwatch api` takes `user` on loopback."
+    )
+    api_rate_per_s: float = Field(
+        default=300.0, gt=0, le=1e6, description="Requests a second of one caller, sustained."
+    )
+    api_rate_burst: int = Field(default=1500, ge=1, le=10**7, description="Requests of one caller at once.")
+    api_access_log: bool = Field(default=False, description="A line of JSON per request.")
     api_heartbeat_s: float = Field(default=15.0, gt=0, le=300)
 
     @field_validator("api_hosts", mode="before")

@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "collect": ("collect", "collect", "Follow a producer and publish what it writes to the log."),
     "writer": ("writer", "writer", "Carry records from the log into the database."),
     "api": ("api", "api", "Serve the API and the page."),
+    "users": ("users", "users", "Make, list and change accounts."),
+    "tokens": ("tokens", "tokens", "Make, list and revoke API tokens."),
     "worker": ("worker", "worker", "Take tasks from the queue."),
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
     "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),

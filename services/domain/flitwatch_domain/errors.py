@@ -67,6 +67,24 @@ class Forbidden(FlitwatchError):
     kind = "forbidden"
 
 
+class Unauthenticated(FlitwatchError):
+    """Nobody knows who asks, or the proof is wrong or over."""
+
+    status = 401
+    kind = "unauthenticated"
+
+
+class TooMany(FlitwatchError):
+    """More requests than the limit; `retry_after_s` says when the next may come."""
+
+    status = 429
+    kind = "too-many"
+
+    def __init__(self, message: str, *, advice: str = "", retry_after_s: int = 1) -> None:
+        super().__init__(message, advice=advice)
+        self.retry_after_s = retry_after_s
+
+
 class TooCostly(FlitwatchError):
     """A query or simulation over the limits; the message names the limit."""
 

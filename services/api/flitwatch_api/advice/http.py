@@ -11,7 +11,8 @@ from fastapi.responses import Response
 from flitwatch_api.advice import schemas
 from flitwatch_api.advice.decide import Asked, advise, known, stale_reasons
 from flitwatch_api.answers import answer, moment
-from flitwatch_api.names import SEES_NAMES, Names
+from flitwatch_api.names import Names, sees_names
+from flitwatch_api.people.access import needs
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.advice import Basis
@@ -20,8 +21,7 @@ http = APIRouter(tags=["advice"], responses=RESPONSES)
 
 
 def _names(request: Request, basis: Basis) -> Names:
-    sees = getattr(request.state, "role", None) in SEES_NAMES
-    return Names(None if sees else basis.pseudonym_key.encode(), getattr(request.state, "user", None))
+    return Names(None if sees_names(request) else basis.pseudonym_key.encode(), getattr(request.state, "user", None))
 
 
 def _one(request: Request, basis: Basis, age_s: float, away: bool, job: schemas.AdviceRequest) -> dict[str, Any]:
@@ -34,14 +34,16 @@ def _one(request: Request, basis: Basis, age_s: float, away: bool, job: schemas.
     return made
 
 
-@http.post("/advice", response_model=schemas.Advice)
+@http.post("/advice", response_model=schemas.Advice, openapi_extra=needs("user", "advice", changes=False))
 async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceRequest) -> Response:
     """Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
     basis, age_s, away = await platform.advice.get()
     return answer(_one(request, basis, age_s, away, job), "no-store")
 
 
-@http.post("/advice/batch", response_model=schemas.AdviceBatchAnswer)
+@http.post(
+    "/advice/batch", response_model=schemas.AdviceBatchAnswer, openapi_extra=needs("user", "advice", changes=False)
+)
 async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.AdviceBatch) -> Response:
     """The same for several jobs."""
     basis, age_s, away = await platform.advice.get()

@@ -23,6 +23,7 @@ from flitwatch_api.parameters import (
     make_cursor,
     read_page_cursor,
 )
+from flitwatch_api.people.access import made_by, needs
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.schemas import Task
@@ -95,8 +96,10 @@ async def delete_rule(platform: ThePlatform, name: RuleName) -> Response:
     return Response(status_code=204)
 
 
-@http.post("/rules/test", response_model=Task, status_code=202, name="test_alert_rule")
-async def test_rule(platform: ThePlatform, asked: schemas.DryRun) -> Response:
+@http.post(
+    "/rules/test", response_model=Task, status_code=202, name="test_alert_rule", openapi_extra=needs("user", "tasks")
+)
+async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryRun) -> Response:
     """What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. Nobody is told."""
     if (asked.name is None) == (asked.rule is None):
         raise BadRequest("give either `name` or `rule`")
@@ -110,7 +113,7 @@ async def test_rule(platform: ThePlatform, asked: schemas.DryRun) -> Response:
         raise BadRequest("the span ends after it begins and is at most 31 days")
     args = {"rule": rule, "from_s": from_s, "to_s": to_s}
     task_id = await platform.in_thread(
-        "writer", lambda conn: queue.start(conn, "alerting.test", args, created_by="api")
+        "writer", lambda conn: queue.start(conn, "alerting.test", args, created_by=made_by(request))
     )
     async with platform.reading() as conn:
         made = answer(await task_reads.one(conn, task_id))
@@ -145,7 +148,7 @@ async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewS
     ends_s = _seconds(new.ends)
     if ends_s <= starts_s:
         raise BadRequest("the silence ends before it begins")
-    by = getattr(request.state, "user", None) or "local"
+    by = made_by(request)
     number = await platform.in_thread(
         "writer",
         lambda conn: store.add_silence(

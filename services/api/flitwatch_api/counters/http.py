@@ -14,6 +14,7 @@ from flitwatch_api.counters import congestion as service
 from flitwatch_api.counters import schemas, series
 from flitwatch_api.counters.limits import MAX_POINTS, need
 from flitwatch_api.counters.windows import Window as Spanned
+from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import MAX_WINDOW_S, FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
@@ -114,12 +115,12 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
 
 @http.get("/overview", response_model=schemas.Overview)
 async def overview(
-    platform: ThePlatform, conn: Reader, fabric: FabricId, from_: From = None, to: To = None, points: Points = 300
-) -> Response:
+    platform: ThePlatform, conn: Reader, names: TheNames, fabric: FabricId, from_: From = None, to: To = None, points: Points = 300
+) -> Response:  # fmt: skip
     """The whole machine over time, with gaps and marks, for a time brush."""
     topology = await platform.topologies.get(conn, fabric)
     span = await series.span_of(platform, conn, topology, from_, to)
-    return answer(await series.overview(platform, conn, topology, span, points))
+    return answer(await series.overview(platform, conn, names, topology, span, points))
 
 
 @http.get(

@@ -14,6 +14,7 @@ from flitwatch_api.answers import moments, ratio
 from flitwatch_api.counters.limits import MAX_COUNTERS, MAX_ROWS, MAX_VALUES, need
 from flitwatch_api.counters.windows import Sums, rows_of, step_for, step_sums, steps_of, table_width
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
+from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment
 from flitwatch_api.platform import Platform
 from flitwatch_db.reads import counters as reads
@@ -239,8 +240,8 @@ async def frames(
 
 
 async def overview(
-    platform: Platform, conn: Connection, topology: Topology, span: tuple[float, float] | None, points: int
-) -> dict[str, Any]:
+    platform: Platform, conn: Connection, seen: Names, topology: Topology, span: tuple[float, float] | None, points: int
+) -> dict[str, Any]:  # fmt: skip
     """The answer of `/overview`."""
     if span is None or topology.head.timeless:
         empty: list[Any] = []
@@ -273,7 +274,7 @@ async def overview(
         "p95": p95,
         "coverage": (counted / expected).astype(np.float32) if expected > 0 else np.full(len(ts), np.nan),
         "gaps": await _gaps(conn, topology, from_, to),
-        "marks": await _marks(conn, topology, from_, to),
+        "marks": await _marks(conn, topology, seen, from_, to),
     }
 
 
@@ -323,11 +324,13 @@ async def _gaps(conn: Connection, topology: Topology, from_: datetime, to: datet
     return sorted(sorted(spans, key=lambda s: s["devices"], reverse=True)[:MOST_GAPS], key=lambda s: s["from"])
 
 
-async def _marks(conn: Connection, topology: Topology, from_: datetime, to: datetime) -> list[dict[str, Any]]:
+async def _marks(
+    conn: Connection, topology: Topology, names: Names, from_: datetime, to: datetime
+) -> list[dict[str, Any]]:
     """Starts of the largest jobs."""
     rows = await jobs.starts(conn, topology.head.fabric_id, from_, to, MOST_MARKS)
     marks = []
-    for row in rows:
+    for row in map(names.job, rows):
         who = " ".join(
             part for part in (row["job_id"], row["name"], f"({row['user']})" if row["user"] else None) if part
         )

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from flitwatch_api.answers import answer, tagged
 from flitwatch_api.counters.congestion import DEFAULT_WINDOW_S, ask
 from flitwatch_api.fabric import schemas, service
+from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
@@ -77,6 +78,7 @@ async def endpoints(platform: ThePlatform, conn: Reader, request: Request, fabri
 async def router_detail(
     platform: ThePlatform,
     conn: Reader,
+    names: TheNames,
     fabric: FabricId,
     router: Annotated[int, Path(ge=0, le=2**31 - 1)],
     at: Annotated[Time | None, Query(description="End of the window; without it the newest complete window.")] = None,
@@ -85,4 +87,4 @@ async def router_detail(
     """One router: its ports in a window and the jobs on it."""
     topology = await platform.topologies.get(conn, fabric)
     asked = await ask(platform, conn, topology, at, window, of_ports=True)
-    return answer(await service.router_detail(platform, conn, asked, router))
+    return answer(await service.router_detail(platform, conn, names, asked, router))

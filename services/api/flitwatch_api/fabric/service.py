@@ -10,6 +10,7 @@ from flitwatch_api.answers import moment, number, ratio, unknown_as_null
 from flitwatch_api.counters.congestion import Asked, Ports, total_ports, window_ports
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.jobs.service import holders
+from flitwatch_api.names import Names
 from flitwatch_api.platform import Platform
 from flitwatch_db.reads import fabrics as reads
 from flitwatch_db.reads.columns import Connection
@@ -108,7 +109,9 @@ def endpoints(topology: Topology) -> dict[str, Any]:
     }
 
 
-async def router_detail(platform: Platform, conn: Connection, asked: Asked, router: int) -> dict[str, Any]:
+async def router_detail(
+    platform: Platform, conn: Connection, names: Names, asked: Asked, router: int
+) -> dict[str, Any]:
     """The answer of `/routers/{router}`."""
     topology = asked.topology
     topology.check_router(router)
@@ -133,7 +136,7 @@ async def router_detail(platform: Platform, conn: Connection, asked: Asked, rout
         "tiles": [_tile(topology, router, port, ports) for port in _ports(topology, router)],
         "jobs": [
             {key: job[key] for key in ("job_pk", "job_id", "user", "name", "nodes")}
-            for job in await holders(conn, topology, asked.window.to_s if asked.window else None, router)
+            for job in await holders(conn, names, topology, asked.window.to_s if asked.window else None, router)
         ],
     }
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer
 from flitwatch_api.ingest import schemas
 from flitwatch_api.ingest.lag import topics
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
+from flitwatch_api.people.access import needs
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.reads import ingest as reads
@@ -52,6 +53,8 @@ async def dead_letters(conn: Reader, limit: Limit = 100, cursor: CursorText = No
 
 @http.get(
     "/dead-letters/{number}/raw",
+    # A refused line of accounting names people.
+    openapi_extra=needs("operator", "names"),
     response_class=Response,
     responses={
         200: {
@@ -60,8 +63,9 @@ async def dead_letters(conn: Reader, limit: Limit = 100, cursor: CursorText = No
         }
     },
 )
-async def dead_letter_raw(conn: Reader, number: Id) -> Response:
+async def dead_letter_raw(request: Request, conn: Reader, number: Id) -> Response:
     """The bytes of a record as they came; to be saved, never shown."""
+    request.state.saw_names = True
     raw = await reads.dead_letter_raw(conn, number)
     if raw is None:
         raise NotFound(f"there is no dead letter {number}", advice="/api/v1/ingest/dead-letters lists them.")

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from flitwatch_api.answers import answer, moment
 from flitwatch_api.jobs import schemas, service
+from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import CursorText, FabricId, Limit, Text, Time, at_moment
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
@@ -25,6 +26,7 @@ def _several(text: str | None) -> list[str]:
 @http.get("/jobs", response_model=schemas.JobList)
 async def jobs(
     conn: Reader,
+    names: TheNames,
     fabric: Annotated[
         str | None, Query(max_length=200, description="Jobs with nodes on this fabric (number or name).")
     ] = None,
@@ -46,7 +48,7 @@ async def jobs(
     start, end = (at, at) if at is not None else (from_, to)
     return answer(
         await service.page(
-            conn, sort, limit, cursor, fabric_id=fabric_id, users=_several(user), states=[s.upper() for s in _several(state)],
+            conn, names, sort, limit, cursor, fabric_id=fabric_id, users=_several(user), states=[s.upper() for s in _several(state)],
             name=name or None, text=q or None, from_=None if start is None else at_moment(start), to=None if end is None else at_moment(end),
         )
     )  # fmt: skip
@@ -55,19 +57,21 @@ async def jobs(
 @http.get("/jobs/{job_id}", response_model=schemas.JobDetail)
 async def job(
     conn: Reader,
+    names: TheNames,
     job_id: Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
     cluster: Annotated[
         str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
     ] = None,
 ) -> Response:
     """One job, its place on the fabric and its neighbours."""
-    return answer(await service.detail(conn, job_id, cluster or None))
+    return answer(await service.detail(conn, names, job_id, cluster or None))
 
 
 @http.get("/fabrics/{fabric}/occupancy", response_model=schemas.Occupancy)
 async def occupancy(
     platform: ThePlatform,
     conn: Reader,
+    names: TheNames,
     fabric: FabricId,
     at: Annotated[Time | None, Query(description="Without it, until where the data are complete.")] = None,
 ) -> Response:
@@ -77,4 +81,4 @@ async def occupancy(
         complete = await platform.topologies.complete_s(conn, topology.head)
         at = None if complete is None else float(complete)
     shown = None if topology.head.timeless else moment(at)
-    return answer({"at": shown, "jobs": await service.holders(conn, topology, at)})
+    return answer({"at": shown, "jobs": await service.holders(conn, names, topology, at)})

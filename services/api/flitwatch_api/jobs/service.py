@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flitwatch_api.fabric.topology import Topology
+from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment, make_cursor, read_cursor
 from flitwatch_db.reads import jobs as reads
 from flitwatch_db.reads import runs
@@ -27,7 +28,9 @@ def read_sort(text: str) -> tuple[str, bool]:
     return name, text.startswith("-")
 
 
-async def page(conn: Connection, sort: str, limit: int, cursor: str | None, **filters: Any) -> dict[str, Any]:
+async def page(
+    conn: Connection, names: Names, sort: str, limit: int, cursor: str | None, **filters: Any
+) -> dict[str, Any]:
     """A page of jobs and the cursor of the next."""
     name, descending = read_sort(sort)
     now, after = datetime.now(UTC), None
@@ -37,7 +40,9 @@ async def page(conn: Connection, sort: str, limit: int, cursor: str | None, **fi
         if held != sort or not 0 <= asked_at < 1 << 32:
             raise BadRequest("the cursor belongs to another order", advice="Begin again without a cursor.")
         now, after = at_moment(asked_at), (key, number)
-    rows = await reads.page(conn, sort=name, descending=descending, limit=limit + 1, now=now, after=after, **filters)
+    rows = await reads.page(
+        conn, sort=name, descending=descending, limit=limit + 1, now=now, after=after, shown=names.for_database(), **filters
+    )  # fmt: skip
     more, rows = len(rows) > limit, rows[:limit]
     places = await reads.places(conn, [row["job_pk"] for row in rows], filters.get("fabric_id")) if rows else {}
     next_cursor = make_cursor(sort, rows[-1]["sort_key"], rows[-1]["job_pk"], now.timestamp()) if more else None
@@ -56,7 +61,7 @@ def _listed(row: dict[str, Any], place: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def detail(conn: Connection, job_id: str, cluster: str | None) -> dict[str, Any]:
+async def detail(conn: Connection, names: Names, job_id: str, cluster: str | None) -> dict[str, Any]:
     """One job with its place, neighbours, steps and runs; NotFound."""
     now = datetime.now(UTC)
     row = await reads.one(conn, job_id, cluster, now)
@@ -73,29 +78,35 @@ async def detail(conn: Connection, job_id: str, cluster: str | None) -> dict[str
         if fabric_id is not None and row["start"]
         else []
     )
+    steps = await reads.steps(conn, number)
+    if names.job(row) is not row:
+        steps = [names.job(step) for step in steps]
     return {
-        **row,
+        **names.job(row),
         "groups": place["groups"],
         "fabric_id": fabric_id,
         "routers": place["routers"],
         "endpoints": await reads.endpoints(conn, number, fabric_id),
-        "steps": await reads.steps(conn, number),
-        "neighbours": near,
-        "runs": [run_item(run) for run in await runs.of_job(conn, number)],
+        "steps": steps,
+        "neighbours": [names.job(other) for other in near],
+        "runs": [run_item(run, names) for run in await runs.of_job(conn, number)],
     }
 
 
-def run_item(row: dict[str, Any]) -> dict[str, Any]:
+def run_item(row: dict[str, Any], names: Names) -> dict[str, Any]:
     """A run as answers show it."""
-    return {key: value for key, value in row.items() if key != "counter_names"}
+    shown = {key: value for key, value in row.items() if key != "counter_names"}
+    return {**shown, "exe": names.path(shown["exe"])}
 
 
 async def holders(
-    conn: Connection, topology: Topology, at_s: float | None, router: int | None = None
+    conn: Connection, names: Names, topology: Topology, at_s: float | None, router: int | None = None
 ) -> list[dict[str, Any]]:
     """Jobs on a fabric at a moment; of a timeless fabric those of its snapshot; none where no moment is known."""
     if topology.head.timeless:
-        return await reads.ever_on(conn, topology.head.fabric_id, MOST_HOLDERS, router)
-    if at_s is None:
+        held = await reads.ever_on(conn, topology.head.fabric_id, MOST_HOLDERS, router)
+    elif at_s is None:
         return []
-    return await reads.holding(conn, topology.head.fabric_id, at_moment(at_s), MOST_HOLDERS, router)
+    else:
+        held = await reads.holding(conn, topology.head.fabric_id, at_moment(at_s), MOST_HOLDERS, router)
+    return [names.job(row) for row in held]

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer
-from flitwatch_api.names import SEES_NAMES, Names, TheNames
+from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
+from flitwatch_api.people.access import needs
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.recommendations import schemas
 from flitwatch_db.reads import recommendations as reads
-from flitwatch_domain.errors import Forbidden, NotFound
+from flitwatch_domain.errors import NotFound
 
 http = APIRouter(prefix="/recommendations", tags=["recommendations"], responses=RESPONSES)
 
@@ -66,14 +67,12 @@ async def recommendation(conn: Reader, names: TheNames, recommendation_id: Id) -
 @http.get(
     "/{recommendation_id}/lfts",
     name="recommendation_lfts",
+    openapi_extra=needs("operator", "operate"),
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-async def lfts(request: Request, conn: Reader, recommendation_id: Id) -> Response:
+async def lfts(conn: Reader, recommendation_id: Id) -> Response:
     """The forwarding tables as OpenSM's file engine reads them."""
-    role = getattr(request.state, "role", None)
-    if role is not None and role not in SEES_NAMES:
-        raise Forbidden("forwarding tables are for operators", advice="Ask an operator for them.")
     content = await reads.part(conn, recommendation_id, "lfts")
     if content is None:
         raise _missing(recommendation_id, "forwarding tables")

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from flitwatch_api.answers import answer
 from flitwatch_api.counters.limits import MAX_VALUES, need
 from flitwatch_api.jobs.service import run_item
+from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
@@ -23,6 +24,7 @@ http = APIRouter(prefix="/runs", tags=["runs"], responses=RESPONSES)
 @http.get("", response_model=schemas.RunList)
 async def runs(
     conn: Reader,
+    names: TheNames,
     job: Annotated[str | None, Query(max_length=60, description="Runs of this job.")] = None,
     exe: Annotated[str | None, Query(max_length=400, description="Runs of this application.")] = None,
     limit: Limit = 100,
@@ -30,12 +32,12 @@ async def runs(
 ) -> Response:
     """Runs of instrumented applications, the newest first."""
     rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), job or None, exe or None)
-    items = [run_item(row) for row in rows[:limit]]
+    items = [run_item(row, names) for row in rows[:limit]]
     return answer({"items": items, "next_cursor": make_cursor(items[-1]["run_id"]) if len(rows) > limit else None})
 
 
 @http.get("/{run_id}/steps", response_model=schemas.RunSteps)
-async def steps(conn: Reader, run_id: Id) -> Response:
+async def steps(conn: Reader, seen: TheNames, run_id: Id) -> Response:
     """The steps of a run beside what other runs of the same application take."""
     row = await reads.one(conn, run_id)
     if row is None:
@@ -45,7 +47,7 @@ async def steps(conn: Reader, run_id: Id) -> Response:
     found = await reads.steps(conn, run_id, len(names))
     usual = await reads.usual(conn, run_id, row["exe"], row["nodes"], row["ranks"], found.step)
     body: dict[str, Any] = {
-        "run": run_item(row),
+        "run": run_item(row, seen),
         "step": found.step,
         "time_s": found.time_s,
         "time_p50_s": found.time_p50_s,

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer
+from flitwatch_api.names import TheNames
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.search import schemas
@@ -37,9 +38,11 @@ def _href(hit: dict[str, Any]) -> str:
 
 @http.get("/search", response_model=schemas.Hits)
 async def search(
-    conn: Reader, q: Annotated[str, Query(min_length=1, max_length=200, description="Part of a name or id.")]
+    conn: Reader,
+    names: TheNames,
+    q: Annotated[str, Query(min_length=1, max_length=200, description="Part of a name or id.")],
 ) -> Response:
     """Jobs, users, fabrics, routers and nodes by part of their name."""
-    hits = await find(conn, q.strip(), EACH) if q.strip() else []
+    hits = await find(conn, q.strip(), EACH, names.for_database()) if q.strip() else []
     items = [{key: hit[key] for key in ("kind", "id", "title", "detail")} | {"href": _href(hit)} for hit in hits[:MOST]]
     return answer({"items": items})

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer, dump
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
+from flitwatch_api.people.access import made_by, needs
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks import schemas
@@ -49,8 +50,8 @@ async def task(conn: Reader, task_id: Id) -> Response:
     return answer(await _one(conn, task_id))
 
 
-@http.post("", response_model=schemas.Task, status_code=202)
-async def start(platform: ThePlatform, new: schemas.NewTask) -> Response:
+@http.post("", response_model=schemas.Task, status_code=202, openapi_extra=needs("user", "tasks"))
+async def start(request: Request, platform: ThePlatform, new: schemas.NewTask) -> Response:
     """Put work into the queue; a worker takes it."""
     if new.name not in STARTABLE:
         raise BadRequest(f"there is no task {new.name!r} to start", advice=f"Tasks: {', '.join(STARTABLE)}.")
@@ -65,7 +66,9 @@ async def start(platform: ThePlatform, new: schemas.NewTask) -> Response:
             f"the arguments take {size:,} bytes; the limit MAX_ARGS_BYTES is {MAX_ARGS_BYTES:,}",
             advice="Name a file instead.",
         )
-    task_id = await platform.in_thread("writer", lambda conn: queue.start(conn, new.name, new.args, created_by="api"))
+    task_id = await platform.in_thread(
+        "writer", lambda conn: queue.start(conn, new.name, new.args, created_by=made_by(request))
+    )
     async with platform.reading() as conn:
         row = await _one(conn, task_id)
     made = answer(row)
@@ -79,6 +82,7 @@ async def start(platform: ThePlatform, new: schemas.NewTask) -> Response:
     response_model=schemas.Task,
     status_code=202,
     responses={409: RESPONSES[404] | {"description": "It is over."}},
+    openapi_extra=needs("user", "tasks"),
 )
 async def cancel(platform: ThePlatform, task_id: Id) -> Response:
     """Ask a task to stop; it does so at its next step."""

@@ -24,7 +24,13 @@ GRACE_S = 10
 @click.option(
     "--web", type=click.Path(file_okay=False, path_type=Path), help="Folder of the built page; by default web/dist."
 )
-@click.option("--access-log", is_flag=True, help="Write a line per request.")
+@click.option("--access-log", is_flag=True, help="Write a line of JSON per request.")
+@click.option(
+    "--anonymous",
+    type=click.Choice(["none", "viewer", "user", "operator"]),
+    envvar="FLITWATCH_API_ANONYMOUS",
+    help="Role of callers who do not log in; by default user when listening on this machine only, none otherwise.",
+)
 @database_options
 def api(
     host: str,
@@ -32,6 +38,7 @@ def api(
     allow_hosts: tuple[str, ...],
     web: Path | None,
     access_log: bool,
+    anonymous: str | None,
     db_url: str | None,
     ephemeral: bool,
 ) -> None:
@@ -40,11 +47,14 @@ def api(
 
     from pydantic import SecretStr
 
+    from flitwatch.first_admin import ensure_admin
     from flitwatch.platform import database
+    from flitwatch_api.logs import JsonLines
     from flitwatch_api.serve import serve
     from flitwatch_api.settings import Settings
 
     log_to_stderr(logging.INFO)
+    logging.getLogger().handlers[0].setFormatter(JsonLines())
     names = [name for text in allow_hosts for name in text.split(",") if name.strip()]
     if not names and host in LOOPBACK:
         names = list(LOOPBACK)
@@ -52,5 +62,7 @@ def api(
         names = []
     chosen: dict[str, Any] = {} if web is None else {"web": web}
     with database(db_url, ephemeral) as url:
-        settings = Settings(db=SecretStr(url), api_hosts=tuple(names), **chosen)
-        serve(settings, host, port, access_log=access_log, grace_s=GRACE_S)
+        ensure_admin(url)
+        chosen["api_anonymous"] = anonymous or ("user" if host in LOOPBACK else "none")
+        settings = Settings(db=SecretStr(url), api_hosts=tuple(names), api_access_log=access_log, **chosen)
+        serve(settings, host, port, grace_s=GRACE_S)

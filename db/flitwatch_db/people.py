@@ -1,0 +1,322 @@
+"""Accounts, sessions and tokens; and the key of pseudonyms. Blocking; to be called on a connection with role `gate`."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerifyMismatchError
+from psycopg.rows import dict_row
+
+from flitwatch_domain.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthenticated
+
+Conn = psycopg.Connection[Any]
+Row = dict[str, Any]
+
+ROLES = ("viewer", "user", "operator", "admin", "service")
+#: What a token may be allowed: read data, see names, ask for advice, start tasks, change alerts, manage people.
+SCOPES = ("read", "names", "advice", "tasks", "operate", "admin")
+#: The most that an account of a role can hand to a token.
+SCOPES_OF = {
+    "viewer": ("read",),
+    "user": ("read", "advice", "tasks"),
+    "operator": ("read", "names", "advice", "tasks", "operate"),
+    "admin": SCOPES,
+    "service": ("read", "names", "advice", "tasks", "operate"),
+}
+SESSION = timedelta(hours=12)
+TOKEN_DAYS = 90
+TOKEN_DAYS_MAX = 366
+TOKEN_PREFIX = "fwt_"
+PASSWORD_MIN, PASSWORD_MAX = 12, 1024
+
+# The library's defaults are RFC 9106's second choice: 64 MiB and three passes.
+_HASHER = PasswordHasher()
+#: Verified when there is no such account, so that the answer takes as long.
+_NOBODY = _HASHER.hash(secrets.token_urlsafe(16))
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks.
+
+    Attributes
+    ----------
+    name, role : str
+    via : str                        session, token or anonymous
+    scopes : frozenset of str        what the caller may do: all of the role's, or those of the token that the role still has
+    number : str                     stands for the caller where requests are counted
+    """
+
+    name: str
+    role: str
+    via: str
+    scopes: frozenset[str]
+    number: str
+
+
+def digest(secret: str) -> bytes:
+    """What is stored of a session's or a token's secret."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def check_password(password: str) -> None:
+    """BadRequest for a password that is too short or too long."""
+    if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
+        raise BadRequest(f"a password has {PASSWORD_MIN} to {PASSWORD_MAX} characters")
+
+
+def add(conn: Conn, name: str, role: str, password: str | None = None) -> None:
+    """Make an account; without a password nobody can log in with one.
+
+    Raises
+    ------
+    BadRequest, Conflict
+    """
+    if role not in ROLES:
+        raise BadRequest(f"there is no role {role[:40]!r}", advice=f"Roles: {', '.join(ROLES)}.")
+    if not name or name != name.strip() or len(name) > 200 or not name.isprintable():
+        raise BadRequest("an account's name is 1 to 200 printable characters without blanks around them")
+    if password is not None:
+        check_password(password)
+        if role == "service":
+            raise BadRequest("a service has no password", advice="Make it a token.")
+    hashed = None if password is None else _HASHER.hash(password)
+    try:
+        with conn.transaction():
+            conn.execute("INSERT INTO account (name, role, password_hash) VALUES (%s, %s, %s)", [name, role, hashed])
+    except psycopg.errors.UniqueViolation:
+        raise Conflict(f"there is an account {name!r} already") from None
+
+
+def first_admin(conn: Conn) -> str | None:
+    """Make the account `admin` with a random password and return that, if there is no account at all; else None."""
+    with conn.transaction():
+        conn.execute("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE")
+        if conn.execute("SELECT 1 FROM account LIMIT 1").fetchone():
+            return None
+        password = secrets.token_urlsafe(18)
+        add(conn, "admin", "admin", password)
+        return password
+
+
+def accounts(conn: Conn) -> list[Row]:
+    """All accounts by name, without their secrets."""
+    return _rows(
+        conn,
+        "SELECT name, role, disabled, password_hash IS NOT NULL AS password, issuer, created_at AS created, seen_at AS seen,"
+        " (SELECT count(*) FROM token t WHERE t.account_id = a.account_id AND revoked_at IS NULL AND expires_at > now()) AS tokens"
+        " FROM account a ORDER BY name",
+    )
+
+
+def change(conn: Conn, name: str, *, role: str | None = None, disabled: bool | None = None) -> None:
+    """Give an account another role, or switch it off or on; its sessions end where it loses rights.
+
+    Raises
+    ------
+    BadRequest, NotFound
+    Conflict
+        It is the last admin who can log in.
+    """
+    if role is not None and role not in ROLES:
+        raise BadRequest(f"there is no role {role[:40]!r}", advice=f"Roles: {', '.join(ROLES)}.")
+    with conn.transaction():
+        conn.execute("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE")
+        held = _account(conn, name)
+        conn.execute(
+            "UPDATE account SET role = coalesce(%s, role), disabled = coalesce(%s, disabled) WHERE account_id = %s",
+            [role, disabled, held["account_id"]],
+        )
+        left = conn.execute("SELECT 1 FROM account WHERE role = 'admin' AND NOT disabled").fetchone()
+        if held["role"] == "admin" and not held["disabled"] and not left:
+            raise Conflict("it is the last admin", advice="Make another account admin first.")
+        conn.execute("DELETE FROM session WHERE account_id = %s", [held["account_id"]])
+
+
+def set_password(conn: Conn, name: str, password: str) -> None:
+    """Give an account another password; its sessions end.
+
+    Raises
+    ------
+    BadRequest, NotFound
+    """
+    check_password(password)
+    held = _account(conn, name)
+    if held["role"] == "service":
+        raise BadRequest("a service has no password", advice="Make it a token.")
+    with conn.transaction():
+        conn.execute(
+            "UPDATE account SET password_hash = %s WHERE account_id = %s", [_HASHER.hash(password), held["account_id"]]
+        )
+        conn.execute("DELETE FROM session WHERE account_id = %s", [held["account_id"]])
+
+
+def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
+    """Check a password and begin a session; return its secret and when it ends.
+
+    Raises
+    ------
+    Unauthenticated
+        Wrong, or no such account, or disabled: the caller is not told which.
+    """
+    row = conn.execute(
+        "SELECT account_id, password_hash, disabled FROM account WHERE name = %s", [name.replace("\0", "")]
+    ).fetchone()
+    number, hashed, disabled = row if row else (None, None, False)
+    try:
+        _HASHER.verify(hashed or _NOBODY, password[: PASSWORD_MAX + 1])
+        right = hashed is not None and not disabled
+    except (VerifyMismatchError, InvalidHashError):
+        right = False
+    if not right or hashed is None or number is None:
+        raise Unauthenticated(
+            "name or password is wrong", advice="An admin can set another: flitwatch users passwd NAME."
+        )
+    if _HASHER.check_needs_rehash(hashed):
+        conn.execute("UPDATE account SET password_hash = %s WHERE account_id = %s", [_HASHER.hash(password), number])
+    return begin_session(conn, number)
+
+
+def begin_session(conn: Conn, account_id: int) -> tuple[str, datetime]:
+    """A new session of an account: its secret and when it ends; those that ended are removed."""
+    secret, ends = secrets.token_urlsafe(32), datetime.now(UTC) + SESSION
+    with conn.transaction():
+        conn.execute("DELETE FROM session WHERE expires_at < now()")
+        conn.execute(
+            "INSERT INTO session (digest, account_id, expires_at) VALUES (%s, %s, %s)",
+            [digest(secret), account_id, ends],
+        )
+        conn.execute("UPDATE account SET seen_at = now() WHERE account_id = %s", [account_id])
+    return secret, ends
+
+
+def end_session(conn: Conn, secret: str) -> None:
+    """End a session."""
+    conn.execute("DELETE FROM session WHERE digest = %s", [digest(secret)])
+
+
+def of_session(conn: Conn, secret: str) -> Caller | None:
+    """The caller of a session; None where it ended or its account is disabled."""
+    row = conn.execute(
+        "SELECT a.name, a.role, a.account_id FROM session s JOIN account a USING (account_id)"
+        " WHERE s.digest = %s AND s.expires_at > now() AND NOT a.disabled",
+        [digest(secret)],
+    ).fetchone()
+    return None if row is None else Caller(row[0], row[1], "session", frozenset(SCOPES_OF[row[1]]), f"account {row[2]}")
+
+
+def of_token(conn: Conn, secret: str) -> Caller | None:
+    """The caller of a token; None where it is unknown, revoked or expired, or its account is disabled."""
+    row = conn.execute(
+        "UPDATE token t SET used_at = now() FROM account a WHERE a.account_id = t.account_id AND t.digest = %s"
+        " AND t.revoked_at IS NULL AND t.expires_at > now() AND NOT a.disabled RETURNING a.name, a.role, t.scopes, t.token_id",
+        [digest(secret)],
+    ).fetchone()
+    if row is None:
+        return None
+    return Caller(row[0], row[1], "token", frozenset(row[2]) & frozenset(SCOPES_OF[row[1]]), f"token {row[3]}")
+
+
+def add_token(
+    conn: Conn, name: str, label: str, scopes: Sequence[str], days: float = TOKEN_DAYS
+) -> tuple[int, str, datetime]:
+    """Make a token of an account; return its number, its secret (shown once, stored hashed) and when it expires.
+
+    Raises
+    ------
+    BadRequest
+        A scope that does not exist or that the account's role does not have, or a life of more than a year.
+    NotFound
+    """
+    held = _account(conn, name)
+    wanted = sorted(set(scopes), key=lambda scope: SCOPES.index(scope) if scope in SCOPES else -1)
+    beyond = [scope for scope in wanted if scope not in SCOPES_OF[held["role"]]]
+    if beyond or not wanted:
+        raise BadRequest(
+            f"an account of role {held['role']} cannot give {', '.join(s[:20] for s in beyond) or 'no scope'}",
+            advice=f"Scopes it has: {', '.join(SCOPES_OF[held['role']])}.",
+        )
+    if not 0 < days <= TOKEN_DAYS_MAX:
+        raise BadRequest(f"a token lives at most {TOKEN_DAYS_MAX} days")
+    if not 1 <= len(label) <= 200 or not label.isprintable():
+        raise BadRequest("a token's label is 1 to 200 printable characters")
+    secret, ends = TOKEN_PREFIX + secrets.token_urlsafe(32), datetime.now(UTC) + timedelta(days=days)
+    row = conn.execute(
+        "INSERT INTO token (account_id, label, digest, scopes, expires_at) VALUES (%s, %s, %s, %s, %s) RETURNING token_id",
+        [held["account_id"], label, digest(secret), wanted, ends],
+    ).fetchone()
+    assert row is not None
+    return row[0], secret, ends
+
+
+def tokens(conn: Conn, name: str | None = None) -> list[Row]:
+    """Tokens of an account, or all, the newest first, without their secrets."""
+    return _rows(
+        conn,
+        "SELECT t.token_id, a.name AS account, a.role, t.label, t.scopes, t.created_at AS created, t.expires_at AS expires,"
+        " t.revoked_at AS revoked, t.used_at AS used FROM token t JOIN account a USING (account_id)"
+        " WHERE %(name)s::text IS NULL OR a.name = %(name)s ORDER BY t.token_id DESC LIMIT 1000",
+        {"name": name},
+    )
+
+
+def revoke(conn: Conn, token_id: int, name: str | None = None) -> None:
+    """End a token; with `name` only if it is that account's. NotFound."""
+    done = conn.execute(
+        "UPDATE token t SET revoked_at = coalesce(revoked_at, now()) FROM account a WHERE a.account_id = t.account_id AND token_id = %(id)s"
+        " AND (%(name)s::text IS NULL OR a.name = %(name)s)",
+        {"id": token_id, "name": name},
+    )
+    if not done.rowcount:
+        raise NotFound(f"there is no token {token_id}", advice="`flitwatch tokens list` lists them.")
+
+
+def of_provider(conn: Conn, issuer: str, subject: str, name: str, role: str) -> int:
+    """The account of somebody whom a provider vouches for, made or given the role of today; its number.
+
+    Raises
+    ------
+    Forbidden
+        The account is disabled, or another login has that name.
+    """
+    with conn.transaction():
+        row = conn.execute(
+            "SELECT account_id, disabled, role FROM account WHERE issuer = %s AND subject = %s FOR UPDATE",
+            [issuer, subject],
+        ).fetchone()
+        if row is None:
+            made = conn.execute(
+                "INSERT INTO account (name, role, issuer, subject) VALUES (%s, %s, %s, %s) ON CONFLICT (name) DO NOTHING RETURNING account_id",
+                [name, role, issuer, subject],
+            ).fetchone()
+            if made is None:
+                raise Forbidden(
+                    f"the name {name[:80]!r} belongs to another account",
+                    advice="An admin can disable or rename one of the two.",
+                )
+            return int(made[0])
+        if row[1]:
+            raise Forbidden("this account is disabled", advice="Ask an admin of this site.")
+        if row[2] != role:
+            conn.execute("UPDATE account SET role = %s WHERE account_id = %s", [role, row[0]])
+            conn.execute("DELETE FROM session WHERE account_id = %s", [row[0]])
+        return int(row[0])
+
+
+def _account(conn: Conn, name: str) -> Row:
+    rows = _rows(conn, "SELECT account_id, role, disabled FROM account WHERE name = %s", [name.replace("\0", "")])
+    if not rows:
+        raise NotFound(f"there is no account {name[:80]!r}", advice="`flitwatch users list` lists them.")
+    return rows[0]
+
+
+def _rows(conn: Conn, query: str, parameters: Any = None) -> list[Row]:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query.encode(), parameters).fetchall()

@@ -1,0 +1,75 @@
+"""Structured logs: one JSON object a line, each with the id of the request it belongs to."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import secrets
+import time
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger("flitwatch_api.access")
+
+#: The request that is being served; empty outside of one.
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+HEADER = "x-request-id"
+_FIT = re.compile(r"[A-Za-z0-9._-]{8,64}")
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON: at, level, logger, message, request_id, fields, and the exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        line = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "request_id": request_id.get(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps({key: value for key, value in line.items() if value is not None}, default=str)
+
+
+class Identified:
+    """Gives each request an id, taken from `X-Request-Id` where that is fit, and returns it; writes a line per request if told to."""
+
+    def __init__(self, app: ASGIApp, access_log: bool = False) -> None:
+        self.app = app
+        self.access_log = access_log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(HEADER, "")
+        name = given if _FIT.fullmatch(given) else secrets.token_hex(8)
+        held, begin, status = request_id.set(name), time.perf_counter(), 500
+
+        async def named(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[HEADER] = name
+            await send(message)
+
+        try:
+            await self.app(scope, receive, named)
+        finally:
+            if self.access_log:
+                caller = scope.get("state", {}).get("caller")
+                fields = {
+                    "method": scope["method"], "path": scope["path"], "status": status,
+                    "duration_ms": round(1e3 * (time.perf_counter() - begin), 2), "caller": None if caller is None else caller.name,
+                }  # fmt: skip
+                log.info("%s %s %s", scope["method"], scope["path"], status, extra={"fields": fields})
+            request_id.reset(held)

@@ -1,0 +1,1 @@
+"""Who asks, what they may do, and what they did."""

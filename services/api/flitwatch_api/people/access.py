@@ -1,0 +1,102 @@
+"""What an endpoint asks of its caller: declared in the route, enforced by one dependency, told in OpenAPI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fastapi import Depends, Request
+from fastapi.routing import APIRoute
+
+from flitwatch_api.people.callers import Callers, address_of
+from flitwatch_db.people import Caller
+from flitwatch_domain.errors import Forbidden, Unauthenticated
+
+Role = Literal["anyone", "viewer", "user", "operator", "admin"]
+Scope = Literal["read", "names", "advice", "tasks", "operate", "admin"]
+RANK = {"anyone": 0, "viewer": 1, "service": 1, "user": 2, "operator": 3, "admin": 4}
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+ROLE, SCOPE, CHANGES = "x-required-role", "x-required-scope", "x-changes"
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a route asks for.
+
+    Attributes
+    ----------
+    role : str
+        The least role of a person; `anyone`: no login.
+    scope : str
+        What a token, and a service by its token, must be allowed.
+    changes : bool
+        Whether it changes something, and so stands in the audit log.
+    """
+
+    role: Role
+    scope: Scope
+    changes: bool
+
+
+def needs(role: Role, scope: Scope, *, changes: bool = True) -> dict[str, Any]:
+    """A route's declaration, to be given as `openapi_extra`."""
+    return {ROLE: role, SCOPE: scope, CHANGES: changes}
+
+
+def need_of(methods: set[str], declared: Mapping[str, Any] | None) -> Need:
+    """What a route asks for: as declared; else reading for whoever may view, and changing for operators."""
+    said, safe = declared or {}, methods <= SAFE
+    if ROLE in said:
+        return Need(said[ROLE], said[SCOPE], said[CHANGES] and not safe)
+    return Need("viewer", "read", False) if safe else Need("operator", "operate", True)
+
+
+def made_by(request: Request) -> str:
+    """Who asks, to be kept beside what they make."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    return "nobody" if caller is None else caller.name
+
+
+def check(caller: Caller | None, need: Need) -> None:
+    """Whether a caller may; people by role, tokens by scope and by the role of their account.
+
+    Raises
+    ------
+    Unauthenticated, Forbidden
+    """
+    if need.role == "anyone":
+        return
+    if caller is None:
+        raise Unauthenticated(
+            "this site asks who you are", advice="Log in at /login, or send a token: Authorization: Bearer fwt_..."
+        )
+    by_role = caller.role == "service" or RANK[caller.role] >= RANK[need.role]
+    if by_role and need.scope in caller.scopes:
+        return
+    if caller.via == "anonymous":
+        raise Unauthenticated(f"this takes a login with role {need.role}", advice="Log in at /login.")
+    if not by_role:
+        raise Forbidden(f"this takes role {need.role}; you are {caller.role}", advice="Ask an admin of this site.")
+    raise Forbidden(
+        f"this takes scope {need.scope}; the token has {', '.join(sorted(caller.scopes)) or 'none'}",
+        advice="Make a token with that scope: flitwatch tokens create.",
+    )
+
+
+async def _allowed(request: Request) -> Caller | None:
+    callers: Callers = request.app.state.callers
+    route: APIRoute = request.scope["route"]
+    need = need_of(route.methods or set(), route.openapi_extra)
+    caller = await callers.of(request)
+    callers.count(caller, address_of(request))
+    request.state.caller, request.state.need = caller, need
+    request.state.role = None if caller is None else caller.role
+    request.state.user = None if caller is None or caller.via == "anonymous" else caller.name
+    check(caller, need)
+    if caller is not None and caller.via == "session" and request.method not in SAFE:
+        callers.check_csrf(request)
+    return caller
+
+
+allowed = Depends(_allowed)

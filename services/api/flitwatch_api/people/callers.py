@@ -1,0 +1,160 @@
+"""From a request to its caller: session cookie, bearer token, or nobody; and how much each may ask."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import time
+from collections import OrderedDict
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from flitwatch_api.platform import Platform
+from flitwatch_db import people
+from flitwatch_db.people import SCOPES_OF, Caller
+from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated
+
+#: How long a checked secret is believed: a revoked token works so much longer at most.
+BELIEVED_S = 5.0
+MOST_KEPT = 10_000
+#: Attempts to log in of one address, and for one name: so many at once, then one every so many seconds.
+LOGIN_BURST, LOGIN_EVERY_S = 10, 6.0
+CSRF_HEADER = "x-csrf-token"
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class Buckets:
+    """Token buckets by key; the least used are forgotten, which only ever gives more.
+
+    Parameters
+    ----------
+    per_s : float      refill
+    burst : int        size
+    """
+
+    def __init__(self, per_s: float, burst: int) -> None:
+        self.per_s, self.burst = per_s, burst
+        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, key: str, now: float) -> float:
+        """Take one; 0, or the seconds until there is one again."""
+        left, then = self._held.pop(key, (float(self.burst), now))
+        left = min(self.burst, left + (now - then) * self.per_s)
+        wait = 0.0 if left >= 1 else (1 - left) / self.per_s
+        self._held[key] = (left if wait else left - 1, now)
+        if len(self._held) > MOST_KEPT:
+            self._held.popitem(last=False)
+        return wait
+
+
+def address_of(request: Request) -> str:
+    """The address a request came from."""
+    return request.client.host if request.client else "local"
+
+
+def csrf_of(secret: str) -> str:
+    """What pages of this site must send beside the cookie: only they can read it."""
+    return hashlib.sha256(b"csrf:" + secret.encode()).hexdigest()
+
+
+def _is_local(request: Request) -> bool:
+    return (request.url.hostname or "") in LOOPBACK
+
+
+def cookie_of(request: Request) -> str:
+    """The cookie's name: `__Host-` binds it to this host and to TLS; on loopback there is none of either."""
+    return "flitwatch-session" if _is_local(request) else "__Host-flitwatch-session"
+
+
+def set_cookie(request: Request, answer: Response, secret: str, max_age_s: int) -> None:
+    """Hand a session to a browser; an empty secret takes it back."""
+    answer.set_cookie(
+        cookie_of(request), secret, max_age=max_age_s if secret else 0, path="/", httponly=True, samesite="lax", secure=not _is_local(request),
+    )  # fmt: skip
+
+
+class Callers:
+    """Knows callers, and counts what they ask.
+
+    Parameters
+    ----------
+    platform : Platform
+    """
+
+    def __init__(self, platform: Platform) -> None:
+        settings = platform.settings
+        self._platform = platform
+        role = settings.api_anonymous
+        self.anonymous = (
+            None if role == "none" else Caller("anonymous", role, "anonymous", frozenset(SCOPES_OF[role]), "")
+        )
+        self._known: OrderedDict[bytes, tuple[float, Caller]] = OrderedDict()
+        self._asked = Buckets(settings.api_rate_per_s, settings.api_rate_burst)
+        self._logins = Buckets(1 / LOGIN_EVERY_S, LOGIN_BURST)
+
+    async def of(self, request: Request) -> Caller | None:
+        """The caller; None where nobody is known and anonymous callers are not let in.
+
+        Raises
+        ------
+        Unauthenticated
+            A token was sent that is not valid (a session that ended only makes the caller anonymous).
+        """
+        kind, _, secret = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            caller = await self._believed("token", secret.strip())
+            if caller is None:
+                raise Unauthenticated(
+                    "the token is unknown, revoked or expired", advice="Make another: flitwatch tokens create."
+                )
+            return caller
+        cookie = request.cookies.get(cookie_of(request))
+        known = await self._believed("session", cookie) if cookie else None
+        return known or self.anonymous
+
+    async def _believed(self, via: str, secret: str) -> Caller | None:
+        key, now = people.digest(via + secret), time.monotonic()
+        held = self._known.get(key)
+        if held is not None and held[0] > now:
+            return held[1]
+        look = people.of_token if via == "token" else people.of_session
+        caller = await self._platform.in_thread("gate", lambda conn: look(conn, secret))
+        if caller is None:
+            self._known.pop(key, None)
+            return None
+        self._known[key] = (now + BELIEVED_S, caller)
+        if len(self._known) > MOST_KEPT:
+            self._known.popitem(last=False)
+        return caller
+
+    def forget(self) -> None:
+        """Look everybody up again: somebody's rights have changed."""
+        self._known.clear()
+
+    def count(self, caller: Caller | None, address: str) -> None:
+        """Count a request against its account or token, or its address; TooMany."""
+        number = caller.number if caller is not None and caller.number else f"address {address}"
+        wait = self._asked.take(number, time.monotonic())
+        if wait:
+            limit = f"{self._asked.per_s:g} requests a second"
+            raise TooMany(
+                f"more than {limit}", advice="Ask less often, or in batches.", retry_after_s=max(1, math.ceil(wait))
+            )
+
+    def count_login(self, name: str, address: str) -> None:
+        """Count an attempt to log in; TooMany."""
+        now = time.monotonic()
+        wait = max(self._logins.take(key, now) for key in (f"address {address}", f"name {name}"))
+        if wait:
+            raise TooMany("too many attempts to log in", advice="Wait a little.", retry_after_s=max(1, math.ceil(wait)))
+
+    def check_csrf(self, request: Request) -> None:
+        """Whether a change that comes with a cookie comes from this site's own page; Forbidden."""
+        secret = request.cookies.get(cookie_of(request), "")
+        if not hmac.compare_digest(csrf_of(secret).encode(), request.headers.get(CSRF_HEADER, "").encode()):
+            raise Forbidden(
+                "a change with a session needs the header X-CSRF-Token",
+                advice="GET /api/v1/session tells it; scripts use a token instead.",
+            )

@@ -1,0 +1,205 @@
+"""Routes of people: sessions, accounts, tokens, the audit log."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer
+from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
+from flitwatch_api.people import schemas
+from flitwatch_api.people.access import needs
+from flitwatch_api.people.callers import Callers, address_of, cookie_of, csrf_of, set_cookie
+from flitwatch_api.platform import ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db import audit as trail
+from flitwatch_db import people
+from flitwatch_db.people import Caller
+from flitwatch_domain.errors import Forbidden, Unauthenticated
+
+http = APIRouter(tags=["people"], responses=RESPONSES)
+
+AccountName = Annotated[str, Path(min_length=1, max_length=200, description="The account's name.")]
+_CONFLICT: dict[int | str, dict[str, Any]] = {409: RESPONSES[404] | {"description": "It exists, or is the last admin."}}
+
+
+def _callers(request: Request) -> Callers:
+    return request.app.state.callers
+
+
+def _said(request: Request, caller: Caller | None, secret: str | None) -> dict[str, Any]:
+    by_session = caller is not None and caller.via == "session"
+    return {
+        "user": None if caller is None or caller.via == "anonymous" else caller.name,
+        "role": None if caller is None else caller.role,
+        "scopes": [] if caller is None else sorted(caller.scopes),
+        "via": None if caller is None else caller.via,
+        "pseudonyms": caller is None or "names" not in caller.scopes,
+        "csrf": csrf_of(secret) if by_session and secret else None,
+        "oidc": request.app.state.oidc is not None,
+    }
+
+
+@http.get("/session", response_model=schemas.Session, name="session", openapi_extra=needs("anyone", "read"))
+async def session(request: Request) -> Response:
+    """Who the caller is."""
+    return answer(_said(request, request.state.caller, request.cookies.get(cookie_of(request))), "no-store")
+
+
+@http.post("/session", response_model=schemas.Session, name="log_in", openapi_extra=needs("anyone", "read"))
+async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) -> Response:
+    """Log in with a local account; the session is a cookie."""
+    callers = _callers(request)
+    request.state.named = login.name
+    callers.count_login(login.name, address_of(request))
+    secret, _ = await platform.in_thread(
+        "gate", lambda conn: people.log_in(conn, login.name, login.password.get_secret_value())
+    )
+    caller = await platform.in_thread("gate", lambda conn: people.of_session(conn, secret))
+    made = answer(_said(request, caller, secret), "no-store")
+    set_cookie(request, made, secret, int(people.SESSION.total_seconds()))
+    return made
+
+
+@http.delete("/session", status_code=204, name="log_out", openapi_extra=needs("anyone", "read"))
+async def log_out(request: Request, platform: ThePlatform) -> Response:
+    """End the session."""
+    secret = request.cookies.get(cookie_of(request))
+    if secret and request.state.caller is not None and request.state.caller.via == "session":
+        await platform.in_thread("gate", lambda conn: people.end_session(conn, secret))
+        _callers(request).forget()
+    made = Response(status_code=204, headers={"Cache-Control": "no-store"})
+    set_cookie(request, made, "", 0)
+    return made
+
+
+@http.put("/session/password", status_code=204, name="own_password", openapi_extra=needs("viewer", "read"))
+async def own_password(request: Request, platform: ThePlatform, asked: schemas.NewPassword) -> Response:
+    """Another password for one's own account; all its sessions end."""
+    caller = request.state.caller
+    if caller.via != "session":
+        raise Unauthenticated("a password is changed in a session", advice="Log in at /login.")
+    _callers(request).count_login(caller.name, address_of(request))
+
+    def change(conn: Any) -> None:
+        people.log_in(conn, caller.name, asked.password.get_secret_value())
+        people.set_password(conn, caller.name, asked.new.get_secret_value())
+
+    await platform.in_thread("gate", change)
+    _callers(request).forget()
+    return Response(status_code=204)
+
+
+@http.get("/users", response_model=schemas.AccountList, name="users", openapi_extra=needs("admin", "admin"))
+async def users(platform: ThePlatform) -> Response:
+    """All accounts."""
+    return answer({"items": await platform.in_thread("gate", people.accounts)}, "no-store")
+
+
+@http.post(
+    "/users",
+    response_model=schemas.AccountList,
+    status_code=201,
+    name="add_user",
+    responses=_CONFLICT,
+    openapi_extra=needs("admin", "admin"),
+)
+async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAccount) -> Response:
+    """Make an account."""
+    password = None if new.password is None else new.password.get_secret_value()
+    request.state.audit = {"name": new.name, "role": new.role}
+
+    def add(conn: Any) -> list[dict[str, Any]]:
+        people.add(conn, new.name, new.role, password)
+        return [row for row in people.accounts(conn) if row["name"] == new.name]
+
+    made = answer({"items": await platform.in_thread("gate", add)}, "no-store")
+    made.status_code = 201
+    return made
+
+
+@http.patch(
+    "/users/{name}",
+    response_model=schemas.AccountList,
+    name="change_user",
+    responses=_CONFLICT,
+    openapi_extra=needs("admin", "admin"),
+)
+async def change_user(request: Request, platform: ThePlatform, name: AccountName, change: schemas.Change) -> Response:
+    """Give an account another role or password, or switch it off or on; its sessions end."""
+    request.state.audit = {
+        "role": change.role, "disabled": change.disabled, "password": None if change.password is None else "changed"
+    }  # fmt: skip
+
+    def work(conn: Any) -> list[dict[str, Any]]:
+        people.change(conn, name, role=change.role, disabled=change.disabled)
+        if change.password is not None:
+            people.set_password(conn, name, change.password.get_secret_value())
+        return [row for row in people.accounts(conn) if row["name"] == name]
+
+    items = await platform.in_thread("gate", work)
+    _callers(request).forget()
+    return answer({"items": items}, "no-store")
+
+
+def _whose(request: Request) -> str | None:
+    """Whose tokens a caller may handle: None for admins, everybody's."""
+    caller: Caller = request.state.caller
+    if caller.via == "anonymous":
+        raise Unauthenticated("tokens belong to accounts", advice="Log in at /login.")
+    return None if "admin" in caller.scopes else caller.name
+
+
+@http.get("/tokens", response_model=schemas.TokenList, name="tokens", openapi_extra=needs("viewer", "read"))
+async def tokens(request: Request, platform: ThePlatform) -> Response:
+    """The caller's tokens; an admin's answer has everybody's."""
+    whose = _whose(request)
+    return answer({"items": await platform.in_thread("gate", lambda conn: people.tokens(conn, whose))}, "no-store")
+
+
+@http.post(
+    "/tokens",
+    response_model=schemas.MadeToken,
+    status_code=201,
+    name="add_token",
+    openapi_extra=needs("viewer", "read"),
+)
+async def add_token(request: Request, platform: ThePlatform, new: schemas.NewToken) -> Response:
+    """Make a token; its secret is shown this once."""
+    caller, whose = request.state.caller, _whose(request)
+    name = new.account or caller.name
+    if name != caller.name and whose is not None:
+        raise Forbidden("tokens of others are made by admins", advice="Leave `account` out.")
+    if caller.via == "token" and not set(new.scopes) <= caller.scopes:
+        raise Forbidden("a token cannot make one that may do more", advice="Log in, or ask for fewer scopes.")
+    request.state.audit = {"account": name, "label": new.label, "scopes": new.scopes, "days": new.days}
+    number, secret, expires = await platform.in_thread(
+        "gate", lambda conn: people.add_token(conn, name, new.label, new.scopes, new.days)
+    )
+    made = answer({"token_id": number, "secret": secret, "expires": expires}, "no-store")
+    made.status_code = 201
+    return made
+
+
+@http.delete("/tokens/{token_id}", status_code=204, name="revoke_token", openapi_extra=needs("viewer", "read"))
+async def revoke_token(request: Request, platform: ThePlatform, token_id: Id) -> Response:
+    """Revoke a token."""
+    whose = _whose(request)
+    await platform.in_thread("gate", lambda conn: people.revoke(conn, token_id, whose))
+    _callers(request).forget()
+    return Response(status_code=204)
+
+
+@http.get("/audit", response_model=schemas.AuditList, name="audit", openapi_extra=needs("admin", "admin"))
+async def audit(
+    request: Request, platform: ThePlatform, actor: Text = None, limit: Limit = 100, cursor: CursorText = None
+) -> Response:
+    """What was changed and whose names were seen, the newest first."""
+    before = read_page_cursor(cursor)
+    request.state.saw_names = True
+    rows = await platform.in_thread("gate", lambda conn: trail.page(conn, limit + 1, before, actor or None))
+    items = rows[:limit]
+    following = make_cursor(items[-1]["audit_id"]) if len(rows) > limit else None
+    return answer({"items": items, "next_cursor": following}, "no-store")

@@ -1,0 +1,126 @@
+"""The trail that requests leave in the audit log: every change, and every answer with other people's names."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import psycopg
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from flitwatch_api.logs import request_id
+from flitwatch_api.people.callers import address_of
+from flitwatch_api.platform import Platform
+from flitwatch_db import audit
+from flitwatch_db.audit import Entry
+from flitwatch_domain.errors import FlitwatchError
+
+log = logging.getLogger(__name__)
+
+#: What was seen is written in batches so often; a change is written before its request is over.
+EVERY_S = 1.0
+MOST_WAITING = 50_000
+
+
+class Trail:
+    """Writes entries.
+
+    Parameters
+    ----------
+    platform : Platform
+    """
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._waiting: list[Entry] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to write what was seen."""
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Write the rest."""
+        if self._task is not None:
+            self._task.cancel()
+        await self._flush()
+
+    def saw(self, entry: Entry) -> None:
+        """Note what somebody saw."""
+        self._waiting.append(entry)
+
+    async def changed(self, entry: Entry) -> None:
+        """Write what somebody changed, now; if the database is away, later."""
+        self._waiting.append(entry)
+        await self._flush()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY_S)
+            await self._flush()
+
+    async def _flush(self) -> None:
+        batch, self._waiting = self._waiting, []
+        if not batch:
+            return
+        try:
+            await self._platform.in_thread("gate", lambda conn: audit.add(conn, batch))
+        except (psycopg.Error, FlitwatchError) as away:
+            kept = batch[-MOST_WAITING:]
+            log.error("the audit log cannot be written (%s); %d entries wait", type(away).__name__, len(kept))
+            if len(kept) < len(batch):
+                log.error("%d audit entries are lost", len(batch) - len(kept))
+            self._waiting = kept + self._waiting
+
+
+class Audited:
+    """Leaves the trail of each request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        status = 500
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noting)
+        finally:
+            await _leave(Request(scope), status)
+
+
+async def _leave(request: Request, status: int) -> None:
+    need = getattr(request.state, "need", None)
+    if need is None:
+        return
+    caller = request.state.caller
+    names = getattr(request.state, "saw_names", False) and status < 400
+    if not need.changes and not names:
+        return
+    trail: Trail = request.app.state.trail
+    route = getattr(request.scope.get("route"), "name", "")
+    entry = Entry(
+        getattr(request.state, "named", None) or ("nobody" if caller is None else caller.name),
+        None if caller is None else caller.role,
+        "anonymous" if caller is None else caller.via,
+        f"{request.method} {route}" if need.changes else f"see {route}",
+        request.url.path[:2000].replace("\0", ""),
+        status,
+        address_of(request),
+        request_id.get(),
+        getattr(request.state, "audit", {}),
+    )
+    if need.changes:
+        await trail.changed(entry)
+    else:
+        trail.saw(entry)

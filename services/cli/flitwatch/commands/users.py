@@ -1,0 +1,114 @@
+"""`flitwatch users`: local accounts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from flitwatch.console import database_options, emit, json_option
+
+ROLES = ("viewer", "user", "operator", "admin", "service")
+
+
+@contextmanager
+def gate(db_url: str | None, ephemeral: bool) -> Iterator[Any]:
+    """A connection that may handle accounts; committed at the end."""
+    from flitwatch.platform import database
+    from flitwatch_db import connect
+
+    with database(db_url, ephemeral) as url, connect(url, role="gate", application="flitwatch accounts") as conn:
+        yield conn
+
+
+def read_password(name: str) -> str:
+    """A password, asked for twice on a terminal, else the first line of standard input; never an argument, which others could see."""
+    if sys.stdin.isatty():
+        return str(click.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True))
+    return sys.stdin.readline().rstrip("\n")
+
+
+@click.group()
+def users() -> None:
+    """Make, list and change accounts; passwords are asked for, or read from standard input."""
+
+
+@users.command()
+@click.argument("name")
+@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True)
+@json_option
+@database_options
+def add(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
+    """Make an account; a service gets no password, only tokens."""
+    from flitwatch_db import audit, people
+
+    password = None if role == "service" else read_password(name)
+    with gate(db_url, ephemeral) as conn:
+        people.add(conn, name, role, password)
+        audit.by_command(conn, "users add", name, role=role)
+    emit({"name": name, "role": role}, as_json)
+
+
+@users.command("list")
+@json_option
+@database_options
+def list_(as_json: bool, db_url: str | None, ephemeral: bool) -> None:
+    """List accounts."""
+    from flitwatch_db import people
+
+    with gate(db_url, ephemeral) as conn:
+        rows = people.accounts(conn)
+    if as_json:
+        emit({"items": rows}, True)
+        return
+    for row in rows:
+        seen = "never logged in" if row["seen"] is None else f"seen {row['seen']:%Y-%m-%d %H:%M}"
+        print(f"{row['name']:<24} {row['role']:<9} {'disabled' if row['disabled'] else seen}, {row['tokens']} tokens")
+
+
+@users.command()
+@click.argument("name")
+@click.option("--enable", is_flag=True, help="Let it in again.")
+@json_option
+@database_options
+def disable(name: str, enable: bool, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
+    """Let an account in no more; its sessions end, and its tokens are refused."""
+    from flitwatch_db import audit, people
+
+    with gate(db_url, ephemeral) as conn:
+        people.change(conn, name, disabled=not enable)
+        audit.by_command(conn, "users enable" if enable else "users disable", name)
+    emit({"name": name, "disabled": not enable}, as_json)
+
+
+@users.command()
+@click.argument("name")
+@click.argument("role", type=click.Choice(ROLES))
+@json_option
+@database_options
+def role(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
+    """Give an account another role; its sessions end."""
+    from flitwatch_db import audit, people
+
+    with gate(db_url, ephemeral) as conn:
+        people.change(conn, name, role=role)
+        audit.by_command(conn, "users role", name, role=role)
+    emit({"name": name, "role": role}, as_json)
+
+
+@users.command()
+@click.argument("name")
+@json_option
+@database_options
+def passwd(name: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
+    """Give an account another password; its sessions end."""
+    from flitwatch_db import audit, people
+
+    password = read_password(name)
+    with gate(db_url, ephemeral) as conn:
+        people.set_password(conn, name, password)
+        audit.by_command(conn, "users passwd", name)
+    emit({"name": name}, as_json)

@@ -1,0 +1,293 @@
+"""Logins, tokens, roles by endpoint, names, the audit log and limits, over a real database."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+
+import httpx
+import psycopg
+import pytest
+
+from api.conftest import Served, bearer, serving
+from flitwatch_api.app import create_app
+from flitwatch_api.logs import JsonLines, request_id
+from flitwatch_api.names import Names
+from flitwatch_api.people.access import RANK, SAFE
+from flitwatch_api.people.callers import Buckets
+from flitwatch_api.settings import Settings
+from flitwatch_db import audit, connect, jobs, people
+from flitwatch_domain.errors import Conflict
+from flitwatch_domain.jobs import Job
+
+PASSWORD = "correct horse battery"
+ROLES = ("viewer", "user", "operator", "admin")
+DOCUMENT = create_app(Settings(web=None)).openapi()
+OPERATIONS = [
+    (path, method, operation)
+    for path, item in DOCUMENT["paths"].items()
+    if path.startswith("/api/v1")
+    for method, operation in item.items()
+]
+
+
+def job(number: int, user: str, name: str) -> Job:
+    return Job(
+        cluster="c", job_id=str(number), user=user, account=f"acc-{user}", name=name, state="COMPLETED", start_s=1e9 + number, end_s=2e9,
+        nodes=1, node_list="nid00001",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def site(_embedded_template) -> Iterator[tuple[Served, str]]:  # type: ignore[no-untyped-def]
+    """A site that asks everybody to log in, with an account of each role and a service."""
+    url = _embedded_template.create()
+    with connect(url, role="gate", autocommit=True) as conn:
+        for name in ROLES:
+            people.add(conn, name, name, PASSWORD)
+        people.add(conn, "slurm", "service")
+    with connect(url, role="writer") as conn:
+        for one in (job(1, "user", "mine"), job(2, "mallory", "secret-plan"), job(3, "eve", "/home/eve/x")):
+            jobs.upsert(conn, [one])
+    with serving(Settings(db=url, web=None, api_anonymous="none")) as served:
+        yield served, url
+    _embedded_template.drop(url)
+
+
+def logged_in(served: Served, name: str, password: str = PASSWORD) -> httpx.Client:
+    client = httpx.Client(base_url=served.url, timeout=20)
+    answer = client.post("/api/v1/session", json={"name": name, "password": password})
+    assert answer.status_code == 200, answer.text
+    client.headers["X-CSRF-Token"] = answer.json()["csrf"]
+    return client
+
+
+@pytest.fixture(scope="module")
+def clients(site: tuple[Served, str]) -> Iterator[dict[str, httpx.Client]]:
+    made = {name: logged_in(site[0], name) for name in ROLES}
+    yield made
+    for client in made.values():
+        client.close()
+
+
+def token(url: str, name: str, *scopes: str, days: float = 1) -> dict[str, str]:
+    with connect(url, role="gate", autocommit=True) as conn:
+        return bearer(people.add_token(conn, name, "test", scopes, days)[1])
+
+
+def ask(client: httpx.Client, method: str, path: str, **more: object) -> httpx.Response:
+    """A request that is refused before anything is looked at, or else finds nothing or is not valid: nothing is changed by it."""
+    for word in ("fabric", "router", "job_id", "run_id", "task_id", "estimate_id", "by", "place", "alert_id", "silence_id", "recommendation_id", "number", "token_id"):  # fmt: skip
+        path = path.replace(f"{{{word}}}", "1")
+    return client.request(method.upper(), path.replace("{name}", "none"), **more)  # type: ignore[arg-type]
+
+
+def test_every_operation_says_what_it_asks_for() -> None:
+    assert len(OPERATIONS) > 40
+    for path, method, operation in OPERATIONS:
+        role, scope = operation["x-required-role"], operation["x-required-scope"]
+        assert role in RANK and scope in people.SCOPES, path
+        assert role != "anyone" or path == "/api/v1/session"
+        assert operation["x-changes"] is False or method.upper() not in SAFE
+        assert {"401", "403", "429"} <= set(operation["responses"])
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS, ids=[f"{m} {p}" for p, m, _ in OPERATIONS])
+def test_roles_by_endpoint(
+    site: tuple[Served, str], clients: dict[str, httpx.Client], path: str, method: str, operation: dict
+) -> None:
+    if path.endswith(("/session", "/events")) or "password" in path:
+        pytest.skip("a login, or a stream without end: they have tests of their own")
+    need = operation["x-required-role"]
+    assert ask(site[0].http, method, path).status_code == 401
+    for role, client in clients.items():
+        status = ask(client, method, path).status_code
+        if RANK[role] < RANK[need]:
+            assert status == 403, (role, status)
+        else:
+            assert status not in (401, 403) and status < 500, (role, status)
+
+
+def test_tokens_are_held_to_their_scopes(site: tuple[Served, str]) -> None:
+    served, url = site
+    read, both, admin = token(url, "slurm", "read"), token(url, "slurm", "advice"), token(url, "admin", "admin")
+    assert served.http.get("/api/v1/jobs", headers=read).status_code == 200
+    assert served.http.post("/api/v1/advice", headers=read).status_code == 403
+    assert served.http.post("/api/v1/advice", headers=both).status_code == 422
+    assert served.http.get("/api/v1/jobs", headers=both).status_code == 403
+    assert served.http.get("/api/v1/users", headers=admin).status_code == 200
+    assert served.http.get("/api/v1/users", headers=read).status_code == 403
+    assert served.http.get("/api/v1/jobs", headers=bearer("fwt_none")).status_code == 401
+    over = token(url, "user", "read", days=1e-9)
+    assert served.http.get("/api/v1/jobs", headers=over).status_code == 401
+    with connect(url, role="reader") as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        conn.execute("SELECT * FROM token")
+
+
+def test_tokens_are_made_and_revoked_by_their_owner_only(
+    site: tuple[Served, str], clients: dict[str, httpx.Client]
+) -> None:
+    made = clients["user"].post("/api/v1/tokens", json={"label": "mine", "scopes": ["read", "tasks"], "days": 2})
+    assert made.status_code == 201
+    secret, number = bearer(made.json()["secret"]), made.json()["token_id"]
+    assert site[0].http.get("/api/v1/session", headers=secret).json()["user"] == "user"
+    for beyond in (["admin"], ["names"], ["operate"]):
+        assert clients["user"].post("/api/v1/tokens", json={"label": "x", "scopes": beyond}).status_code == 400
+    assert clients["user"].post("/api/v1/tokens", json={"label": "x", "scopes": ["read"], "account": "admin"}).status_code == 403  # fmt: skip
+    wider = site[0].http.post("/api/v1/tokens", headers=secret, json={"label": "x", "scopes": ["advice"]})
+    assert wider.status_code == 403
+    assert clients["viewer"].delete(f"/api/v1/tokens/{number}").status_code == 404
+    assert clients["user"].delete(f"/api/v1/tokens/{number}").status_code == 204
+    assert site[0].http.get("/api/v1/jobs", headers=secret).status_code == 401
+    listed = clients["admin"].get("/api/v1/tokens").json()["items"]
+    assert next(t for t in listed if t["token_id"] == number)["revoked"] and secret["Authorization"] not in str(listed)
+
+
+def test_the_session_cookie_and_its_protection(site: tuple[Served, str]) -> None:
+    served, _ = site
+    answer = served.http.post("/api/v1/session", json={"name": "viewer", "password": PASSWORD})
+    cookie = answer.headers["set-cookie"].lower()
+    assert (
+        "httponly" in cookie
+        and "samesite=lax" in cookie
+        and "path=/" in cookie
+        and answer.headers["cache-control"] == "no-store"
+    )
+    far = served.http.post("/api/v1/session", json={"name": "viewer", "password": PASSWORD}, headers={"Host": "flit.example"})  # fmt: skip
+    cookie = far.headers["set-cookie"].lower()
+    assert cookie.startswith("__host-flitwatch-session=") and "secure" in cookie and "domain" not in cookie
+    served.http.cookies.clear()
+    client = logged_in(served, "operator")
+    body = {"matchers": {"user": "x"}, "ends": "2100-01-01T00:00:00Z", "comment": "c"}
+    assert client.post("/api/v1/alerts/silences", json=body).status_code == 201
+    for wrong in ("", "0" * 64, "é"):
+        refused = client.post("/api/v1/alerts/silences", json=body, headers={"X-CSRF-Token": wrong.encode()})
+        assert refused.status_code == 403, wrong
+    assert client.delete("/api/v1/session").status_code == 204
+    assert client.get("/api/v1/jobs").status_code == 401
+
+
+def test_wrong_passwords_are_refused_alike_and_counted(site: tuple[Served, str]) -> None:
+    served, _ = site
+    said = {
+        served.http.post("/api/v1/session", json={"name": name, "password": word}).json()["detail"]
+        for name, word in (("viewer", "wrong"), ("nobody", PASSWORD), ("slurm", ""), ("viewer", "x" * 1024))
+    }
+    assert said == {"name or password is wrong"}
+    statuses = [served.http.post("/api/v1/session", json={"name": "nobody2", "password": "x"}) for _ in range(12)]
+    refused = next(answer for answer in statuses if answer.status_code == 429)
+    assert int(refused.headers["retry-after"]) >= 1 and refused.json()["type"].endswith("too-many")
+
+
+def test_own_jobs_by_name_everyone_else_by_pseudonym(clients: dict[str, httpx.Client]) -> None:
+    seen = {role: {j["job_id"]: j for j in c.get("/api/v1/jobs").json()["items"]} for role, c in clients.items()}
+    assert seen["operator"]["2"]["user"] == "mallory" and seen["operator"]["2"]["name"] == "secret-plan"
+    own, other = seen["user"]["1"], seen["user"]["2"]
+    assert (own["user"], own["name"], own["account"]) == ("user", "mine", "acc-user")
+    assert (
+        other["user"].startswith("user-")
+        and other["name"].startswith("app-")
+        and other["account"].startswith("account-")
+    )
+    assert seen["viewer"]["2"]["user"] == other["user"] and seen["viewer"]["1"]["user"].startswith("user-")
+    user = clients["user"]
+    assert "mallory" not in user.get("/api/v1/jobs/2").text and "secret-plan" not in user.get("/api/v1/jobs/2").text
+    for query in ({"q": "mallory"}, {"user": "mallory"}, {"name": "secret"}):
+        assert user.get("/api/v1/jobs", params=query).json()["items"] == []
+    assert [j["job_id"] for j in user.get("/api/v1/jobs", params={"user": other["user"]}).json()["items"]] == ["2"]
+    assert user.get("/api/v1/search", params={"q": "mallory"}).json()["items"] == []
+    assert [h["kind"] for h in user.get("/api/v1/search", params={"q": other["user"]}).json()["items"]] == ["user"]
+    for sort in ("user", "-name"):
+        page = user.get("/api/v1/jobs", params={"sort": sort, "limit": 1}).json()
+        names = [page["items"][0][sort.strip("-")]]
+        while page["next_cursor"]:
+            page = user.get("/api/v1/jobs", params={"sort": sort, "limit": 1, "cursor": page["next_cursor"]}).json()
+            names.append(page["items"][0][sort.strip("-")])
+        assert len(names) == 3 and set(names) == {j[sort.strip("-")] for j in seen["user"].values()}
+
+
+@pytest.mark.parametrize("key", [b"k", b"x" * 64, b"long" * 40])
+def test_the_database_makes_the_same_pseudonyms(embedded_db: str, key: bytes) -> None:
+    names = Names(key)
+    pads = names.for_database()
+    assert pads is not None
+    with connect(embedded_db, role="reader") as conn:
+        for name in ("mallory", "", "Zoë", "a" * 300):
+            row = conn.execute(
+                "SELECT pseudonym('user', %s, %s, %s)", [name, pads.inner_pad, pads.outer_pad]
+            ).fetchone()
+            assert row == (names.user(name),)
+
+
+def test_admins_handle_accounts_and_the_last_one_stays(
+    site: tuple[Served, str], clients: dict[str, httpx.Client]
+) -> None:
+    admin = clients["admin"]
+    assert admin.post("/api/v1/users", json={"name": "zoe", "role": "user", "password": PASSWORD}).status_code == 201
+    assert admin.post("/api/v1/users", json={"name": "zoe", "role": "user"}).status_code == 409
+    assert admin.post("/api/v1/users", json={"name": "y", "role": "user", "password": "short"}).status_code == 400
+    with connect(site[1], role="gate", autocommit=True) as conn:
+        secret = people.log_in(conn, "zoe", PASSWORD)[0]
+        assert people.of_session(conn, secret).role == "user"  # type: ignore[union-attr]
+        assert admin.patch("/api/v1/users/zoe", json={"role": "operator"}).json()["items"][0]["role"] == "operator"
+        assert people.of_session(conn, secret) is None
+        assert admin.patch("/api/v1/users/zoe", json={"disabled": True}).status_code == 200
+        with pytest.raises(Conflict):
+            people.change(conn, "admin", role="viewer")
+    assert admin.patch("/api/v1/users/admin", json={"disabled": True}).status_code == 409
+    assert admin.patch("/api/v1/users/nobody", json={"role": "user"}).status_code == 404
+    assert "argon2" not in admin.get("/api/v1/users").text
+
+
+def test_the_audit_log_has_changes_and_what_was_seen_and_keeps_it(
+    site: tuple[Served, str], clients: dict[str, httpx.Client]
+) -> None:
+    clients["operator"].get("/api/v1/jobs/2", headers={"X-Request-Id": "look-0042"})
+    clients["user"].get("/api/v1/jobs/2", headers={"X-Request-Id": "look-0043"})
+    changed = clients["operator"].put("/api/v1/alerts/rules/r1", json={}, headers={"X-Request-Id": "change-0001"})
+    assert changed.headers["x-request-id"] == "change-0001"
+    entries: list[dict] = []
+    deadline = time.monotonic() + 20
+    while "look-0042" not in {e["request_id"] for e in entries} and time.monotonic() < deadline:
+        entries = clients["admin"].get("/api/v1/audit", params={"actor": "operator", "limit": 1000}).json()["items"]
+        time.sleep(0.1)
+    by_id = {e["request_id"]: e for e in entries}
+    assert by_id["look-0042"]["action"] == "see job" and by_id["look-0042"]["target"] == "/api/v1/jobs/2"
+    assert by_id["change-0001"]["action"] == "PUT put_alert_rule" and by_id["change-0001"]["status"] == 422
+    everything = clients["admin"].get("/api/v1/audit", params={"limit": 1000}).text
+    assert "look-0043" not in everything and PASSWORD not in everything and "fwt_" not in everything
+    with connect(site[1]) as conn:
+        for statement in ("UPDATE audit SET actor = 'x'", "DELETE FROM audit", "TRUNCATE audit"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege), conn.transaction():
+                conn.execute(statement.encode())
+    with connect(site[1], role="gate") as conn:
+        assert len(audit.page(conn, 5)) == 5
+
+
+def test_more_than_the_limit_is_told_when_to_come_back(embedded_db: str) -> None:
+    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.2, api_rate_burst=3)) as api:
+        answers = [api.http.get("/api/v1/fabrics") for _ in range(5)]
+        assert [a.status_code for a in answers] == [200, 200, 200, 429, 429]
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 5 and answers[-1].json()["advice"]
+        assert api.http.get("/healthz").status_code == 200
+
+
+def test_buckets_refill() -> None:
+    buckets = Buckets(2.0, 2)
+    assert [buckets.take("a", 0), buckets.take("a", 0), buckets.take("a", 0)] == [0, 0, 0.5]
+    assert buckets.take("b", 0) == 0 and buckets.take("a", 0.5) == 0
+
+
+def test_the_first_start_makes_an_admin_once(embedded_db: str) -> None:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        password = people.first_admin(conn)
+        assert password is not None and len(password) >= 20 and people.first_admin(conn) is None
+        assert people.log_in(conn, "admin", password)
+
+
+def test_log_lines_are_json_with_the_request() -> None:
+    held = request_id.set("abc-12345")
+    line = JsonLines().format(logging.LogRecord("x", logging.INFO, "f", 1, 'a "quoted"\nword', (), None))
+    request_id.reset(held)
+    assert '"request_id": "abc-12345"' in line and "\n" not in line
