@@ -64,13 +64,22 @@ export async function getJson<S extends v.GenericSchema>(
   return validated(shape, path, await request(address(path, query), { signal: signal ?? null, headers: { accept: "application/json" } }));
 }
 
+let csrf: string | null = null;
+
+/** Changes in a session carry what only this page was told (GET /session). */
+export function protectChanges(token: string | null): void {
+  csrf = token;
+}
+
+const protection = (): Record<string, string> => (csrf ? { "x-csrf-token": csrf } : {});
+
 export async function postJson<S extends v.GenericSchema>(shape: S, path: string, body: unknown, method: "POST" | "PUT" | "PATCH" = "POST"): Promise<v.InferOutput<S>> {
-  const headers = { accept: "application/json", "content-type": "application/json" };
+  const headers = { accept: "application/json", "content-type": "application/json", ...protection() };
   return validated(shape, path, await request(address(path), { method, headers, body: JSON.stringify(body) }));
 }
 
 export async function remove(path: string): Promise<void> {
-  await request(address(path), { method: "DELETE" });
+  await request(address(path), { method: "DELETE", headers: protection() });
 }
 
 async function validated<S extends v.GenericSchema>(shape: S, path: string, response: Response): Promise<v.InferOutput<S>> {

@@ -9,6 +9,7 @@ import type * as estimates from "./estimateShapes";
 import type * as noise from "./noise";
 import type * as recommendations from "./recommendationShapes";
 import type * as shapes from "./shapes";
+import type * as session from "./session";
 import type * as tasks from "./tasks";
 
 type Answers = components["schemas"];
@@ -34,6 +35,7 @@ export type Contract = [
   Proof<Accepts<Answers["RunSteps"], Shapes["runStepsShape"]>>,
   Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,
   Proof<Accepts<Answers["Hits"], Shapes["searchShape"]>>,
+  Proof<Accepts<Answers["Session"], (typeof session)["sessionShape"]>>,
   Proof<Accepts<Answers["TaskList"], (typeof tasks)["tasksShape"]>>,
   Proof<Accepts<Answers["Applications"], Shapes["estimatesShape"]>>,
   Proof<Accepts<Answers["Blame"], Shapes["blameShape"]>>,

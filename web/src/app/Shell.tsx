@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { fabricsQuery } from "../api/queries";
+import { sessionQuery } from "../api/session";
 import { Icon } from "../components/Icon";
 import { Menu } from "../components/Menu";
 import { Empty } from "../components/Notice";
@@ -21,6 +22,7 @@ export function Shell() {
   const navigate = useNavigate();
   const { fabric: inAddress } = useParams({ strict: false }) as { fabric?: string };
   const fabrics = useQuery(fabricsQuery()).data?.items;
+  const session = useQuery(sessionQuery()).data;
   const remembered = useStore(machineStore);
   const theme = useStore(themeStore);
   const [open, setOpen] = useState<"search" | "help" | null>(null);
@@ -87,6 +89,7 @@ export function Shell() {
         <button className="button plain" onClick={toggleTheme} aria-label={theme === "dark" ? "Use the light theme" : "Use the dark theme"}>
           <Icon name={theme === "dark" ? "sun" : "moon"} />
         </button>
+        <Link to="/login" className="button plain">{session?.user ?? "Sign in"}</Link>
         <Freshness fabric={machine ?? null} />
       </header>
       <OldData />

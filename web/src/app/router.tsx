@@ -63,6 +63,10 @@ const health = createRoute({
   getParentRoute: () => root, path: "/health",
   component: lazyRouteComponent(() => import("../features/health/HealthPage"), "HealthPage"),
 });
+const login = createRoute({
+  getParentRoute: () => root, path: "/login",
+  component: lazyRouteComponent(() => import("../features/login/LoginPage"), "LoginPage"),
+});
 const index = createRoute({
   getParentRoute: () => root, path: "/index.html",
   beforeLoad: () => {
@@ -72,7 +76,7 @@ const index = createRoute({
 
 export function makeRouter() {
   return createRouter({
-    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, recommendations, alerts, health, index]),
+    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, recommendations, alerts, health, login, index]),
     parseSearch, stringifySearch,
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,

@@ -1,0 +1,9 @@
+import type { Session } from "../../api/session";
+
+/** What a session means for what the reader sees and may do, in one sentence. */
+export function standing(session: Session): string {
+  const names = session.pseudonyms ? "Other people are shown as pseudonyms." : "You see everybody's names.";
+  if (session.role == null) return "This site asks everybody to sign in.";
+  if (session.user == null) return `Nobody is signed in; whoever reaches this page is a ${session.role} here. ${names}`;
+  return `Signed in as ${session.user}, ${session.role}. ${names}`;
+}
