@@ -87,7 +87,7 @@ def test_silences_begin_and_end(served: tuple[Served, str]) -> None:
     )
     assert made.status_code == 201
     (silence,) = made.json()["items"]
-    assert silence["active"] and silence["created_by"] == "local"
+    assert silence["active"] and silence["created_by"] == "otto"
     for wrong in ({"matchers": {"rule": "/(/"}}, {"matchers": {}}, {"ends": "2020-01-01T00:00:00Z"}):
         body = {"matchers": {"rule": "x"}, "ends": ends, "comment": "why", **wrong}
         assert api.http.post("/api/v1/alerts/silences", json=body).status_code in (400, 422)

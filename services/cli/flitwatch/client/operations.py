@@ -63,6 +63,10 @@ class Operations:
         """GET /api/v1/alerts/{alert_id}: One alert, its evidence as it was when it began to fire, and who was told."""
         return self._call("GET", f"/api/v1/alerts/{self._part(alert_id)}", {})
 
+    def audit(self, *, actor: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/audit: What was changed and whose names were seen, the newest first."""
+        return self._call("GET", "/api/v1/audit", {"actor": actor, "limit": limit, "cursor": cursor})
+
     def estimates(self) -> Any:
         """GET /api/v1/estimates: Instrumented applications, and how the estimates of each stand."""
         return self._call("GET", "/api/v1/estimates", {})
@@ -211,6 +215,22 @@ class Operations:
         """GET /api/v1/search: Jobs, users, fabrics, routers and nodes by part of their name."""
         return self._call("GET", "/api/v1/search", {"q": q})
 
+    def log_out(self) -> Any:
+        """DELETE /api/v1/session: End the session."""
+        return self._call("DELETE", "/api/v1/session", {})
+
+    def session(self) -> Any:
+        """GET /api/v1/session: Who the caller is."""
+        return self._call("GET", "/api/v1/session", {})
+
+    def log_in(self, body: Any) -> Any:
+        """POST /api/v1/session: Log in with a local account; the session is a cookie."""
+        return self._call("POST", "/api/v1/session", {}, body)
+
+    def own_password(self, body: Any) -> Any:
+        """PUT /api/v1/session/password: Another password for one's own account; all its sessions end."""
+        return self._call("PUT", "/api/v1/session/password", {}, body)
+
     def tasks(self, *, name: Any | None = None, state: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
         """GET /api/v1/tasks: Tasks, the newest first."""
         return self._call("GET", "/api/v1/tasks", {"name": name, "state": state, "limit": limit, "cursor": cursor})
@@ -226,6 +246,30 @@ class Operations:
     def cancel(self, task_id: int) -> Any:
         """POST /api/v1/tasks/{task_id}/cancel: Ask a task to stop; it does so at its next step."""
         return self._call("POST", f"/api/v1/tasks/{self._part(task_id)}/cancel", {})
+
+    def tokens(self) -> Any:
+        """GET /api/v1/tokens: The caller's tokens; an admin's answer has everybody's."""
+        return self._call("GET", "/api/v1/tokens", {})
+
+    def add_token(self, body: Any) -> Any:
+        """POST /api/v1/tokens: Make a token; its secret is shown this once."""
+        return self._call("POST", "/api/v1/tokens", {}, body)
+
+    def revoke_token(self, token_id: int) -> Any:
+        """DELETE /api/v1/tokens/{token_id}: Revoke a token."""
+        return self._call("DELETE", f"/api/v1/tokens/{self._part(token_id)}", {})
+
+    def users(self) -> Any:
+        """GET /api/v1/users: All accounts."""
+        return self._call("GET", "/api/v1/users", {})
+
+    def add_user(self, body: Any) -> Any:
+        """POST /api/v1/users: Make an account."""
+        return self._call("POST", "/api/v1/users", {}, body)
+
+    def change_user(self, name: str, body: Any) -> Any:
+        """PATCH /api/v1/users/{name}: Give an account another role or password, or switch it off or on; its sessions end."""
+        return self._call("PATCH", f"/api/v1/users/{self._part(name)}", {}, body)
 
     def healthz(self) -> Any:
         """GET /healthz: The process is up."""
