@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -45,10 +44,3 @@ class WriterCollector(Collector):
         yield GaugeMetricFamily(
             "flitwatch_writer_topics", "Topics this writer reads.", value=len(self._writer.holdings.mine)
         )
-
-
-def serve(writer: Writer, port: int) -> None:
-    """Answer on http://127.0.0.1:port/metrics from a thread of its own."""
-    registry = CollectorRegistry()
-    registry.register(WriterCollector(writer))
-    start_http_server(port, addr="127.0.0.1", registry=registry)

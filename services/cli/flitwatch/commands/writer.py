@@ -33,9 +33,6 @@ from flitwatch.metrics import metrics_option
 @click.option(
     "--interval", type=click.FloatRange(0.05, 60), default=1.0, show_default=True, help="Seconds between transactions."
 )
-@click.option(
-    "--metrics-port", type=click.IntRange(1, 65535), default=None, help="Serve OpenMetrics on this port of 127.0.0.1."
-)
 @json_option
 @metrics_option
 def writer(
@@ -47,16 +44,17 @@ def writer(
     group: str,
     pattern: str | None,
     interval: float,
-    metrics_port: int | None,
     as_json: bool,
 ) -> None:
     """Carry records from the log into the database.
 
     Several writers share the topics; one that ends or is killed leaves its topics to the others. SIGTERM writes what is held and ends.
     """
+    from prometheus_client import REGISTRY
+
     from flitwatch import platform
     from flitwatch_ingest.writer import Writer, WriterSettings
-    from flitwatch_ingest.writer.metrics import serve
+    from flitwatch_ingest.writer.metrics import WriterCollector
     from flitwatch_stream.log import open_log
     from flitwatch_stream.topics import LDMS_PATTERN
 
@@ -69,7 +67,6 @@ def writer(
     )
     with platform.database(db_url, ephemeral) as url, open_log(log_at or platform.log_url(url)) as log:
         carrier = Writer(url, log, settings, stop)
-        if metrics_port is not None:
-            serve(carrier, metrics_port)
+        REGISTRY.register(WriterCollector(carrier))
         carrier.run()
         emit(carrier.measures.report(), as_json)
