@@ -64,22 +64,32 @@ doctor: python ## check this site
 
 # --- test ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-side-by-side lint types test-cxx test-sanitize test-python test-web test-compose fuzz
-test: ## set everything up and run every suite: real Kafka, TimescaleDB, Slurm, OpenSM and Chromium, sanitizers, random kills, fuzzing
+.PHONY: test test-all test-setup test-static test-side-by-side lint types test-cxx test-sanitize test-python test-web test-compose fuzz fuzz-importers
+test: test-setup test-static ## set everything up and run the tests that a landing must pass, with real Kafka, TimescaleDB and Slurm
+	@$(MAKE) --no-print-directory test-side-by-side SUITES="$(LANDING)"
+
+test-all: test-setup test-static ## every suite: also the page in Chromium, whole platforms under random kills, OpenSM, studies
+	@$(MAKE) --no-print-directory test-side-by-side
+
+# What test-all adds starts whole platforms or browsers and takes as long again.
+LANDING := tests/alerting tests/api tests/cli tests/db tests/domain tests/ingest tests/k8s tests/ml tests/noise_core tests/stream
+
+test-setup:
 	@$(SETUP) uv compiler cpp_tests node
 	@for part in browser java timescale slurm mpi opensm prometheus fuzz namespaces; do \
 		$(SETUP) $$part || echo "make test: without $$part; the tests that need it say that they were skipped" >&2; done
 	@$(MAKE) --no-print-directory python-all web
+
+test-static:
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory types
 	@$(MAKE) --no-print-directory test-web
 	@$(MAKE) --no-print-directory test-cxx
-	@$(MAKE) --no-print-directory test-side-by-side
 
 # Sanitizers and fuzzing take processor time, pytest mostly waits for real servers: they run beside each other, and the summaries come last.
 test-side-by-side: # of test
 	@mkdir -p build; echo "sanitizers and fuzzing run beside pytest: build/test-native.log" >&2; \
-	fuzz=; if command -v clang++ >/dev/null; then fuzz=fuzz; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
+	fuzz=; if command -v clang++ >/dev/null; then fuzz=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
 	$(MAKE) --no-print-directory test-sanitize $$fuzz >build/test-native.log 2>&1 & native=$$!; trap "kill $$native 2>/dev/null" EXIT; \
 	$(MAKE) --no-print-directory test-python; python=$$?; wait $$native; native=$$?; trap - EXIT; \
 	cat build/test-native.log; [ $$python = 0 ] || echo "pytest failed: see above" >&2; [ $$python = 0 ] && [ $$native = 0 ]
@@ -107,12 +117,14 @@ test-web: ## the page's unit tests
 	cd web && npm run --silent test
 
 # Real servers on a busy machine now and then miss a time limit: a failed test gets a second try, and the summary counts it.
-test-python: ## every pytest suite
-	.venv/bin/pytest -q --reruns 1
+test-python: ## every pytest suite, or those of SUITES
+	.venv/bin/pytest -q --reruns 1 $(SUITES)
 
-fuzz: ## every fuzz target and the whole API, MINUTES=60 or FUZZ_S=120 seconds in all
-	tests/fuzz/run $(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 60 ))),$(or $(FUZZ_S),120))
+fuzz: fuzz-importers ## every fuzz target and the whole API, MINUTES=60 or FUZZ_S=120 seconds in all
 	@FUZZ_API_EXAMPLES=$(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 10 ))),20) .venv/bin/pytest -q tests/api/test_any_request.py
+
+fuzz-importers:
+	tests/fuzz/run $(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 60 ))),$(or $(FUZZ_S),120))
 
 .PHONY: chaos soak
 chaos: ## KILLS=100 random kills, a full disk and stepped clocks; prints what was lost as JSON (STACK=full: with Kafka)
