@@ -15,7 +15,9 @@ import orjson
 #: Whole numbers of at most this many digits surely fit 64 bits.
 _MOST_DIGITS = 18
 #: A text that needs no escaping and cannot be taken for a number; the empty one included.
-_PLAIN_TEXT = re.compile(rb"(?=.*[A-Za-z_])(?!(?:nan|inf)$)[A-Za-z0-9_.:/@ -]*|", re.IGNORECASE)
+_PLAIN_TEXT = re.compile(
+    rb"(?=.*[A-Za-z_])(?!-?(?:nan|inf)$)(?!-?[0-9.]+e-?[0-9]+$)[A-Za-z0-9_.:/@ -]*|", re.IGNORECASE
+)
 
 
 class Template:
