@@ -16,6 +16,7 @@ from flitwatch_simulation.loop import LoopRun
 from flitwatch_simulation.loop.demand import demand_of
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.process import MachineProcess
+from flitwatch_simulation.loop.task import parameters_of
 from flitwatch_simulation.loop.turn import judged, turn
 from flitwatch_simulation.packet.machine import fabric_of
 from flitwatch_simulation.tasks import HANDLERS
@@ -104,6 +105,12 @@ def test_bad_traffic_and_parameters_are_named(tmp_path: Path) -> None:
             LoopRun("shift", **wrong)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="34 endpoints"), MachineProcess(LoopRun("barrier-with-bully", topology=TREE)):
         pass
+
+
+@pytest.mark.parametrize("change", [{"pattern": "/etc/passwd"}, {"topology": "file:/etc/passwd"}])
+def test_a_task_reads_no_file(change: dict) -> None:
+    with pytest.raises(BadRequest, match="reads no file"):
+        parameters_of({"pattern": "shift", **change})
 
 
 def _run(dsn: str, name: str, args: dict) -> dict:

@@ -15,6 +15,7 @@ from flitwatch_db import connect, sweeps, tasks
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.errors import BadRequest, Cancelled, NotFound
 from flitwatch_simulation import collectives
+from flitwatch_simulation.arguments import refuse_files
 from flitwatch_simulation.studies import registry, sweep
 from flitwatch_simulation.studies.parameters import whole
 
@@ -28,6 +29,7 @@ PATIENCE_S = 0.5
 
 def collective(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """`sim.collective`: the options of `flitwatch sim collective`."""
+    refuse_files(args)
     if "topology" not in args:
         raise BadRequest("the task needs a topology")
 
@@ -43,6 +45,7 @@ def study(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     name, parameters = args.get("study"), args.get("parameters") or {}
     if not isinstance(name, str) or not isinstance(parameters, dict):
         raise BadRequest("the task needs {study: text, parameters: object}")
+    refuse_files(parameters)
     chosen = registry.find(name)
     if chosen.plan is None:
         return chosen.run(parameters, context.report, context.cancelled)

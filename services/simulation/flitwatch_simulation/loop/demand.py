@@ -18,6 +18,8 @@ from flitwatch_simulation.workloads.traffic import read_matrix
 
 Ints = NDArray[np.int64]
 BARRIER_BULLY = "barrier-with-bully"
+#: Every pattern with a name; anything else is a file's.
+KNOWN = frozenset({BARRIER_BULLY, *MATRICES, *patterns.PATTERNS})
 #: Of every 48 nodes 32 synchronise and 16 bully (Taffet 2021, section 5.4.2); the bully sends messages of 200 KB.
 BARRIER_NODES, BULLY_NODES = 32, 16
 

@@ -12,6 +12,8 @@ from flitwatch_db import connect, recommendations
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.errors import BadRequest
 from flitwatch_routing.baselines import ftree_tables
+from flitwatch_simulation.arguments import refuse_files
+from flitwatch_simulation.loop.demand import KNOWN
 from flitwatch_simulation.loop.estimate import reconstructed
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import recommendation
@@ -91,6 +93,10 @@ def reconstruct(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
 
 def parameters_of(args: dict[str, Any]) -> LoopRun:
     """The parameters that a task's argument means."""
+    refuse_files(args)
+    pattern = args.get("pattern")
+    if isinstance(pattern, str) and pattern not in KNOWN:
+        raise BadRequest(f"unknown pattern {pattern[:80]!r}; a task reads no file", advice=f"Use {', '.join(sorted(KNOWN))}.")  # fmt: skip
     try:
         return LoopRun(**args)
     except TypeError as bad:

@@ -7,6 +7,7 @@ from typing import Any
 
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.errors import BadRequest
+from flitwatch_simulation.arguments import refuse_files
 from flitwatch_simulation.packet.jobs import job_of
 from flitwatch_simulation.packet.link_counters import worst_links
 from flitwatch_simulation.packet.run import PacketRun, simulate, summary
@@ -52,7 +53,8 @@ def request_of(args: dict[str, Any]) -> PacketRun:
         raise BadRequest(f"message_scale is {scale!r}; expected a number")
     if not isinstance(args.get("nic_protocol", False), bool):
         raise BadRequest(f"nic_protocol is {args['nic_protocol']!r}; expected true or false")
-    _refuse_files(args)
+    refuse_files(args)
+    _refuse_unknown_traffic(args)
     given = {name: value for name, value in args.items() if value is not None}
     if "jobs" in given:
         if not isinstance(given["jobs"], list) or not given["jobs"]:
@@ -61,11 +63,7 @@ def request_of(args: dict[str, Any]) -> PacketRun:
     return PacketRun(**{"traffic": None, "bytes": 1, **given})
 
 
-def _refuse_files(args: dict[str, Any]) -> None:
-    advice = "Use `flitwatch sim packet` where the file is."
-    for name, prefix in (("topology", "file:"), ("routing", "lft:")):
-        if args[name].startswith(prefix):
-            raise BadRequest(f"a task reads no file: {name} {args[name]!r}", advice=advice)
+def _refuse_unknown_traffic(args: dict[str, Any]) -> None:
     traffic = args.get("traffic")
     if traffic is not None and traffic.partition(":")[0] != "uniform" and traffic not in PATTERNS:
         raise BadRequest(f"unknown traffic {traffic!r}; a task reads no file", advice=f"Use {', '.join(['uniform[:GIB_PER_S]', *sorted(PATTERNS)])}.")  # fmt: skip
