@@ -89,7 +89,7 @@ def test_the_task_writes_both_recommendations(embedded_db: str) -> None:
     assert made["mode"] == "ADAPTIVE_3"
     assert rows == [
         ("routing_mode", "recommended", "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3", False, "42"),
-        ("placement", "recommended", None, True, "42"),
+        ("placement", "refused", None, True, "42"),
     ]
     for wrong in (
         {"application": None},

@@ -17,6 +17,7 @@ from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadRequest, Cancelled, NotFound
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.jobs import Job
+from flitwatch_simulation.tasks import HANDLERS
 from flitwatch_simulation.whatif import AS_IT_WAS, request_of, whatif
 
 AT = int(time.time()) // 60 * 60
@@ -155,3 +156,32 @@ def test_what_was_not_there_is_said(conn: psycopg.Connection[Any], embedded_db: 
 def test_arguments_that_do_not_fit_are_refused(change: dict) -> None:
     with pytest.raises(BadRequest):
         request_of({**ASKED, **change})
+
+
+def _advised(conn: psycopg.Connection[Any], dsn: str, check: dict | None) -> tuple[Any, ...]:
+    def seen(latency_us: float) -> list[dict[str, Any]]:
+        counts = {"request_flits": 30_000, "request_packets": 10_000, "stalled_cycles": 10_000}
+        return [{"allocation": ["n1"], "interval_s": 1.0, "cumulative_latency_us": latency_us, **counts}] * 4
+
+    args = {"application": "milc", "fabric": "past", "job": "1", "check": check}
+    args["observations"] = {"ADAPTIVE_0": seen(3e4), "ADAPTIVE_3": seen(2e4)}
+    context = Context(dsn)
+    context.task_id = 5  # type: ignore[attr-defined]
+    HANDLERS["routing.advice"](args, context)
+    conn.rollback()  # a new snapshot
+    row = conn.execute(
+        "SELECT state, reason, gain FROM recommendation WHERE kind = 'placement' ORDER BY recommendation_id DESC"
+    ).fetchone()
+    assert row is not None
+    return row
+
+
+def test_a_placement_is_recommended_after_a_simulation_alone(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+    state, reason, gain = _advised(conn, embedded_db, None)
+    assert state == "refused" and gain is None and "no simulation" in reason
+    state, reason, gain = _advised(conn, embedded_db, {"at_s": AT, "window_s": 60, "bytes": 4000, "seeds": 3})
+    assert gain["runs"] == 3 and gain["low"] <= gain["factor"] <= gain["high"]
+    assert (state == "recommended") == (gain["low"] > 1)
+    for wrong in ({"at_s": AT, "placements": ["contiguous"]}, {"at_s": AT, "seeds": 1}, {}, "yes"):
+        with pytest.raises(BadRequest):
+            _advised(conn, embedded_db, wrong)  # type: ignore[arg-type]

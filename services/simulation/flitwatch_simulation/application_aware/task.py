@@ -16,6 +16,7 @@ from flitwatch_simulation.application_aware.advice import (
     choose_mode,
     choose_placement,
 )
+from flitwatch_simulation.application_aware.check import CheckedPlacement, checked
 from flitwatch_simulation.application_aware.estimator import NicObservation
 
 _COUNTS = ("interval_s", "request_flits", "request_packets", "stalled_cycles", "cumulative_latency_us")
@@ -23,7 +24,7 @@ MOST_OBSERVATIONS = 100_000
 
 
 def advice(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """`routing.advice {application, job?, user?, fabric?, message_bytes, observations: {MODE: [{allocation, interval_s, ...}]}, simulated?}`."""
+    """`routing.advice {application, job?, user?, fabric?, message_bytes, observations: {MODE: [{allocation, interval_s, ...}]}, check?, simulated?}`."""
     observed = _observed(args.get("observations"))
     who = {
         name: _text(args, key)
@@ -38,12 +39,13 @@ def advice(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     context.report(0, 2, "comparing modes")
     mode = choose_mode(observed, size)
     placement = choose_placement(observed[DEFAULT_MODE])
+    tried = _tried(args.get("check"), placement, who, context)
     context.report(1, 2, "writing recommendations")
     with connect(context.dsn, role="writer", application="flitwatch advice") as conn:
         fabric_id = None if who["fabric"] is None else recommendations.fabric_named(conn, who["fabric"])
         common = {**who, "fabric_id": fabric_id, "simulated": simulated}
         first = recommendations.save(conn, _of_mode(mode, size, common, context.task_id))
-        second = recommendations.save(conn, _of_placement(placement, len(observed[DEFAULT_MODE]), common))
+        second = recommendations.save(conn, _of_placement(placement, tried, len(observed[DEFAULT_MODE]), common))
     return {
         "mode": mode.mode, "factor": mode.factor, "low": mode.low, "high": mode.high, "times_s": mode.times_s, "placement": placement.placement,
         "recommendation_id": first, "placement_recommendation_id": second,
@@ -109,14 +111,42 @@ def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any], task_id: int
     )  # fmt: skip
 
 
-def _of_placement(choice: PlacementChoice, observations: int, common: dict[str, Any]) -> Recommendation:
+def _tried(options: Any, choice: PlacementChoice, who: dict[str, Any], context: TaskContext) -> CheckedPlacement | None:
+    if options is None:
+        return None
+    if who["fabric"] is None or who["job_id"] is None:
+        raise BadRequest("a check needs fabric and job: it simulates a moment of that job's past")
+    return checked(choice.placement, who["fabric"], who["job_id"], options, context)
+
+
+def _of_placement(
+    choice: PlacementChoice, tried: CheckedPlacement | None, observations: int, common: dict[str, Any]
+) -> Recommendation:
+    """Recommended only after a simulation in which it is faster beyond doubt; else refused with the reason."""
+    place = "over all groups" if choice.placement == "random-node" else "on neighbouring nodes"
+    why = [{"text": "flits sent over what a NIC can send", "value": choice.share, "unit": None}]
+    gain = before = after = None
+    better = False
+    reason = f"It {choice.reason}. Not recommended yet: no simulation has compared it with the nodes that the job held."
+    if tried is not None:
+        better = tried.low > 1
+        span = f"{tried.low:.2f} to {tried.high:.2f} times as fast as on the nodes that it held ({LEVEL:.0%})"
+        doubt = "" if better else ": not beyond doubt"
+        reason = f"It {choice.reason}. Simulated with {tried.pattern}, it would be {span}{doubt}."
+        gain = {
+            "factor": tried.factor, "low": tried.low, "high": tried.high, "level": LEVEL, "runs": tried.before_s.size,
+            "basis": f"simulated pairs of runs of {tried.pattern} beside the jobs of that moment",
+        }  # fmt: skip
+        before = _side(float(tried.before_s.mean()), "the nodes that it held")
+        after = _side(float(tried.after_s.mean()), choice.placement)
     detail = {
-        "why": [{"text": "flits sent over what a NIC can send", "value": choice.share, "unit": None}],
-        "before": None, "after": None, "alternatives": [], "reconstruction": None, "routes": None, "parameters": {"observations": observations},
+        "why": why, "before": before, "after": after, "alternatives": [], "reconstruction": None, "routes": None,
+        "parameters": {"observations": observations},
     }  # fmt: skip
-    title = f"Place {common['application']} {'over all groups' if choice.placement == 'random-node' else 'on neighbouring nodes'}"
-    reason = f"It {choice.reason}. The gain is unknown until it is simulated (sim.whatif)."
-    return Recommendation("placement", "recommended", title, reason, detail, **common)
+    title = f"Place {common['application']} {place}"
+    return Recommendation(
+        "placement", "recommended" if better else "refused", title, reason, detail, gain=gain, **common
+    )
 
 
 def _side(time_s: float, label: str) -> dict[str, Any]:

@@ -1,0 +1,60 @@
+"""A placement tried out before it is recommended: the job's moment of the past simulated as it was and as it would be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_db.tasks import TaskContext
+from flitwatch_domain.errors import BadRequest
+from flitwatch_simulation.application_aware.advice import DRAWS, LEVEL
+from flitwatch_simulation.whatif import AS_IT_WAS, whatif
+
+#: What the asker may choose; the rest of `sim.whatif` follows from the advice.
+_OPTIONS = frozenset({"at_s", "window_s", "pattern", "bytes", "routing", "seeds", "seed", "packet_bytes"})
+LEAST_SEEDS = 3
+
+
+@dataclass(frozen=True)
+class CheckedPlacement:
+    """Times in s by seed, as the job was placed and as it would be; factor = mean before / mean after, with its interval at `LEVEL`."""
+
+    before_s: NDArray[np.float64]
+    after_s: NDArray[np.float64]
+    factor: float
+    low: float
+    high: float
+    pattern: str
+
+
+def checked(placement: str, fabric: str, job: str, options: Any, context: TaskContext) -> CheckedPlacement:
+    """Simulate `job` on the nodes that it held and placed anew, with the same seeds.
+
+    Raises
+    ------
+    BadRequest, NotFound
+        As `sim.whatif`, and for options that are not there.
+    Cancelled
+    """
+    if not isinstance(options, dict) or set(options) - _OPTIONS:
+        raise BadRequest(f"check must be an object of {', '.join(sorted(_OPTIONS))}")
+    options = {"seeds": 5, "routing": "adaptive0", **options}
+    seeds = options["seeds"]
+    if isinstance(seeds, int) and seeds < LEAST_SEEDS:
+        raise BadRequest(f"seeds is {seeds}; an interval needs {LEAST_SEEDS}")
+    routing = options.pop("routing")
+    found = whatif(
+        {**options, "fabric": fabric, "job": job, "placements": [AS_IT_WAS, placement], "routings": [routing]}, context
+    )
+    before, after = (np.asarray(one["time_s"], dtype=np.float64) for one in found["variants"])
+    return CheckedPlacement(before, after, *_ratio(before, after), pattern=found["pattern"])
+
+
+def _ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Ratio of the means with its bootstrap interval over the paired seeds; equal runs give equal ends."""
+    drawn = np.random.default_rng(1).integers(0, before.size, (DRAWS, before.size))
+    low, high = np.quantile(before[drawn].mean(axis=1) / after[drawn].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(before.mean() / after.mean()), float(low), float(high)
