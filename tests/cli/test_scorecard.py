@@ -63,5 +63,7 @@ def test_a_piece_is_made_once_and_read_back(tmp_path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(blame, "rows", rows)
     one, other = (Piece("blame", "blame.rows", ("amg-128", seed, 300)) for seed in (1, 2))
-    assert one.rows() == one.rows() == [{"scenario": "amg-128", "seed": 1, "precision_at_10": None}]
-    assert other.rows()[0]["seed"] == 2 and made == [1, 2]
+    first, second = one.made(), one.made()
+    assert first.rows == second.rows == [{"scenario": "amg-128", "seed": 1, "precision_at_10": None}]
+    assert (first.kept, second.kept, second.cpu_s) == (False, True, first.cpu_s)
+    assert other.made().rows[0]["seed"] == 2 and made == [1, 2]

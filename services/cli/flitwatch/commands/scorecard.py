@@ -56,7 +56,7 @@ def scorecard(
 
     Finished pieces are kept below .cache/scorecard, so that a second call goes on where the first stopped.
     """
-    from flitwatch.scorecard.pieces import done
+    from flitwatch.scorecard.pieces import done, simulated
     from flitwatch.scorecard.report import markdown
     from flitwatch.scorecard.timings import rows as timings
 
@@ -70,9 +70,20 @@ def scorecard(
     }
     card |= {name: [] for name in PARTS}
     pieces = [one for one in _pieces(seeds, many, users, pooled_users, folds) if one.part in (parts or PARTS)]
-    for count, (name, rows) in enumerate(done(pieces, processes), 1):
-        card[name] += rows
-        stderr.print(f"{time.perf_counter() - begun:6.0f} s  {count} of {len(pieces)}: {name}", highlight=False)
+
+    def tell(message: str) -> None:
+        stderr.print(f"{time.perf_counter() - begun:6.0f} s  {message}", highlight=False)
+
+    for message in simulated(pieces, processes):
+        tell(message)
+    card["effort"] = {name: {"pieces": 0, "wall_s": 0.0, "cpu_s": 0.0} for name in PARTS[:-1]}
+    for count, (name, made) in enumerate(done(pieces, processes), 1):
+        card[name] += made.rows
+        spent = card["effort"][name]
+        spent["pieces"] += 1
+        spent["wall_s"] += made.wall_s
+        spent["cpu_s"] += made.cpu_s
+        tell(f"{count} of {len(pieces)}: {name}{', kept' if made.kept else f', {made.cpu_s:.0f} CPU s'}")
     for name in PARTS[:-1]:
         card[name].sort(key=lambda row: (_place(row["scenario"]), row.get("seed", 0)))
     if "timings" in (parts or PARTS):
@@ -107,7 +118,7 @@ def _pieces(seeds: int, many: int, users: int, pooled_users: int, folds: int) ->
     yield Piece("blame_pooled", "blame.pooled_rows", (SCENARIOS, 1, pooled_users))
     for seed in range(1, many + 1):
         yield Piece("coverage", "forecast.coverage_rows", (FORECAST[(seed - 1) % len(FORECAST)], seed, users))
-    yield Piece("long", "forecast.long_rows", (1, users))
+    yield Piece("long", "forecast.long_rows", (("milc-128", "long-milc"), 1, users))
     for scenario in FORECAST:
         yield Piece("ablation", "forecast.ablation_rows", (scenario, 1, users))
     yield Piece("deviation", "deviation.rows", (SMALLEST, 1, users, (PAPERS,)))

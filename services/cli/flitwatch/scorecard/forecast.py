@@ -56,10 +56,11 @@ def headline_rows(scenario: str, seed: int, users: int, folds: int) -> Rows:
     }  # fmt: skip
 
 
-def long_rows(seed: int, users: int) -> Rows:
+def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
     """Runs of 620 steps in segments of 40 from the previous 30, by forecasters that learned from runs of 80 steps."""
     m, k = HEADLINE["long"]
-    result = unseen(_series("milc-128", seed, users), _series("long-milc", seed, users), m, k, (), stride=k)
+    known, new = (_series(scenario, seed, users) for scenario in scenarios)
+    result = unseen(known, new, m, k, (), stride=k)
     mean, low, high = result.gain
     yield {
         "scenario": "long-milc", "m": m, "k": k, "features": "app", "mape": result.mape, "gain": {"mean": mean, "low": low, "high": high},

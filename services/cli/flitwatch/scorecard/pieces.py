@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import resource
+import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +21,47 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
+class Made:
+    """Rows of a piece, what making them took, and whether they were read back."""
+
+    rows: Rows
+    wall_s: float
+    cpu_s: float
+    kept: bool
+
+
+@dataclass(frozen=True)
 class Piece:
-    """One call of a function of this package, `module.name`, whose rows belong to a part of the scorecard."""
+    """One call of a function of this package, `module.name`, whose rows belong to a part of the scorecard.
+
+    Its arguments begin with a scenario or several, their seed, and the number of users.
+    """
 
     part: str
     function: str
     arguments: tuple[Any, ...]
 
-    def rows(self) -> Rows:
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The simulated sets that it reads."""
+        named = self.arguments[0]
+        return (named,) if isinstance(named, str) else tuple(named)
+
+    def made(self) -> Made:
         """Make the rows, or read them where the same code made them before."""
         kept = _folder() / f"{self._name()}.json"
         if kept.exists():
-            return list(orjson.loads(kept.read_bytes()))
+            stored = orjson.loads(kept.read_bytes())
+            return Made(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
         module, _, name = self.function.partition(".")
+        wall, cpu = time.perf_counter(), _cpu_s()
         rows = list(getattr(importlib.import_module(f"flitwatch.scorecard.{module}"), name)(*self.arguments))
+        made = Made(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(f".{os.getpid()}.part")
-        part.write_bytes(orjson.dumps(rows, option=orjson.OPT_SERIALIZE_NUMPY))
+        part.write_bytes(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
         os.replace(part, kept)
-        return rows
+        return made
 
     def _name(self) -> str:
         code = _code(self.function.partition(".")[0])
@@ -43,19 +69,44 @@ class Piece:
         return digest.hexdigest()[:20]
 
 
-def done(pieces: Iterable[Piece], processes: int) -> Iterator[tuple[str, Rows]]:
-    """(part, rows) of each piece as it is done."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
+def simulated(pieces: Iterable[Piece], processes: int) -> Iterator[str]:
+    """Make the sets that the pieces read and that are not there yet; a message as each machine's are ready.
 
+    Sets of one seed share a machine and its jobs, so they are made together, in another process.
+    """
+    from flitwatch_simulation.twin.campaign import make
+
+    machines: dict[tuple[int, int], dict[str, None]] = {}
+    for piece in pieces:
+        seed, users = piece.arguments[1:3]
+        machines.setdefault((seed, users), {}).update(dict.fromkeys(piece.scenarios))
+    with ThreadPoolExecutor(processes) as pool:
+        waiting = {pool.submit(make, tuple(names), *machine): machine for machine, names in machines.items()}
+        try:
+            for future in as_completed(waiting):
+                future.result()
+                yield "sets of seed {}, {} users".format(*waiting[future])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def done(pieces: Iterable[Piece], processes: int) -> Iterator[tuple[str, Made]]:
+    """(part, what was made) of each piece as it is done."""
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(piece.rows): piece.part for piece in pieces}
+        waiting = {pool.submit(piece.made): piece.part for piece in pieces}
         try:
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _cpu_s() -> float:
+    """CPU seconds of this process and of its finished children, which score."""
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
 def _folder() -> Path:

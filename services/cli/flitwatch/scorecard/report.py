@@ -126,5 +126,14 @@ def _forecast(card: Card) -> str:
 
 
 def _timings(card: Card) -> str:
-    lines = [(row["what"], row["wall_s"], row["bound_s"]) for row in card["timings"]]
-    return "## Timings\n\n" + table(("what", "wall s", "bound s"), lines)
+    lines = [(row["what"], row["wall_s"], row["cpu_s"], row["bound_s"]) for row in card["timings"]]
+    text = "## Timings\n\n" + table(("what", "wall s", "CPU s of one process", "bound s"), lines)
+    efforts = [
+        (part, spent["pieces"], spent["wall_s"], spent["cpu_s"])
+        for part, spent in card.get("effort", {}).items()
+        if spent["pieces"]
+    ]
+    if efforts:
+        text += "\nWhat making the scorecard's parts took, one process each, without the simulation of the sets:\n\n"
+        text += table(("part", "pieces", "wall s", "CPU s"), efforts)
+    return text

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import importlib.util
 import os
 import zipfile
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 T = TypeVar("T")
+#: What makes a campaign, whose imports are followed through these packages.
+SIMULATES, OURS = "flitwatch_simulation.twin.campaign.simulate", ("flitwatch_simulation.", "flitwatch_domain.")
+ERRORS = "flitwatch_domain.errors"
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def cache_folder() -> Path:
@@ -19,14 +26,52 @@ def cache_folder() -> Path:
     return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "twin"
 
 
+def places(scenario: str, seed: int, users: int) -> tuple[Path, Path]:
+    """Where a scenario's observations and its truth are kept."""
+    name = f"{scenario}-{seed}-{users}-{code_version()}.npz"
+    return cache_folder() / "observed" / name, cache_folder() / "truth" / name
+
+
+@lru_cache(maxsize=1)
 def code_version() -> str:
-    """A digest of the twin's source: another code makes another campaign."""
-    root = Path(__file__).resolve().parent.parent
+    """A digest of the source that makes a campaign: another code makes another campaign.
+
+    It takes in the modules of ours that `simulate` imports, and those that they import; comments, docstrings and layout play no part.
+    """
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
+    for module, tree in sorted(_imported(SIMULATES).items()):
+        for node in ast.walk(tree):
+            if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+                node.body = node.body[1:]
+        digest.update(f"{module}\n{ast.dump(tree)}\n".encode())
     return digest.hexdigest()[:12]
+
+
+def _imported(first: str) -> dict[str, ast.Module]:
+    """Syntax trees of a module and of all of ours that it needs, by name; errors make no numbers and are left out."""
+    trees: dict[str, ast.Module] = {}
+    waiting = [first]
+    while waiting:
+        module = waiting.pop()
+        source = None if module in trees or module == ERRORS else _source(module)
+        if source is None:
+            continue
+        trees[module] = ast.parse(source.read_bytes())
+        for node in ast.walk(trees[module]):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(OURS):
+                parts = [f"{node.module}.{alias.name}" for alias in node.names]
+                waiting += [part if _source(part) else str(node.module) for part in parts]
+    return trees
+
+
+def _source(module: str) -> Path | None:
+    """The file of a module, found without importing it; None where the name is no module."""
+    top, *parts = module.split(".")
+    found = importlib.util.find_spec(top)
+    if found is None or found.origin is None:
+        return None
+    path = Path(found.origin).parent.joinpath(*parts)
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
 def save(path: Path, record: object) -> None:
