@@ -148,6 +148,9 @@ def edited(old: str, new: str) -> str:
         (edited('[31]\t"S-0000000000000003"[1]', '[99]\t"S-0000000000000003"[1]'), "port 99 of a device with 41", 9),
         ("[1] \"S-0000000000000001\"[2]\n" + SMALL, "before any switch", 1),
         ('Ca\t1 "H-00000000000000a1"\t# "n"\n', "lists no switch", 0),
+        (SMALL[: SMALL.rindex("Switch")], "is not whole", 0),
+        (edited("MF0;leaf1", "MF0;leaf1" * 100), "at most 255", 0),
+        (edited("MF0;leaf1", "MF0\0leaf1"), "control character", 0),
     ],
 )  # fmt: skip
 def test_contradictions_name_file_and_line(text: str, said: str, line: int) -> None:

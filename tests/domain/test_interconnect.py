@@ -117,6 +117,14 @@ def test_a_cable_listed_from_one_end_only_is_kept_with_a_warning() -> None:
     assert fabric.warnings[0].startswith(f"machine.txt:{TINY.index(GREEN) + 1}: ")
 
 
+def test_a_file_cut_off_at_a_lines_end_is_refused() -> None:
+    lines = sorted(TINY)  # as the producer does: all of a router's tiles together
+    cut = next(at for at in range(len(lines) - 1, 0, -1) if lines[at].split("l")[0] != lines[at - 1].split("l")[0])
+    with pytest.raises(BadInput, match="not whole") as caught:
+        parse("\n".join(lines[:cut]), "machine.txt", "m")
+    assert 1 <= int(caught.value.where.split(":")[1]) <= cut and f"line {cut}" in str(caught.value)
+
+
 def test_many_warnings_are_counted_not_listed() -> None:
     greens = [line for line in TINY if "green" in line]
     kept = [line for line in TINY if line not in greens or line.split(" -> ")[0] < line.split(" -> ")[1]]

@@ -22,7 +22,8 @@ from rich.progress import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Everything meant for a person goes to standard error, so that `--json` output can be piped.
-stderr = Console(stderr=True)
+#: Codes such as `:100:` are line numbers, not pictures; a file or a pipe breaks no lines.
+stderr = Console(stderr=True, emoji=False, width=None if sys.stderr.isatty() else 10_000)
 
 
 def fail(message: str, code: int = 1) -> NoReturn:

@@ -90,8 +90,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         fail(str(known))
     except BrokenPipeError:
         sys.exit(141)
+    except OSError as refused:
+        fail(f"{refused.filename or 'the system'}: {refused.strerror or refused}")
     except KeyboardInterrupt:
         fail("stopped by the user", code=130)
+    except Exception as unknown:
+        # Only where a command has loaded the driver can the database have refused something.
+        driver = sys.modules.get("psycopg")
+        if driver is None or not isinstance(unknown, driver.Error):
+            raise
+        fail(f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}")
 
 
 if __name__ == "__main__":

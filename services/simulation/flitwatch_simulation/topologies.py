@@ -138,13 +138,19 @@ def _affordable(spec: str, links: float) -> None:
         )
 
 
+def _file(spec: str, path: str) -> NamedTopology:
+    if not path:
+        raise BadRequest("file: names no file", advice="Use file:PATH.")
+    return of_fabric(importers.read_fabric(path), spec)
+
+
 _MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {
     "xgft:": _xgft,
     "torus:": _torus,
     "theta": lambda spec, _: of_fabric(generators.theta(), spec),
     "edison": lambda spec, _: of_fabric(generators.edison_like(), spec),
     "quartz1": lambda spec, _: of_fabric(generators.quartz1(), spec),
-    "file:": lambda spec, path: of_fabric(importers.read_fabric(path), spec),
+    "file:": _file,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,18 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric.arrays import Endpoints, Int32, Links, Routers
 from flitwatch_domain.fabric.words import CountedAt, FabricKind, Technology
+
+#: InfiniBand's descriptions have at most 64 bytes, cnames fewer; what is longer is no name, and no index holds it.
+LONGEST_NAME = 255
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def check_name(what: str, name: str, where: str = "") -> None:
+    """Refuse names that are too long for an index, or hold control characters."""
+    if len(name) > LONGEST_NAME:
+        raise BadInput(f"a {what}'s name has {len(name):,} characters; at most {LONGEST_NAME}", where=where)
+    if _CONTROL.search(name):
+        raise BadInput(f"a {what}'s name holds a control character: {name[:80]!r}", where=where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +66,9 @@ class Fabric:
         object.__setattr__(self, "counted_at", CountedAt(self.counted_at))
         object.__setattr__(self, "warnings", tuple(self.warnings))
         routers, vertices = len(self.routers), len(self.routers) + len(self.endpoints)
+        for what, names in (("router", self.routers.name), ("node", self.endpoints.node), ("fabric", [self.name])):
+            for text in names:
+                check_name(what, str(text))
         _within("an endpoint's router", self.endpoints.router, routers)
         _within("a link's source", self.links.src, vertices)
         _within("a link's destination", self.links.dst, vertices)

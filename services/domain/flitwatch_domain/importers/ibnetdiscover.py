@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric.model import check_name
 from flitwatch_domain.importers import ibnames, ibtree
 from flitwatch_domain.importers.text import Warnings, numbered_lines
 from flitwatch_domain.units import infiniband_bandwidth_bps
@@ -86,6 +87,7 @@ def _open_section(devices: dict[str, Device], match: re.Match[str], number: int,
     guid, is_switch = guid.lower(), word.lower() == "switch"
     if is_switch != (letter == "S"):
         raise BadInput(f'{word} is named "{letter}-{guid}"', where=here)
+    check_name("device", description or "", here)
     known = devices.get(guid)
     if known is not None and known.defined:
         raise BadInput(f"{letter}-{guid} is described again; first on line {known.line}", where=here)
@@ -154,6 +156,11 @@ def _join(
             continue
         if back is not None and end > peer:
             continue
+        if not devices[peer[0]].defined and devices[peer[0]].is_switch:
+            raise BadInput(
+                f"{_show(devices, peer[0])} has no section of its own: the file is not whole", where=here,
+                advice="Write it again with ibnetdiscover.",
+            )  # fmt: skip
         if not devices[peer[0]].defined:
             warnings.add("device without a section", cable.line, f"{_show(devices, peer[0])} is only known as a peer")
         elif back is None:

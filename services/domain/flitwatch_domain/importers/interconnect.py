@@ -175,12 +175,27 @@ def _check_cables(cables: _Cables, where: str, warnings: Warnings) -> list[tuple
             raise BadInput(f"{_show(tile)} leads to {_show(peer)}, but that {says} (line {back[2]})", where=here)
         elif back[0] != colour:
             raise BadInput(f"{_show(tile)} is {colour}, but its other end is {back[0]} (line {back[2]})", where=here)
+    _check_whole(cables, missing, where)
     targets = Counter(tile for tile, _, _ in missing)
     for tile, peer, _ in missing:
         if targets[tile] > 1:
             number = cables.tiles[peer][2]
             raise BadInput(f"{targets[tile]} cables lead to {_show(tile)}", where=f"{where}:{number}")
     return missing
+
+
+def _check_whole(cables: _Cables, missing: list[tuple[Tile, Tile, str]], where: str) -> None:
+    """Refuse a file that lists cables from both ends, but has no line of a router that others lead to: its end is missing."""
+    cabled = sum(peer is not None for _, peer, _ in cables.tiles.values())
+    if len(missing) == cabled:  # a list of each cable once
+        return
+    written = {tile[0] for tile in cables.tiles}
+    for tile, peer, _ in missing:
+        if tile[0] not in written:
+            raise BadInput(
+                f"{tile[0]} has no line of its own: the file is not whole", where=f"{where}:{cables.tiles[peer][2]}",
+                advice=f"It ends after line {max(number for _, _, number in cables.tiles.values())}; copy it again.",
+            )  # fmt: skip
 
 
 def _check_colour(colour: str, a: Place, b: Place, here: str) -> None:
