@@ -148,7 +148,6 @@ def edited(old: str, new: str) -> str:
         (edited('[31]\t"S-0000000000000003"[1]', '[99]\t"S-0000000000000003"[1]'), "port 99 of a device with 41", 9),
         ("[1] \"S-0000000000000001\"[2]\n" + SMALL, "before any switch", 1),
         ('Ca\t1 "H-00000000000000a1"\t# "n"\n', "lists no switch", 0),
-        (SMALL[: SMALL.rindex("Switch")], "is not whole", 0),
         (edited("MF0;leaf1", "MF0;leaf1" * 100), "at most 255", 0),
         (edited("MF0;leaf1", "MF0\0leaf1"), "control character", 0),
     ],
@@ -169,6 +168,8 @@ def test_survivable_doubts_are_warnings() -> None:
     speeds = small(edited('[1]\t"S-0000000000000001"[31]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 4xHDR', '[1]\t"S-0000000000000001"[31]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 2xHDR'))  # fmt: skip
     assert any("lower" in text for text in speeds.warnings)
     assert speeds.links.bandwidth_bps.min() == 100e9
+    cut = small(SMALL[: SMALL.rindex("Switch")])
+    assert any("is the file whole?" in text for text in cut.warnings)
     unknown = small(SMALL.replace("4xHDR", "4xZDR"))
     assert any("4xZDR" in text for text in unknown.warnings)
     assert np.isnan(unknown.links.bandwidth_bps).any()

@@ -156,13 +156,10 @@ def _join(
             continue
         if back is not None and end > peer:
             continue
-        if not devices[peer[0]].defined and devices[peer[0]].is_switch:
-            raise BadInput(
-                f"{_show(devices, peer[0])} has no section of its own: the file is not whole", where=here,
-                advice="Write it again with ibnetdiscover.",
-            )  # fmt: skip
         if not devices[peer[0]].defined:
-            warnings.add("device without a section", cable.line, f"{_show(devices, peer[0])} is only known as a peer")
+            # A part of a fabric is of use, but whoever meant the whole one must hear of it.
+            text = f"{_show(devices, peer[0])} is only known as a peer: is the file whole?"
+            warnings.add("device without a section", cable.line, text)
         elif back is None:
             text = f"only this end lists the cable to port {peer[1]} of {_show(devices, peer[0])}"
             warnings.add("cable listed from one end only", cable.line, text)
