@@ -254,6 +254,19 @@ def test_ncl_runs_are_published_when_their_files_rest(table_log: Log, tmp_path: 
 
 
 @pytest.mark.integration
+def test_another_copy_of_a_run_has_reasons_of_its_own(table_log: Log, tmp_path: Path) -> None:
+    for name, keep in (("a", -3), ("b", -5)):
+        (tmp_path / name).mkdir()
+        write_run(tmp_path / name, steps=3)
+        short = tmp_path / name / "amg.counters.1.bin"
+        short.write_bytes(short.read_bytes()[:keep])
+        collector = NclCollector(tmp_path / name, Publisher(table_log.producer("test")), Checkpoint(None))
+        collector.once()
+    reasons = [dict(r.headers)["reason"] for r in as_written(read_all(table_log)) if r.topic == "flitwatch.rejected.v1"]
+    assert len(reasons) == 2 and reasons[0].split(b" bytes")[0] != reasons[1].split(b" bytes")[0], reasons
+
+
+@pytest.mark.integration
 def test_a_timings_file_that_stays_broken_is_rejected_once_it_rests(table_log: Log, tmp_path: Path) -> None:
     head = write_run(tmp_path)
     head.write_text(head.read_text()[:50])

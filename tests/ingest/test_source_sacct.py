@@ -118,6 +118,8 @@ def test_an_ambiguous_line_is_rejected_not_guessed() -> None:
         ("2|x|bob|DANCING|Unknown|Unknown|nid1|1", "not a state"),
         ("2|x|bob|RUNNING|yesterday|Unknown|nid1|1", "not a time"),
         ("2|x|bob|RUNNING|9999-11-20T23:03:05|Unknown|nid1|1", "outside 2000 to 2100"),
+        ("2|x|bob|RUNNING|0001-01-01T00:00:00|Unknown|nid1|1", "time"),
+        ("2|x|bob|RUNNING|Unknown|Unknown|n[1-900000]|1", "too many hosts"),
         ("2|x|bob|RUNNING|Unknown|Unknown|nid[1-|1", "unbalanced bracket"),
         ("2|x|bob|RUNNING|Unknown|Unknown|nid1|-4", "not a number of nodes"),
         ("7.batch|batch||RUNNING|Unknown|Unknown|nid1|1", "which was not read before"),
@@ -153,6 +155,13 @@ def test_requeues_are_numbered_by_submission_however_they_are_ordered() -> None:
     lines = ["JobID|State|Submit|Cluster"] + [f"9|REQUEUED|{1795215000 + s}|c" for s in (300, 100, 200)]
     jobs, _ = decode("\n".join(lines) + "\n")
     assert [(job.submit_s, job.restart) for job in jobs] == [(1795215300, 2), (1795215100, 0), (1795215200, 1)]
+
+
+def test_output_that_repeats_itself_invents_no_requeue() -> None:
+    lines = ["3|y|eve|COMPLETED|1795215785|1795215790|nid1|1", "3|y|eve|REQUEUED|1795215700|1795215760|nid1|1"]
+    once, _ = decode(HEADER + "\n".join(lines) + "\n")
+    twice, _ = decode(HEADER + "\n".join(lines * 2) + "\n")
+    assert [job.restart for job in once] == [1, 0] and twice == once * 2
 
 
 @pytest.mark.shared

@@ -125,9 +125,15 @@ class NclCollector:
         source = f"ncl:{found.run.run_key}@{content}"
         for sequence, value in enumerate(values, start=1):
             self._publisher.publish(topics.RUNS, value, source, sequence)
+        self.runs.append(found)
+        self.sources.add(source)
+        if not found.rejected:
+            return
+        # Another copy of a run may have the same good records and other bad ones.
+        reasons = "\n".join(f"{one.where}: {one.reason}" for one in found.rejected)
+        source = f"{source}!{hashlib.blake2b(reasons.encode(), digest_size=6).hexdigest()}"
         for sequence, rejection in enumerate(found.rejected, start=1):
             self._publisher.reject(rejection, source, sequence)
-        self.runs.append(found)
         self.sources.add(source)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.units import EARLIEST_S, LATEST_S
 from flitwatch_ingest.sources.ldms_fast import Template
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -25,7 +26,6 @@ _FLOAT = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _NO_NUMBER = frozenset({b"nan", b"-nan", b"inf", b"-inf", b"+inf"})
 #: A line longer than this is no set of LDMS; store_csv itself stops at 1 MiB buffers.
 LONGEST_LINE = 8 * 2**20
-_EARLIEST_S, _LATEST_S = 946684800, 4102444800
 #: Columns that name the sampler or the job, not metrics.
 IDENTITY = frozenset({"timestamp", "producer", "component_id", "job_id", "app_id"})
 
@@ -197,7 +197,7 @@ def _timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
         if not (whole.isdigit() and len(whole) <= 12 and (fraction.isdigit() or not fraction) and len(fraction) <= 9):
             raise BadInput(f"time {first[:30]!r} is not seconds")
         total_us = int(whole) * 10**6 + int(fraction.ljust(6, b"0")[:6])
-    if not _EARLIEST_S * 10**6 <= total_us <= _LATEST_S * 10**6:
+    if not EARLIEST_S * 10**6 <= total_us <= LATEST_S * 10**6:
         raise BadInput(f"time {first[:30].decode(errors='replace')} lies outside 2000 to 2100")
     return total_us / 1e6
 

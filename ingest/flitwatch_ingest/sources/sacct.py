@@ -15,6 +15,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 
 #: A job and whether its restart count is known (else it follows from its incarnations).
 Found = tuple[Job, bool]
+Incarnation = tuple[float | None, float | None, float | None, str]
 
 
 def decode(
@@ -46,18 +47,25 @@ def decode(
 
 
 def number_restarts(found: Iterable[Found]) -> list[Job]:
-    """Give each incarnation of a requeued job its number, by time of submission, where Slurm did not print it."""
+    """Give each incarnation of a requeued job its number, by time of submission, where Slurm did not print it; a repeated line is none."""
     jobs = list(found)
-    incarnations: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    incarnations: defaultdict[tuple[str, str], defaultdict[Incarnation, list[int]]]
+    incarnations = defaultdict(lambda: defaultdict(list))
     for at, (job, known) in enumerate(jobs):
         if not known:
-            incarnations[job.cluster, job.job_id].append(at)
+            incarnations[job.cluster, job.job_id][_incarnation(job)].append(at)
     out = [job for job, _ in jobs]
     for places in incarnations.values():
-        order = sorted(places, key=lambda at: (out[at].submit_s or 0.0, out[at].start_s or float("inf"), at))
-        for restart, at in enumerate(order):
-            out[at] = replace(out[at], restart=restart)
+        order = sorted(places, key=lambda one: (one[0] or 0.0, one[1] or float("inf"), min(places[one])))
+        for restart, one in enumerate(order):
+            for at in places[one]:
+                out[at] = replace(out[at], restart=restart)
     return out
+
+
+def _incarnation(job: Job) -> Incarnation:
+    # What was submitted and started at one time is one incarnation, seen again; of what never started nothing else is known.
+    return (job.submit_s, job.start_s, *((job.end_s, job.state) if job.start_s is None else (None, "")))
 
 
 def record(job: Job) -> dict[str, Any]:

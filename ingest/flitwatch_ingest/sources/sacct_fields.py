@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
 _NOTHING = frozenset({"", "unknown", "none", "none assigned", "n/a", "(null)", "invalid"})
 _EPOCH = re.compile(r"\d{9,11}(?:\.\d+)?")
@@ -22,8 +23,6 @@ STATES = frozenset(
         "EXPEDITING", "UNKNOWN",
     }
 )  # fmt: skip
-#: No job was submitted before Slurm existed, none after 2100.
-_EARLIEST_S, _LATEST_S = 946684800.0, 4102444800.0
 
 
 def is_nothing(text: str) -> bool:
@@ -51,12 +50,12 @@ def time_s(text: str, zone: ZoneInfo | None) -> float | None:
         moment = moment.replace(tzinfo=zone) if zone else moment
     try:
         return _plausible(moment.astimezone(UTC).timestamp(), text)
-    except (OverflowError, OSError):
+    except (OverflowError, OSError, ValueError):  # year 1 in a zone east of Greenwich is year 0
         raise BadInput(f"{text[:40]!r} is not a time") from None
 
 
 def _plausible(seconds: float, text: str) -> float:
-    if not _EARLIEST_S <= seconds <= _LATEST_S:
+    if not EARLIEST_S <= seconds <= LATEST_S:
         raise BadInput(f"time {text[:40]!r} lies outside 2000 to 2100")
     return seconds
 

@@ -14,11 +14,14 @@ from flitwatch_domain.errors import BadInput
 #: What accounting prints where no node was given to a job.
 NO_NODES = frozenset({"", "none assigned", "none", "(null)", "unknown"})
 
+#: The largest machine has 158,976 nodes; a range beyond this is a slip or an attack, and would fill the tables.
+MOST_HOSTS = 200_000
+
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _LAST_NUMBER = re.compile(r"(.*?)(\d{1,18})(\D*)", re.DOTALL)
 
 
-def expand(text: str, *, limit: int = 1_000_000) -> list[str]:
+def expand(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
     """Every host of a host list, in the order written.
 
     Raises BadInput for an unbalanced bracket, a range that runs backwards, or more than `limit` hosts.
@@ -105,7 +108,7 @@ def _expand_item(item: str, whole: str, limit: int) -> list[str]:
         choices.append([piece] if at % 2 == 0 else _numbers(piece, whole, limit))
         count *= len(choices[-1])
         if count > limit:
-            raise BadInput(f"host list {_short(whole)} names too many hosts", advice="The limit is 1,000,000.")
+            raise BadInput(f"host list {_short(whole)} names too many hosts", advice=f"The limit is {MOST_HOSTS:,}.")
     return ["".join(parts) for parts in product(*choices)]
 
 
@@ -119,7 +122,7 @@ def _numbers(inside: str, whole: str, limit: int) -> list[str]:
         if int(last) < int(first):
             raise BadInput(f"range {part} runs backwards in host list {_short(whole)}")
         if int(last) - int(first) >= limit - len(numbers):
-            raise BadInput(f"host list {_short(whole)} names too many hosts", advice="The limit is 1,000,000.")
+            raise BadInput(f"host list {_short(whole)} names too many hosts", advice=f"The limit is {MOST_HOSTS:,}.")
         numbers.extend(f"{n:0{len(first)}d}" for n in range(int(first), int(last) + 1))
     return numbers
 

@@ -7,6 +7,8 @@ import re
 from flitwatch_domain.errors import BadInput
 
 GIB = 2**30
+#: Epoch seconds of 2000 and 2100: a time outside is a slip, whatever wrote it.
+EARLIEST_S, LATEST_S = 946684800, 4102444800
 
 #: Gb/s of one lane by InfiniBand speed name: data rate after coding, as ibnetdiscover abbreviates it.
 INFINIBAND_LANE_GBPS: dict[str, float] = {

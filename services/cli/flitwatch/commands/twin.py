@@ -13,6 +13,7 @@ import click
 
 from flitwatch.console import emit, json_option, progress
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
 
 @click.group()
@@ -81,6 +82,8 @@ def run(
     if out is None and log_url is None:
         raise BadRequest("nowhere to write to", advice="Give --out DIR, --log URL, or both.")
     epoch_s = _epoch(start)
+    if not speed < float("inf"):
+        raise BadRequest(f"--speed is {speed}", advice="Give 1 for real time, or 0 for as fast as possible.")
     loaded = load_spec(spec)
     cluster = Cluster(loaded, seed, first_job=_first_job(epoch_s), day=day)
     fabric_id = _register(cluster.fabric, db_url) if db_url else None
@@ -170,15 +173,20 @@ def _epoch(start: str) -> int:
 
     if start == "now":
         return int(time.time())
-    with contextlib.suppress(ValueError):
-        return int(float(start))
     try:
-        when = datetime.fromisoformat(start)
-    except ValueError as error:
+        seconds = float(start)
+    except ValueError:
+        try:
+            when = datetime.fromisoformat(start)
+            seconds = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            seconds = float("nan")
+    if not EARLIEST_S <= seconds <= LATEST_S:
         raise BadRequest(
-            f"--start {start!r} is no time", advice="Give now, epoch seconds, or a time like 2026-03-02T10:00:00Z."
-        ) from error
-    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
+            f"{start[:40]!r} is no time from 2000 to 2100",
+            advice="Give now, epoch seconds, or a time like 2026-03-02T10:00:00Z.",
+        )
+    return int(seconds)
 
 
 def _first_job(epoch_s: int) -> int:
