@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -22,6 +24,8 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
 
     Counters of routers name nobody and stay. The log of records, backups and the audit log are not touched: the log forgets by its own
     retention, and the audit log must not be changed. Estimates of others that were learnt beside this user's jobs are made anew without them.
+    That it was done is kept (a salted digest, no name), so that an archive that is restored later does not bring the user back (`Erased`);
+    `flitwatch_db.archive.forgetting` takes the user out of an archive's files.
 
     Parameters
     ----------
@@ -58,7 +62,32 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
         # Ranks, steps, forecasts and nodes go with their run and job.
         found["run"] = _delete(conn, "run", mine, parameters)
         found["job"] = _delete(conn, "job", sql.SQL("user_name = %(user)s"), parameters)
+        conn.execute(
+            "INSERT INTO erased_user (salt, digest) SELECT salt, encode(sha256(convert_to(salt || %(user)s, 'UTF8')), 'hex')"
+            " FROM (SELECT replace(gen_random_uuid()::text, '-', '') AS salt) AS s",
+            parameters,
+        )
     return found
+
+
+class Erased:
+    """Who was erased from this database, and when; on a connection with role `owner`."""
+
+    def __init__(self, conn: Conn) -> None:
+        self._rows = conn.execute("SELECT salt, digest, erased_at FROM erased_user").fetchall()
+        self._at: dict[str, datetime | None] = {}
+
+    def holds(self, user: str | None, began: datetime) -> bool:
+        """Whether what began then was of a user who was erased since."""
+        if user is None or not self._rows:
+            return False
+        if user not in self._at:
+            self._at[user] = max(
+                (at for salt, digest, at in self._rows if hashlib.sha256((salt + user).encode()).hexdigest() == digest),
+                default=None,
+            )
+        at = self._at[user]
+        return at is not None and began <= at
 
 
 def _delete(conn: Conn, table: str, condition: sql.Composable, parameters: dict[str, str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,7 +14,9 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_db.connection import connect
 from flitwatch_db.editions import edition
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, FlitwatchError
+
+log = logging.getLogger(__name__)
 
 #: Called before each step with (done, total, what).
 OnStep = Callable[[int, int, str], object]
@@ -55,7 +58,7 @@ def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> N
 
 
 def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> dict[str, Any]:
-    """Drop what is older than it is kept; return what was dropped, by table.
+    """Archive what is due, then drop what is older than it is kept; return what was done, by table.
 
     Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round.
     """
@@ -66,6 +69,7 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> dict
         steps = len(tables) + 2
         dropped: dict[str, int] = {}
         skipped: list[str] = []
+        archived = _archive(conn, url, on_step)
         for done, table in enumerate(tables):
             on_step(done, steps, table.name)
             try:
@@ -80,7 +84,27 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> dict
         on_step(len(tables) + 1, steps, "rows")
         dropped |= _delete_rows(conn)
         on_step(steps, steps, "")
-    return {"edition": kind, "dropped": dropped, "skipped": skipped}
+    return {"edition": kind, "archive": archived, "dropped": dropped, "skipped": skipped}
+
+
+def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> dict[str, Any] | None:
+    """Archive before anything is dropped; None where no policy is set.
+
+    Where it cannot be done no job is dropped, but counters are: a full disk for archives must not fill the database's disk as well.
+    """
+    if conn.execute("SELECT FROM setting WHERE key = 'archive' AND value <> 'null'").fetchone() is None:
+        return None
+    from flitwatch_db.archive import policy
+
+    try:
+        return policy.run(conn, url, lambda done, total, what: on_step(done, total, f"archive: {what}"))
+    except Cancelled:
+        raise
+    except Conflict as busy:
+        return {"skipped": str(busy)}
+    except FlitwatchError as problem:
+        log.error("jobs are not archived: %s", problem)
+        return {"error": str(problem)}
 
 
 def _time_tables(conn: psycopg.Connection[Any]) -> list[_TimeTable]:

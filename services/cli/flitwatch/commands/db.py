@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flitwatch.console import database_options, emit, json_option, progress
 from flitwatch.platform import database
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.group()
@@ -117,16 +125,91 @@ def evidence(
 @db.command()
 @click.argument("user")
 @click.option("--yes", is_flag=True, help="Delete; without it the rows are only counted.")
+@click.option(
+    "--archive", "archives", multiple=True, type=_FOLDER, help="Also from this archive (that of archive-policy always)."
+)
 @database_options
 @json_option
-def erase(user: str, yes: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Delete a user's jobs, runs and every kept result that names the user; counters, the log, backups and the audit log stay."""
+def erase(user: str, yes: bool, archives: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Delete a user's jobs, runs and every kept result that names the user, here and in archives; counters, the log, backups and the audit log stay."""
     from flitwatch_db import connect
+    from flitwatch_db.archive.forgetting import forget
+    from flitwatch_db.archive.policy import policy
     from flitwatch_db.erasure import erase as run
 
     with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
         found = run(conn, user, dry_run=not yes)
-    emit({"deleted": yes, "rows": found}, as_json)
+        by_itself = policy(conn)
+    folders = list(archives)
+    if by_itself is not None and Path(by_itself.folder).exists():
+        folders.append(Path(by_itself.folder))
+    left = {str(folder): forget(folder, user, dry_run=not yes) for folder in dict.fromkeys(map(Path.absolute, folders))}
+    emit({"deleted": yes, "rows": found} | ({"archives": left} if left else {}), as_json)
+
+
+@db.command()
+@click.option("--before", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Jobs that ended before (UTC).")
+@click.option("--jobs", multiple=True, metavar="ID", help="A job by its id as the scheduler prints it; may repeat.")
+@click.option("--cluster", help="Where several clusters use the same ids.")
+@click.option("--out", type=_FOLDER, required=True, help="An archive, or a new folder.")
+@database_options
+@json_option
+def archive(
+    before: datetime | None, jobs: tuple[str, ...], cluster: str | None, out: Path, db_url: str | None, ephemeral: bool, as_json: bool
+) -> None:  # fmt: skip
+    """Write ended jobs, their runs and their routers' counters to Parquet; what the archive has is left out, so it can be cancelled and run again."""
+    from flitwatch_db.archive import archive as run
+
+    with database(db_url, ephemeral) as url, progress() as bar:
+        made = run(
+            url, out, before=None if before is None else before.replace(tzinfo=UTC), jobs=jobs, cluster=cluster, on_step=_shown(bar, "archiving")
+        )  # fmt: skip
+    made["rows"] = {table: rows for table, rows in made["rows"].items() if rows}
+    emit(made if as_json else made | {"parts": len(made["parts"])}, as_json)
+
+
+@db.command()
+@click.argument("folder", type=_FOLDER)
+@click.option("--month", "months", multiple=True, metavar="YYYY-MM", help="Only this month; may repeat.")
+@database_options
+@json_option
+def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Bring an archive's jobs back: verified first, each once, without users who were erased."""
+    from flitwatch_db.archive import restore as run
+
+    with database(db_url, ephemeral) as url, progress() as bar:
+        emit(run(url, folder, months=months, on_step=_shown(bar, "restoring")), as_json)
+
+
+@db.command()
+@click.option("--folder", type=_FOLDER, help="Absolute; every worker must see it. Without options the policy is shown.")
+@click.option("--after-days", type=float, default=1.0, show_default=True, help="Archive whole days that ended so long ago; below 2 with the counters by the second.")  # fmt: skip
+@click.option(
+    "--drop-after-days", type=float, help="Delete archived jobs that ended so long ago; without it they stay."
+)
+@click.option("--off", is_flag=True, help="Archive no longer by itself.")
+@database_options
+@json_option
+def archive_policy(
+    folder: Path | None, after_days: float, drop_after_days: float | None, off: bool, db_url: str | None, ephemeral: bool, as_json: bool
+) -> None:  # fmt: skip
+    """Archive ended jobs once a day before retention drops their counters, and delete old archived jobs if wanted."""
+    from flitwatch_db import connect
+    from flitwatch_db.archive.policy import Policy, policy, set_policy
+
+    if off and folder is not None:
+        raise click.UsageError("--off and --folder exclude each other")
+    wanted = None if folder is None else Policy(str(folder), after_days, drop_after_days)
+    with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+        if off or wanted is not None:
+            set_policy(conn, wanted)
+        found = policy(conn)
+    emit({"policy": None if found is None else asdict(found)}, as_json)
+
+
+def _shown(bar: Progress, what: str) -> Callable[[int, int, str], None]:
+    task = bar.add_task(what)
+    return lambda done, total, part: bar.update(task, completed=done, total=total, description=f"{what} {part}"[:60])
 
 
 def _parse_keep(text: str) -> tuple[str, float | None]:

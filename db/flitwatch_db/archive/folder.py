@@ -1,0 +1,182 @@
+"""An archive's folder: its parts by month, the lock, and what it holds already."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flitwatch_db.archive.parts import Part, Writer, guarded
+from flitwatch_db.archive.shapes import FABRIC_SHAPES, SHAPES
+from flitwatch_domain.errors import BadInput, BadRequest, Conflict
+
+FORMAT = "flitwatch archive 1"
+PART, FABRIC = "flitwatch archive part 1", "flitwatch archive fabric 1"
+MARK = "archive.json"
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+_NAME = re.compile(r"(measured|simulated)-\d{6}")
+_DIGEST = re.compile(r"[0-9a-f]{32}")
+
+
+class Key(NamedTuple):
+    """A job, or a run without a job, at one state: an archive holds each state once."""
+
+    kind: str
+    cluster: str
+    name: str
+    restart: int
+    updated_at: datetime | None
+    run_steps: int
+
+
+class Folder:
+    """An archive; use it as a context manager: nobody else writes or reads it meanwhile.
+
+    Parameters
+    ----------
+    root : Path
+    create : bool
+        Make it where it is not there.
+
+    Raises
+    ------
+    BadRequest
+        The folder is none, or holds other things.
+    Conflict
+        Somebody else uses it.
+    BadInput
+        Its parts do not fit their names.
+    """
+
+    def __init__(self, root: Path, create: bool = False) -> None:
+        self.root, self.create = Path(root), create
+        self._lock: int | None = None
+
+    def __enter__(self) -> Folder:
+        with guarded(f"the archive {self.root} cannot be used"):
+            self._open()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:  # fmt: skip
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _open(self) -> None:
+        mark = self.root / MARK
+        if self.create and not self.root.exists():
+            self.root.mkdir(parents=True, mode=0o750)
+        if not self.root.is_dir():
+            raise BadRequest(f"there is no folder {self.root}", advice="Name the folder of an archive.")
+        if not mark.is_file():
+            if not self.create or any(self.root.iterdir()):
+                raise BadRequest(f"{self.root} is not an archive", advice="Name an archive, or a new or empty folder.")
+            mark.write_text(json.dumps({"format": FORMAT}) + "\n")
+        self._lock = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o640)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock)
+            self._lock = None
+            raise Conflict(
+                f"the archive {self.root} is in use by another process", advice="Wait until it ends."
+            ) from None
+        self._check_mark(mark)
+        # What a killed process left; only the holder of the lock writes.
+        for draft in self.root.glob(".draft-*"):
+            shutil.rmtree(draft, ignore_errors=True)
+        self._drop_replaced()
+
+    def _check_mark(self, mark: Path) -> None:
+        try:
+            found = json.loads(mark.read_bytes()[:1000])["format"]
+        except (ValueError, TypeError, KeyError):
+            found = None
+        if found != FORMAT:
+            raise BadInput(f"the format is {found!r}; this version reads {FORMAT!r}", where=MARK)
+
+    def months(self) -> list[str]:
+        """Months that have parts, the oldest first."""
+        return sorted(one.name for one in self.root.iterdir() if _MONTH.fullmatch(one.name) and one.is_dir())
+
+    def parts(self, months: Sequence[str] | None = None) -> list[Part]:
+        """The parts of some months, or all, in the order in which they were written."""
+        found = []
+        for month in self.months() if months is None else sorted(set(months) & set(self.months())):
+            for place in sorted((self.root / month).iterdir(), key=lambda one: (one.name[-6:], one.name)):
+                shown = f"{month}/{place.name}"
+                if place.is_symlink() or (self.root / month).is_symlink() or not _NAME.fullmatch(place.name):
+                    raise BadInput("this is not a part of an archive", where=shown)
+                found.append(Part(place, shown, SHAPES, PART))
+        return found
+
+    def fabric(self, digest: str) -> Part:
+        """A fabric by its digest."""
+        if not _DIGEST.fullmatch(digest):
+            raise BadInput(f"{digest[:80]!r} does not name a fabric", where="fabrics")
+        return Part(self.root / "fabrics" / digest, f"fabrics/{digest}", FABRIC_SHAPES, FABRIC)
+
+    def has_fabric(self, digest: str) -> bool:
+        """Whether a fabric is there."""
+        return (self.root / "fabrics" / digest / "manifest.json").is_file()
+
+    @contextlib.contextmanager
+    def write(self, place: str, about: dict[str, Any]) -> Iterator[Writer]:
+        """A new part at `place`; gone again where it is not committed."""
+        with guarded(f"the archive {self.root} cannot be written"):
+            writer = Writer(self.root / f".draft-{place.replace('/', '-')}", self.root / place, about)
+            try:
+                yield writer
+            finally:
+                writer.discard()
+
+    def next_place(self, month: str, simulated: bool) -> str:
+        """The name of the next part of a month."""
+        place = self.root / month
+        taken = [int(one.name[-6:]) for one in place.iterdir()] if place.is_dir() else []
+        return f"{month}/{'simulated' if simulated else 'measured'}-{max(taken, default=0) + 1:06d}"
+
+    def known(self, months: Sequence[str]) -> set[Key]:
+        """What the parts of some months hold."""
+        found: set[Key] = set()
+        for part in self.parts(months):
+            found |= keys(part)
+        return found
+
+    def _drop_replaced(self) -> None:
+        """Remove parts whose successors are there: the process that wrote these was killed before it could."""
+        for month in self.months():
+            for place in (self.root / month).iterdir():
+                with contextlib.suppress(BadInput, OSError):
+                    old = Part(place, place.name, SHAPES, PART).manifest.get("replaces")
+                    if isinstance(old, str) and _NAME.fullmatch(old) and old < place.name:
+                        shutil.rmtree(self.root / month / old, ignore_errors=True)
+
+
+def keys(part: Part) -> set[Key]:
+    """What a part holds, from the few columns that tell it."""
+    found: set[Key] = set()
+    try:
+        jobs = pq.read_table(
+            part.place / "job.parquet", columns=["cluster", "job_id", "restart", "updated_at", "run_steps"]
+        )
+        runs = pq.read_table(part.place / "run.parquet", columns=["run_key", "job_pk", "run_steps"])
+    except (pa.ArrowException, OSError) as problem:
+        raise BadInput(f"cannot be read as Parquet: {str(problem)[:200]}", where=part.shown) from None
+    for row in jobs.to_pylist():
+        found.add(Key("job", row["cluster"], row["job_id"], row["restart"], row["updated_at"], row["run_steps"]))
+    for row in runs.to_pylist():
+        if row["job_pk"] is None:
+            found.add(Key("run", "", row["run_key"], 0, None, row["run_steps"]))
+    return found

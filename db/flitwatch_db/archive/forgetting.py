@@ -1,0 +1,87 @@
+"""A user out of an archive's files, on their request."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flitwatch_db.archive.folder import Folder
+from flitwatch_db.archive.parts import Part
+from flitwatch_db.archive.writing import OnStep
+from flitwatch_domain.errors import BadRequest
+
+
+def forget(
+    root: Path, user: str, *, dry_run: bool = False, on_step: OnStep = lambda done, total, what: None
+) -> dict[str, int]:
+    """Write the parts that hold a user's jobs anew without them and what belongs to them, and remove the old ones.
+
+    Counters name nobody and stay, unless the part has no other job. Copies of the archive elsewhere are not touched.
+
+    Parameters
+    ----------
+    root : Path
+        An archive.
+    user : str
+        The name as the scheduler has it.
+    dry_run : bool
+        Only count.
+
+    Returns
+    -------
+    dict
+        jobs, runs, parts (rewritten or removed)
+
+    Raises
+    ------
+    BadRequest, Conflict
+        The name is empty; the folder is no archive, or in use.
+    BadInput
+        Naming a file that is damaged.
+    """
+    if not user.strip():
+        raise BadRequest("no user is named", advice="Write the name as the scheduler has it.")
+    count = {"jobs": 0, "runs": 0, "parts": 0}
+    with Folder(root) as folder:
+        parts = folder.parts()
+        for done, part in enumerate(parts):
+            on_step(done, len(parts), part.shown)
+            part.verify()
+            jobs = {row["job_pk"] for row in part.rows("job") if row["user_name"] == user}
+            if not jobs:
+                continue
+            runs = {row["run_id"] for row in part.rows("run") if row["job_pk"] in jobs}
+            count["jobs"] += len(jobs)
+            count["runs"] += len(runs)
+            count["parts"] += 1
+            if not dry_run:
+                _rewrite(folder, part, jobs, runs)
+        on_step(len(parts), len(parts), "")
+    return count
+
+
+def _rewrite(folder: Folder, part: Part, jobs: set[int], runs: set[int]) -> None:
+    files = part.manifest["files"]
+    if files["job"]["rows"] > len(jobs) or files["run"]["rows"] > len(runs):
+        month = part.shown.split("/")[0]
+        place = folder.next_place(month, part.manifest["simulated"])
+        about = {key: value for key, value in part.manifest.items() if key != "files"}
+        about |= {
+            "part": place, "replaces": part.place.name, "jobs": files["job"]["rows"] - len(jobs), "runs": files["run"]["rows"] - len(runs)
+        }  # fmt: skip
+        with folder.write(place, about) as writer:
+            for name, shape in part.shapes.items():
+                writer.write(shape, _without(part, name, jobs, runs))
+            writer.commit()
+    shutil.rmtree(part.place)
+
+
+def _without(part: Part, name: str, jobs: set[int], runs: set[int]) -> Iterator[pa.RecordBatch]:
+    gone = {"job_pk": pa.array(sorted(jobs), pa.int64()), "run_id": pa.array(sorted(runs), pa.int64())}
+    for batch in part.read(name):
+        key = part.shapes[name].columns[0].name
+        yield batch.filter(pc.invert(pc.is_in(batch.column(0), value_set=gone[key]))) if key in gone else batch

@@ -1,0 +1,235 @@
+"""A part of an archive: Parquet files and the manifest that names them with their checksums, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flitwatch_db.archive.shapes import Shape
+from flitwatch_domain.errors import BadInput, Unavailable
+
+#: Rows read at a time.
+BATCH_ROWS = 50_000
+#: A manifest longer than this is no manifest.
+MOST_MANIFEST_BYTES = 16 << 20
+MANIFEST = "manifest.json"
+_FILE_KEYS = {"rows": int, "bytes": int, "sha256": str}
+
+
+class Writer:
+    """Writes a part into a temporary folder; `commit` renames it into place.
+
+    Parameters
+    ----------
+    draft : Path         the temporary folder, on the same file system as `place`
+    place : Path         what it becomes
+    about : dict         what the manifest says beside the files; its scalars stand in every file's metadata too
+    """
+
+    def __init__(self, draft: Path, place: Path, about: dict[str, Any]) -> None:
+        self.draft, self.place, self.about = draft, place, about
+        self.rows: dict[str, int] = {}
+        draft.mkdir()
+
+    def write(self, shape: Shape, batches: Iterable[pa.RecordBatch]) -> int:
+        """Write a table's file; return its rows.
+
+        Raises
+        ------
+        BadInput
+            The database holds what an archive cannot: a number that is not finite.
+        """
+        told = {key: str(value) for key, value in self.about.items() if isinstance(value, str | int | float | bool)}
+        schema = shape.schema.with_metadata({f"flitwatch.{key}": value for key, value in told.items()})
+        rows = 0
+        with pq.ParquetWriter(self.draft / f"{shape.name}.parquet", schema, compression="zstd") as file:
+            for batch in batches:
+                shape.check(batch, shape.name)
+                file.write_batch(batch)
+                rows += len(batch)
+        self.rows[shape.name] = rows
+        return rows
+
+    def commit(self) -> dict[str, Any]:
+        """Write the manifest and rename; return the manifest."""
+        files = {}
+        for name, rows in self.rows.items():
+            path = self.draft / f"{name}.parquet"
+            files[name] = {"rows": rows, "bytes": path.stat().st_size, "sha256": digest_of(path)}
+            _sync(path)
+        manifest = self.about | {"files": files}
+        path = self.draft / MANIFEST
+        path.write_text(json.dumps(manifest | {"sha256": _seal(manifest)}, indent=1, ensure_ascii=False))
+        _sync(path)
+        self.place.parent.mkdir(exist_ok=True)
+        _sync(self.draft)
+        self.draft.rename(self.place)
+        _sync(self.place.parent)
+        return manifest
+
+    def discard(self) -> None:
+        """Remove the draft."""
+        shutil.rmtree(self.draft, ignore_errors=True)
+
+
+class Part:
+    """A part that is there, as its manifest says.
+
+    Attributes
+    ----------
+    place : Path
+    shown : str          how messages name it
+    manifest : dict
+    """
+
+    def __init__(self, place: Path, shown: str, shapes: dict[str, Shape], kind: str) -> None:
+        self.place, self.shown, self.shapes = place, shown, shapes
+        self.manifest = self._manifest(kind)
+
+    def _manifest(self, kind: str) -> dict[str, Any]:
+        where = f"{self.shown}/{MANIFEST}"
+        path = self.place / MANIFEST
+        try:
+            if path.is_symlink() or path.stat().st_size > MOST_MANIFEST_BYTES:
+                raise BadInput("this is not a manifest", where=where)
+            found = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            raise BadInput("the file is missing", where=where) from None
+        except (ValueError, RecursionError):
+            raise _damaged(where) from None
+        if not isinstance(found, dict) or not isinstance(found.get("files"), dict):
+            raise _damaged(where)
+        if found.get("format") != kind:
+            raise BadInput(f"the format is {str(found.get('format'))[:80]!r}; this version reads {kind!r}", where=where)
+        seal = found.pop("sha256", None)
+        if seal != _seal(found):
+            raise _damaged(where)
+        if set(found["files"]) != set(self.shapes):
+            odd = ", ".join(sorted(set(found["files"]) ^ set(self.shapes)))[:200]
+            raise BadInput(f"the files are not those of an archive: {odd}", where=where)
+        for name, file in found["files"].items():
+            if not isinstance(file, dict) or any(type(file.get(key)) is not kind for key, kind in _FILE_KEYS.items()):
+                raise BadInput(f"rows, bytes and sha256 of {name} are not there", where=where)
+        return found
+
+    def verify(self) -> None:
+        """Compare every file with its checksum, and its columns with the format.
+
+        Raises
+        ------
+        BadInput
+            Naming the file that is missing, damaged or of another shape.
+        """
+        for name, file in self.manifest["files"].items():
+            path, where = self.place / f"{name}.parquet", f"{self.shown}/{name}.parquet"
+            if path.is_symlink() or not path.is_file():
+                raise BadInput("the file is missing", where=where)
+            if path.stat().st_size != file["bytes"] or digest_of(path) != file["sha256"]:
+                raise _damaged(where)
+            with self._open(name) as opened:
+                if opened.metadata.num_rows != file["rows"]:
+                    raise BadInput(
+                        f"{opened.metadata.num_rows} rows, where the manifest says {file['rows']}", where=where
+                    )
+
+    def read(self, name: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a table, checked, in batches.
+
+        Raises
+        ------
+        BadInput
+            Naming the file, and the column where one is wrong.
+        """
+        where = f"{self.shown}/{name}.parquet"
+        with self._open(name) as file:
+            batches = file.iter_batches(BATCH_ROWS)
+            while True:
+                try:
+                    batch = next(batches)
+                except StopIteration:
+                    return
+                except (pa.ArrowException, OSError) as problem:
+                    raise BadInput(f"cannot be read: {str(problem)[:200]}", where=where) from None
+                self.shapes[name].check(batch, where)
+                yield batch
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """All rows of a small table."""
+        return [row for batch in self.read(name) for row in batch.to_pylist()]
+
+    def _open(self, name: str) -> pq.ParquetFile:
+        where, wanted = f"{self.shown}/{name}.parquet", self.shapes[name].schema
+        try:
+            file = pq.ParquetFile(self.place / f"{name}.parquet")
+            found = file.schema_arrow
+        except (pa.ArrowException, OSError) as problem:
+            raise BadInput(f"cannot be read as Parquet: {str(problem)[:200]}", where=where) from None
+        if found.equals(wanted):
+            return file
+        file.close()
+        for field in wanted:
+            if field.name not in found.names:
+                raise BadInput(f"column {field.name!r} is missing", where=where)
+            kind = found.field(found.names.index(field.name))
+            if not kind.equals(field):
+                raise BadInput(f"column {field.name!r} is {_shown(kind)}, not {_shown(field)}", where=where)
+        raise BadInput(f"the columns are not {', '.join(wanted.names)}"[:400], where=where)
+
+
+def _shown(field: pa.Field) -> str:
+    return f"{field.type}{'' if field.nullable else ' not null'}"
+
+
+def _damaged(where: str) -> BadInput:
+    return BadInput("the file is damaged", where=where, advice="Fetch it from a copy of the archive; nothing was changed.")  # fmt: skip
+
+
+def _seal(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def moment(manifest: dict[str, Any], key: str, where: str) -> datetime:
+    """A time of a manifest, with its zone."""
+    try:
+        found = datetime.fromisoformat(manifest[key])
+    except (KeyError, TypeError, ValueError):
+        found = None
+    if found is None or found.tzinfo is None:
+        raise BadInput(f"{key!r} is not a time with a zone", where=f"{where}/{MANIFEST}")
+    return found
+
+
+@contextlib.contextmanager
+def guarded(what: str) -> Iterator[None]:
+    """Say what to do where the disk is full or may not be written."""
+    try:
+        yield
+    except OSError as problem:
+        raise Unavailable(
+            f"{what}: {problem.strerror or str(problem)[:200]}",
+            advice="Free space or correct the rights, and run it again.",
+        ) from None

@@ -1,0 +1,133 @@
+"""Archiving by itself: a setting says where to, after how many days, and when archived jobs leave the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from flitwatch_db.archive.folder import Folder, keys
+from flitwatch_db.archive.writing import Candidate, OnStep, archive, candidates
+from flitwatch_domain.errors import BadRequest
+
+Conn = psycopg.Connection[Any]
+#: Jobs deleted in one transaction.
+DROP_JOBS = 500
+_SETTING, _STATE = "archive", "archive_through"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """When jobs are archived and dropped.
+
+    Attributes
+    ----------
+    folder : str
+        Absolute; every worker of queue `db` must see it.
+    after_days : float
+        Whole days (UTC) that ended so long ago are archived; below 2 the counters by the second are still there.
+    drop_after_days : float or None
+        Archived jobs that ended, or were restored, so long ago leave the database with their runs; None: they stay.
+    """
+
+    folder: str
+    after_days: float
+    drop_after_days: float | None = None
+
+    def __post_init__(self) -> None:
+        if not Path(self.folder).is_absolute():
+            raise BadRequest(f"{self.folder!r} is not an absolute path", advice="Write the path from the root.")
+        if not 0 <= self.after_days < 1e5:
+            raise BadRequest("jobs are archived after 0 to 100,000 days")
+        if self.drop_after_days is not None and not self.after_days + 1 <= self.drop_after_days < 1e5:
+            raise BadRequest(
+                "jobs are dropped at least a day later than they are archived", advice="Raise --drop-after-days."
+            )
+
+
+def policy(conn: Conn) -> Policy | None:
+    """The policy in force; None where there is none."""
+    row = conn.execute("SELECT value FROM setting WHERE key = %s", [_SETTING]).fetchone()
+    return None if row is None or row[0] is None else Policy(**row[0])
+
+
+def set_policy(conn: Conn, wanted: Policy | None) -> None:
+    """Archive from the next maintenance on; None ends it."""
+    conn.execute(
+        "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [_SETTING, Jsonb(None if wanted is None else asdict(wanted))],
+    )
+    conn.execute("DELETE FROM setting WHERE key = %s", [_STATE])
+
+
+def run(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
+    """Archive what is due, once a day, and drop what may go; None where there is no policy.
+
+    Parameters
+    ----------
+    conn : psycopg.Connection
+        With role `owner`, in autocommit.
+
+    Raises
+    ------
+    Conflict, Unavailable, BadInput, BadRequest
+        As `archive`; nothing is dropped then.
+    """
+    found = policy(conn)
+    if found is None:
+        return None
+    now = datetime.now(UTC)
+    through = _midnight(now - timedelta(days=found.after_days))
+    state = [found.folder, through.isoformat()]
+    row = conn.execute("SELECT value FROM setting WHERE key = %s", [_STATE]).fetchone()
+    if row is not None and row[0] == state:
+        return {"archived": 0, "dropped": 0}
+    made = archive(url, Path(found.folder), before=through, on_step=on_step)
+    dropped = 0
+    if found.drop_after_days is not None:
+        dropped = drop(conn, Path(found.folder), _midnight(now - timedelta(days=found.drop_after_days)))
+    conn.execute(
+        "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value", [_STATE, Jsonb(state)]
+    )  # fmt: skip
+    return {"archived": made["jobs"] + made["runs"], "dropped": dropped}
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def drop(conn: Conn, folder: Path, before: datetime) -> int:
+    """Delete jobs, with their runs, that ended before and that an archive holds as they are now; return how many.
+
+    Every part that answers for one of them is read and compared with its checksums first.
+    """
+    since = {row[0] for row in conn.execute("SELECT job_pk FROM restored_job WHERE restored_at >= %s", [before])}
+    due = [one for one in candidates(conn, before) if one.key.kind == "job" and one.pk not in since]
+    with Folder(folder) as held:
+        safe: set[Any] = set()
+        wanted = {one.key for one in due}
+        for part in held.parts(sorted({one.month for one in due})):
+            there = keys(part) & wanted
+            if there - safe:
+                part.verify()
+                safe |= there
+    due = [one for one in due if one.key in safe]
+    for first in range(0, len(due), DROP_JOBS):
+        _delete(conn, due[first : first + DROP_JOBS])
+    return len(due)
+
+
+def _delete(conn: Conn, some: Sequence[Candidate]) -> None:
+    with conn.transaction():
+        # What the scheduler told anew meanwhile is archived first.
+        same = conn.execute(
+            "SELECT j.job_pk FROM job j JOIN unnest(%s::bigint[], %s::timestamptz[]) AS w (job_pk, updated_at) USING (job_pk, updated_at) FOR UPDATE OF j",
+            [[one.pk for one in some], [one.key.updated_at for one in some]],
+        ).fetchall()
+        conn.execute("DELETE FROM run WHERE job_pk = ANY(%s)", [[row[0] for row in same]])
+        conn.execute("DELETE FROM job WHERE job_pk = ANY(%s)", [[row[0] for row in same]])

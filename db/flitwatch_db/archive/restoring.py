@@ -1,0 +1,296 @@
+"""An archive back into a database: as it was, once, and without those who were erased."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+from psycopg import sql
+
+from flitwatch_db import erasure
+from flitwatch_db.additive import ensure_chunks
+from flitwatch_db.archive import fabrics
+from flitwatch_db.archive.folder import Folder
+from flitwatch_db.archive.parts import Part, moment
+from flitwatch_db.archive.shapes import WIDTHS_S, Shape
+from flitwatch_db.archive.writing import OnStep
+from flitwatch_db.connection import connect
+from flitwatch_db.counters import LATEST_TS_S
+from flitwatch_domain.errors import BadInput, BadRequest
+
+Conn = psycopg.Connection[Any]
+#: Times of one part's counters may need so many hours of partitions; more is no job's.
+MOST_HOURS = 10_000
+
+_KEPT = """
+    SELECT job_pk, updated_at FROM job WHERE cluster = %(cluster)s AND job_id = %(job_id)s AND restart = %(restart)s FOR UPDATE
+"""
+#: A number that this database gave and that is free again is given again, so that links to a job's page go on working.
+_NUMBER = """
+    SELECT %(pk)s <= coalesce(pg_sequence_last_value(pg_get_serial_sequence({table}, {key})::regclass), 0)
+           AND NOT EXISTS (SELECT FROM {relation} WHERE {column} = %(pk)s)
+"""
+
+
+@dataclass
+class _Found:
+    """What a part's rows turned into: numbers of jobs, runs and fabrics here."""
+
+    jobs: dict[int, int] = field(default_factory=dict)
+    new_jobs: set[int] = field(default_factory=set)
+    runs: dict[int, int] = field(default_factory=dict)
+    fabrics: dict[str, tuple[int, dict[str, int]]] = field(default_factory=dict)
+    erased: set[int] = field(default_factory=set)
+    erased_runs: set[int] = field(default_factory=set)
+    rows: Counter[str] = field(default_factory=Counter)
+
+
+def restore(
+    url: str, folder: Path, *, months: Sequence[str] = (), on_step: OnStep = lambda done, total, what: None
+) -> dict[str, Any]:
+    """Write an archive's rows that the database lacks; what is there, and is not older, stays.
+
+    Everything is verified before anything is written; each part is written in one transaction. Restored counters are kept as long as
+    new ones are. Jobs of users who were erased from this database, that began before that, are left out.
+
+    Parameters
+    ----------
+    months : sequence of str
+        Only these (`2026-03`).
+
+    Returns
+    -------
+    dict
+        folder, parts, jobs, runs, fabrics (written), erased (jobs left out), rows {table: number of rows written}
+
+    Raises
+    ------
+    BadInput
+        A file is missing, damaged, or not what the format says; the message names it.
+    BadRequest, Conflict
+        The folder is no archive, or in use; a month that it does not have.
+    """
+    with Folder(folder) as held:
+        absent = sorted(set(months) - set(held.months()))
+        if absent:
+            raise BadRequest(f"the archive has no month {absent[0]!r}", advice=f"It has: {', '.join(held.months())}.")
+        parts = held.parts(months or None)
+        steps = 2 * len(parts)
+        for done, part in enumerate(parts):
+            on_step(done, steps, f"verifying {part.shown}")
+            part.verify()
+        total: Counter[str] = Counter()
+        written = 0
+        with connect(url, role="owner", application="flitwatch restore", autocommit=True) as conn:
+            for done, part in enumerate(parts, len(parts)):
+                with conn.transaction():
+                    found = _restore(conn, held, part, partial(on_step, done, steps))
+                total += found.rows
+                written += len(found.erased)
+        on_step(steps, steps, "")
+    fabrics_written = total.pop("fabric", 0)
+    return {
+        "folder": str(folder), "parts": len(parts), "jobs": total["job"], "runs": total["run"], "fabrics": fabrics_written, "erased": written,
+        "rows": {table: count for table, count in sorted(total.items()) if count},
+    }  # fmt: skip
+
+
+def _restore(conn: Conn, folder: Folder, part: Part, say: Callable[[str], object]) -> _Found:
+    found = _Found()
+    say(f"restoring {part.shown}")
+    named = part.manifest.get("fabrics")
+    if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
+        raise BadInput("the fabrics are not a list of names", where=part.shown)
+    for digest in named:
+        fabric_id, sizes, new = fabrics.bring_back(conn, folder.fabric(digest))
+        found.fabrics[digest] = fabric_id, sizes
+        found.rows["fabric"] += new
+    _jobs(conn, part, found)
+    _runs(conn, part, found)
+    for name in ("job_node", "job_step", "run_rank", "run_step", "run_step_around", "forecast"):
+        say(f"restoring {part.shown} {name}")
+        _load(conn, part, part.shapes[name], found, say)
+    for name in WIDTHS_S:
+        say(f"restoring {part.shown} {name}")
+        _load(conn, part, part.shapes[name], found, say)
+    return found
+
+
+def _jobs(conn: Conn, part: Part, found: _Found) -> None:
+    where, shape = f"{part.shown}/job.parquet", part.shapes["job"]
+    gone = erasure.Erased(conn)
+    for row in part.rows("job"):
+        if row["simulated"] is not part.manifest.get("simulated"):
+            raise BadInput(f"job {row['job_id']!r} is not labelled as its part is", where=where)
+        if gone.holds(row["user_name"], row["start_ts"] or row["submit_ts"] or row["end_ts"]):
+            found.erased.add(row["job_pk"])
+            continue
+        there = _run_sql(conn, _KEPT, row, where).fetchone()
+        if there is not None and there[1] >= row["updated_at"]:
+            found.jobs[row["job_pk"]] = there[0]
+            continue
+        if there is not None:
+            # Its nodes and steps are the archive's then, too.
+            for table in ("job_node", "job_step"):
+                conn.execute(sql.SQL("DELETE FROM {} WHERE job_pk = %s").format(sql.Identifier(table)), [there[0]])
+            _write(conn, shape, row, there[0], where)
+        job_pk = there[0] if there is not None else _insert(conn, shape, row, where)
+        conn.execute(
+            "INSERT INTO restored_job (job_pk) VALUES (%s) ON CONFLICT (job_pk) DO UPDATE SET restored_at = now()",
+            [job_pk],
+        )
+        found.jobs[row["job_pk"]] = job_pk
+        found.new_jobs.add(row["job_pk"])
+        found.rows["job"] += 1
+
+
+def _runs(conn: Conn, part: Part, found: _Found) -> None:
+    where, shape = f"{part.shown}/run.parquet", part.shapes["run"]
+    for row in part.rows("run"):
+        if row["simulated"] is not part.manifest.get("simulated"):
+            raise BadInput(f"run {row['run_key']!r} is not labelled as its part is", where=where)
+        if row["job_pk"] in found.erased:
+            found.erased_runs.add(row["run_id"])
+            continue
+        if row["job_pk"] is not None:
+            if row["job_pk"] not in found.jobs:
+                raise BadInput(f"run {row['run_key']!r} is of a job that is not there", where=where)
+            row["job_pk"] = found.jobs[row["job_pk"]]
+        there = _run_sql(conn, "SELECT run_id FROM run WHERE run_key = %(run_key)s FOR UPDATE", row, where).fetchone()
+        if there is None:
+            found.runs[row["run_id"]] = _insert(conn, shape, row, where)
+            found.rows["run"] += 1
+            continue
+        found.runs[row["run_id"]] = there[0]
+        conn.execute("UPDATE run SET job_pk = %s WHERE run_id = %s AND job_pk IS NULL", [row["job_pk"], there[0]])
+
+
+def _columns(shape: Shape) -> list[str]:
+    return [column.name for column in shape.columns if column.name not in shape.extra]
+
+
+def _insert(conn: Conn, shape: Shape, row: dict[str, Any], where: str) -> int:
+    """Insert a job or run; return its number."""
+    names = _columns(shape)
+    key = names[0]
+    free = conn.execute(
+        sql.SQL(_NUMBER).format(
+            table=sql.Literal(f"flitwatch.{shape.name}"), key=sql.Literal(key), relation=sql.Identifier(shape.name), column=sql.Identifier(key)
+        ),
+        {"pk": row[key]},
+    ).fetchone()  # fmt: skip
+    names = names if free is not None and free[0] else names[1:]
+    query = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({}) RETURNING {}").format(
+        sql.Identifier(shape.name), sql.SQL(", ").join(map(sql.Identifier, names)), sql.SQL(", ").join(map(sql.Placeholder, names)),
+        sql.Identifier(key),
+    )  # fmt: skip
+    made = _run_sql(conn, query, row, where).fetchone()
+    assert made is not None
+    return int(made[0])
+
+
+def _write(conn: Conn, shape: Shape, row: dict[str, Any], number: int, where: str) -> None:
+    """Make a job that is there what the archive says."""
+    sets = sql.SQL(", ").join(
+        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in _columns(shape)[1:]
+    )
+    _run_sql(conn, sql.SQL("UPDATE job SET {} WHERE job_pk = %(there)s").format(sets), row | {"there": number}, where)
+
+
+def _load(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[str], object]) -> None:
+    """Copy a table's rows that have a home into a staging table, and from there what is not in the database."""
+    where = f"{part.shown}/{shape.name}.parquet"
+    names = ["fabric_id" if column.type == "fabric" else column.name for column in shape.columns]
+    listed = sql.SQL(", ").join(map(sql.Identifier, names))
+    staging = sql.Identifier("pg_temp", f"restored_{shape.name}")
+    conn.execute(
+        sql.SQL("CREATE TEMPORARY TABLE IF NOT EXISTS {} AS SELECT {} FROM {} WITH NO DATA").format(
+            sql.Identifier(f"restored_{shape.name}"), listed, sql.Identifier(shape.name)
+        )
+    )
+    span = (moment(part.manifest, "from", part.shown), moment(part.manifest, "to", part.shown))
+    hours: set[int] = set()
+    for batch in part.read(shape.name):
+        if shape.name in WIDTHS_S:
+            hours |= set(_hours(batch, shape, span, where))
+            if len(hours) > MOST_HOURS:
+                raise BadInput(f"counters of more than {MOST_HOURS} hours", where=where)
+            ensure_chunks(conn, shape.name, np.array(sorted(hours), dtype=np.int64) * 3600)
+        rows = list(_homed(batch, shape, found, where))
+        try:
+            with conn.cursor() as cursor:
+                cursor.execute(sql.SQL("TRUNCATE {}").format(staging))
+                with cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(staging, listed)) as copy:
+                    copy.set_types([column.postgres for column in shape.columns])
+                    for row in rows:
+                        copy.write_row(row)
+                cursor.execute(
+                    sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ON CONFLICT DO NOTHING").format(
+                        sql.Identifier(shape.name), listed, listed, staging
+                    )
+                )
+                found.rows[shape.name] += cursor.rowcount
+        except (psycopg.DataError, psycopg.IntegrityError) as problem:
+            raise _refused(problem, where) from None
+        say(f"restoring {part.shown} {shape.name}")
+
+
+def _hours(batch: pa.RecordBatch, shape: Shape, span: tuple[datetime, datetime], where: str) -> list[int]:
+    """The hours of the rows' times, which lie within the jobs'."""
+    ts_us = batch.column(2).cast(pa.int64()).to_numpy()
+    first = max((span[0] - timedelta(seconds=WIDTHS_S[shape.name])).timestamp(), 0) * 1e6
+    last = min(span[1].timestamp(), LATEST_TS_S) * 1e6
+    if len(ts_us) and not (first <= ts_us.min() and ts_us.max() <= last):
+        odd = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(ts_us.max() if ts_us.max() > last else ts_us.min()))  # fmt: skip
+        raise BadInput(f"a counter of {odd} is outside the part's jobs", where=where)
+    return [int(hour) for hour in np.unique(ts_us // 3_600_000_000)]
+
+
+def _homed(batch: pa.RecordBatch, shape: Shape, found: _Found, where: str) -> Iterator[tuple[Any, ...]]:
+    """Rows with this database's numbers; without those whose job stays as it is, or was erased."""
+    first = shape.columns[0].name
+    columns = [array.to_pylist() for array in batch.columns]
+    fabric_at = next((i for i, column in enumerate(shape.columns) if column.type == "fabric"), None)
+    places = [(i, shape.columns[i].name) for i in range(len(columns)) if shape.columns[i].name in ("router", "endpoint")]  # fmt: skip
+    for row in map(list, zip(*columns, strict=True)):
+        if fabric_at is not None and row[fabric_at] is not None:
+            if row[fabric_at] not in found.fabrics:
+                raise BadInput(f"fabric {row[fabric_at][:80]!r} is not the part's", where=where)
+            row[fabric_at], sizes = found.fabrics[row[fabric_at]]
+            for at, table in places:
+                if row[at] is not None and not 0 <= row[at] < sizes[table]:
+                    raise BadInput(f"{table} {row[at]} is not in its fabric", where=where)
+        if first == "job_pk":
+            if row[0] in found.erased:
+                continue
+            if row[0] not in found.jobs:
+                raise BadInput("a row is of a job that is not there", where=where)
+            if row[0] not in found.new_jobs:
+                continue
+            row[0] = found.jobs[row[0]]
+        elif first == "run_id":
+            if row[0] in found.erased_runs:
+                continue
+            if row[0] not in found.runs:
+                raise BadInput("a row is of a run that is not there", where=where)
+            row[0] = found.runs[row[0]]
+        yield tuple(row)
+
+
+def _run_sql(conn: Conn, query: Any, row: dict[str, Any], where: str) -> psycopg.Cursor[Any]:
+    try:
+        return conn.execute(query, row)
+    except (psycopg.DataError, psycopg.IntegrityError) as problem:
+        raise _refused(problem, where) from None
+
+
+def _refused(problem: Exception, where: str) -> BadInput:
+    return BadInput(f"the database refuses it: {str(problem).splitlines()[0][:200]}", where=where)

@@ -1,0 +1,190 @@
+"""What an archive's files hold: columns, types and units by table; and the check that a table of data is so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.errors import BadInput
+
+_TYPES: dict[str, tuple[pa.DataType, str]] = {
+    "bool": (pa.bool_(), "bool"),
+    "int4": (pa.int32(), "int4"),
+    "int8": (pa.int64(), "int8"),
+    "float8": (pa.float64(), "float8"),
+    "text": (pa.string(), "text"),
+    "json": (pa.string(), "jsonb"),
+    "time": (pa.timestamp("us", "UTC"), "timestamptz"),
+    # A fabric is named by the digest of its structure: numbers of a database mean nothing in another.
+    "fabric": (pa.string(), "int4"),
+    "int4[]": (pa.list_(pa.int32()), "int4[]"),
+    "int8[]": (pa.list_(pa.int64()), "int8[]"),
+    "float8[]": (pa.list_(pa.float64()), "float8[]"),
+    "numeric[]": (pa.list_(pa.decimal128(20, 0)), "numeric[]"),
+    "text[]": (pa.list_(pa.string()), "text[]"),
+}
+#: Units by the end of a column's name, the longest first.
+_UNITS = {
+    "stall_cycles": "cycles of the device's clock; InfiniBand: ticks of port_xmit_wait", "rb_2x_cycles": "cycles of twice the device's clock",
+    "wait_cycles": "cycles", "flits": "flits; InfiniBand: words of 4 bytes", "packets": "packets", "bytes": "bytes",
+    "tile_seconds": "s, summed over tiles", "port_seconds": "s, summed over ports", "seconds": "s", "latency_us_sum": "us, summed over packets",
+    "errors": "errors", "samples": "samples", "time_ns": "ns", "time_s": "s", "expected_s": "s", "low_s": "s", "high_s": "s", "usual_s": "s", "curve_s": "s",
+    "bandwidth_bps": "bit/s", "_ts": "UTC, us", "_at": "UTC, us",
+}  # fmt: skip
+_UNIT_OF = {
+    "ts": "UTC, start of the bucket, us", "counters": "counts of the run's counter_names, rank by rank", "counter_sums": "counts of counter_names over ranks",
+    "own": "counts/s on the run's routers (table II)", "io": "counts/s on routers with I/O nodes", "sys": "counts/s on routers without nodes of the run",
+}  # fmt: skip
+
+
+def unit_of(column: str) -> str | None:
+    """The unit of a column by its name; None for names, numbers and labels."""
+    if column in _UNIT_OF:
+        return _UNIT_OF[column]
+    return next((unit for end, unit in _UNITS.items() if column.endswith(end)), None)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its type by name, and whether it may be unknown."""
+
+    name: str
+    type: str
+    null: bool
+
+    @property
+    def arrow(self) -> pa.DataType:
+        return _TYPES[self.type][0]
+
+    @property
+    def postgres(self) -> str:
+        return _TYPES[self.type][1]
+
+    @cached_property
+    def field(self) -> pa.Field:
+        unit = unit_of(self.name)
+        return pa.field(self.name, self.arrow, self.null, None if unit is None else {"unit": unit})
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A table of the archive.
+
+    Attributes
+    ----------
+    name : str
+        The table of the database.
+    columns : tuple of Column
+    extra : frozenset of str
+        Columns that the database has not.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    extra: frozenset[str] = frozenset()
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema([column.field for column in self.columns])
+
+    def check(self, batch: pa.RecordBatch, where: str) -> None:
+        """Raise `BadInput` where a value is missing or is no number."""
+        for column, values in zip(self.columns, batch.columns, strict=True):
+            if not column.null and values.null_count:
+                raise BadInput(f"column {column.name!r} has a row without a value", where=where)
+            while pa.types.is_list(values.type):
+                values = values.flatten()
+            if pa.types.is_floating(values.type) and pc.all(pc.is_finite(values)).as_py() is False:
+                raise BadInput(f"column {column.name!r} holds a value that is not a finite number", where=where)
+
+
+def _shape(name: str, spec: str, extra: str = "") -> Shape:
+    """`column:type`, with `!` where a value must be there."""
+    columns = []
+    for word in spec.split():
+        column, _, kind = word.partition(":")
+        columns.append(Column(column, kind.rstrip("!"), not kind.endswith("!")))
+    return Shape(name, tuple(columns), frozenset(extra.split()))
+
+
+def _counts(table: str, device: str, seconds: str, values: tuple[str, ...]) -> Shape:
+    floats = " ".join(f"{value}:float8" for value in values)
+    return _shape(table, f"fabric:fabric! {device}:int4! ts:time! samples:int4! {seconds}:float8! {floats}")
+
+
+#: Counters by the width of their bucket in seconds; the finest are gone first (docs/contracts/tables.md).
+WIDTHS_S = {
+    "router_1s": 1, "router_1m": 60, "router_1h": 3600, "endpoint_1s": 1, "endpoint_1m": 60, "endpoint_1h": 3600, "port_10s": 10,
+}  # fmt: skip
+
+#: Every file of a part, in the order in which it is restored.
+SHAPES = {
+    shape.name: shape
+    for shape in (
+        _shape(
+            "job",
+            "job_pk:int8! cluster:text! job_id:text! array_task:int4 het_offset:int4 restart:int4! user_name:text account:text name:text"
+            " partition:text state:text! exit_code:text submit_ts:time start_ts:time end_ts:time! nodes:int4 node_list:text simulated:bool!"
+            " updated_at:time! run_steps:int8!",
+            extra="run_steps",
+        ),
+        _shape("job_node", "job_pk:int8! node:text! fabric:fabric endpoint:int4 router:int4"),
+        _shape(
+            "job_step",
+            "job_pk:int8! step:text! name:text state:text start_ts:time end_ts:time nodes:int4 node_list:text",
+        ),
+        _shape(
+            "run",
+            "run_id:int8! run_key:text! job_pk:int8 job_id:text exe:text! start_ts:time ranks:int4! counter_names:text[]! simulated:bool!"
+            " run_steps:int8!",
+            extra="run_steps",
+        ),
+        _shape("run_rank", "run_id:int8! rank:int4! node:text endpoint:int4"),
+        _shape(
+            "run_step",
+            "run_id:int8! step:int4! time_s:float8! rank_time_ns:int8[]! counters:numeric[] counter_sums:float8[]",
+        ),
+        _shape("run_step_around", "run_id:int8! step:int4! own:float8[] io:float8[] sys:float8[]"),
+        # Estimates are not archived, so a restored forecast does not tell which one made it.
+        _shape(
+            "forecast",
+            "run_id:int8! after_steps:int4! ahead:int4! made_at:time! forecaster:text! expected_s:float8! low_s:float8! high_s:float8!"
+            " usual_s:float8! curve_s:float8[]!",
+        ),
+        *(_counts(f"router_{width}", "router", "tile_seconds", ROUTER_COLUMNS) for width in ("1s", "1m", "1h")),
+        *(_counts(f"endpoint_{width}", "endpoint", "seconds", ENDPOINT_COLUMNS) for width in ("1s", "1m", "1h")),
+        _shape(
+            "port_10s",
+            "fabric:fabric! router:int4! ts:time! port_seconds:float8! flits:float8[] stall_cycles:float8[] packets:float8[]",
+        ),
+    )
+}
+
+#: A fabric as it was.
+FABRIC_SHAPES = {
+    shape.name: shape
+    for shape in (
+        _shape(
+            "fabric",
+            "name:text! kind:text! technology:text! simulated:bool! counted_at:text! timeless:bool! source:text! attributes:json! warnings:text[]!"
+            " created_at:time!",
+        ),
+        _shape(
+            "router",
+            "router:int4! name:text! guid:text group_id:int4 row:int4 col:int4 level:int4 coords:int4[] attributes:json!",
+        ),
+        _shape(
+            "endpoint",
+            "endpoint:int4! router:int4! port:int4 node:text! nid:int8 component_id:int8 role:text! guid:text",
+        ),
+        _shape(
+            "link",
+            "link:int4! src_router:int4 src_port:int4 dst_router:int4 dst_port:int4 src_endpoint:int4 dst_endpoint:int4 class:text!"
+            " bandwidth_bps:float8 multiplicity:int4!",
+        ),
+    )
+}

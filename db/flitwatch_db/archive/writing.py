@@ -1,0 +1,262 @@
+"""Jobs that have ended, out of the database into an archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+from psycopg import sql
+
+from flitwatch_db.archive import fabrics
+from flitwatch_db.archive.folder import PART, Folder, Key
+from flitwatch_db.archive.parts import BATCH_ROWS
+from flitwatch_db.archive.shapes import SHAPES, WIDTHS_S, Shape
+from flitwatch_db.connection import connect
+from flitwatch_db.editions import edition
+from flitwatch_db.migrations import available
+from flitwatch_domain.errors import BadInput, BadRequest, NotFound
+
+Conn = psycopg.Connection[Any]
+#: Called with (done, total, what) often; may raise to stop.
+OnStep = Callable[[int, int, str], object]
+
+#: Jobs in a part: few enough that a killed archive loses little, many enough that files are not tiny.
+PART_JOBS = 200
+
+_CANDIDATES = """
+    SELECT 'job' AS kind, j.job_pk AS pk, to_char(j.end_ts AT TIME ZONE 'UTC', 'YYYY-MM') AS month, j.simulated, j.cluster, j.job_id AS name, j.restart,
+           j.updated_at, coalesce(s.steps, 0) AS steps
+    FROM job j LEFT JOIN (SELECT r.job_pk, count(*) AS steps FROM run r JOIN run_step USING (run_id) GROUP BY 1) s USING (job_pk)
+    WHERE j.end_ts IS NOT NULL AND (j.end_ts < %(before)s OR j.job_id = ANY(%(jobs)s) AND (%(cluster)s::text IS NULL OR j.cluster = %(cluster)s))
+    UNION ALL
+    SELECT 'run', r.run_id, to_char(r.start_ts AT TIME ZONE 'UTC', 'YYYY-MM'), r.simulated, '', r.run_key, 0, NULL,
+           (SELECT count(*) FROM run_step s WHERE s.run_id = r.run_id)
+    FROM run r WHERE r.job_pk IS NULL AND r.start_ts < %(before)s
+    ORDER BY month, simulated, pk
+"""
+_SPANS = """
+    WITH wide AS (
+        SELECT n.fabric_id, n.{device} AS device, tstzrange(j.start_ts - {width}::interval, j.end_ts, '()') AS span
+        FROM job j JOIN job_node n USING (job_pk)
+        WHERE j.job_pk = ANY(%(jobs)s) AND n.{device} IS NOT NULL AND j.start_ts - {width}::interval < j.end_ts
+    ), merged AS (SELECT fabric_id, device, unnest(range_agg(span)) AS span FROM wide GROUP BY 1, 2)
+    SELECT fabric_id, lower(span), upper(span), array_agg(device ORDER BY device) FROM merged GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+"""
+_OF_JOBS = {name: sql.SQL("job_pk = ANY(%(jobs)s)") for name in ("job", "job_node", "job_step")}
+_OF_RUNS = {
+    name: sql.SQL("run_id = ANY(%(runs)s)") for name in ("run", "run_rank", "run_step", "run_step_around", "forecast")
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A job or a run without a job that may be archived."""
+
+    pk: int
+    month: str
+    simulated: bool
+    key: Key
+
+
+def archive(
+    url: str, out: Path, *, before: datetime | None = None, jobs: Sequence[str] = (), cluster: str | None = None,
+    on_step: OnStep = lambda done, total, what: None, part_jobs: int = PART_JOBS,
+) -> dict[str, Any]:  # fmt: skip
+    """Write ended jobs, their steps, runs and their routers' and endpoints' counters while they ran to an archive.
+
+    What the archive holds already is left out, so that an archive that was cancelled, or killed, goes on where it ended, and a later
+    one adds what is new or has changed.
+
+    Parameters
+    ----------
+    url : str
+    out : Path
+        An archive, or a folder that is new or empty.
+    before : datetime, optional
+        Jobs that ended, and runs of no job that began, before.
+    jobs : sequence of str
+        Jobs by their ids as the scheduler prints them, of `cluster` if named.
+    on_step : callable(done, total, what)
+        Jobs done and in all; called several times a second.
+    part_jobs : int
+        Jobs of a part, which is written whole or not at all.
+
+    Returns
+    -------
+    dict
+        folder, jobs, runs (without a job), already, parts, rows {table: number}, bytes
+
+    Raises
+    ------
+    BadRequest, Conflict
+        The folder is no archive, or in use; neither a date nor jobs, or a job that has not ended.
+    NotFound
+        A job that was named is not there.
+    Unavailable
+        The disk is full, or the database is away.
+    """
+    if before is None and not jobs:
+        raise BadRequest("neither a date nor jobs are named", advice="Use --before or --jobs.")
+    with connect(url, role="reader", application="flitwatch archive", autocommit=True) as conn:
+        wanted = candidates(conn, before, jobs, cluster)
+        with Folder(out, create=True) as folder:
+            known = folder.known(sorted({one.month for one in wanted}))
+            new = [one for one in wanted if one.key not in known]
+            made: dict[str, Any] = {"parts": [], "rows": dict.fromkeys(SHAPES, 0), "bytes": 0}
+            done = 0
+            for (month, simulated), group in groupby(new, key=lambda one: (one.month, one.simulated)):
+                members = list(group)
+                for first in range(0, len(members), part_jobs):
+                    some = members[first : first + part_jobs]
+                    manifest = _write(conn, folder, month, simulated, some, partial(on_step, done, len(new)))
+                    made["parts"].append(manifest["part"])
+                    for table, file in manifest["files"].items():
+                        made["rows"][table] += file["rows"]
+                        made["bytes"] += file["bytes"]
+                    done += len(some)
+            on_step(len(new), len(new), "")
+    runs = sum(one.key.kind == "run" for one in new)
+    return {"folder": str(out), "jobs": len(new) - runs, "runs": runs, "already": len(wanted) - len(new), **made}
+
+
+def candidates(conn: Conn, before: datetime | None, jobs: Sequence[str] = (), cluster: str | None = None) -> list[Candidate]:  # fmt: skip
+    """What ended before a moment, and jobs by name; by month, measured first."""
+    if jobs:
+        there = dict(
+            conn.execute(
+                "SELECT job_id, bool_or(end_ts IS NOT NULL) FROM job WHERE job_id = ANY(%(jobs)s)"
+                " AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s) GROUP BY 1",
+                {"jobs": list(jobs), "cluster": cluster},
+            ).fetchall()
+        )
+        for job in jobs:
+            if job not in there:
+                raise NotFound(f"there is no job {job!r}", advice="Write the id as the scheduler prints it.")
+            if not there[job]:
+                raise BadRequest(f"job {job!r} has not ended", advice="Archive it when it has.")
+    rows = conn.execute(_CANDIDATES, {"before": before, "jobs": list(jobs), "cluster": cluster}).fetchall()
+    return [
+        Candidate(pk, month, simulated, Key(kind, of, name, restart, updated_at, steps))
+        for kind, pk, month, simulated, of, name, restart, updated_at, steps in rows
+    ]
+
+
+def _write(
+    conn: Conn, folder: Folder, month: str, simulated: bool, some: Sequence[Candidate], say: Callable[[str], object]
+) -> dict[str, Any]:
+    """Write one part, all of it as the database is at one moment."""
+    place = folder.next_place(month, simulated)
+    with conn.transaction():
+        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        say(place)
+        chosen = {"jobs": [one.pk for one in some if one.key.kind == "job"], "lonely": [one.pk for one in some if one.key.kind == "run"]}  # fmt: skip
+        runs = conn.execute(
+            "SELECT run_id FROM run WHERE job_pk = ANY(%(jobs)s) OR run_id = ANY(%(lonely)s)", chosen
+        ).fetchall()
+        chosen["runs"] = [row[0] for row in runs]
+        about = _about(conn, place, simulated, chosen)
+        ids = conn.execute("SELECT DISTINCT fabric_id FROM job_node WHERE job_pk = ANY(%(jobs)s) AND fabric_id IS NOT NULL", chosen)  # fmt: skip
+        digests = {row[0]: fabrics.digest(conn, row[0]) for row in ids.fetchall()}
+        for fabric_id, digest in digests.items():
+            if not folder.has_fabric(digest):
+                fabrics.save(conn, folder, fabric_id, digest, {key: about[key] for key in ("made_at", "code_version")})
+        with folder.write(place, about | {"fabrics": sorted(digests.values())}) as writer:
+            for shape in SHAPES.values():
+                say(f"{place} {shape.name}")
+                writer.write(shape, _batches(conn, shape, chosen, digests, say, f"{place} {shape.name}"))
+            return writer.commit()
+
+
+def _about(conn: Conn, place: str, simulated: bool, chosen: dict[str, Any]) -> dict[str, Any]:
+    row = conn.execute(
+        "SELECT least((SELECT min(coalesce(start_ts, end_ts)) FROM job WHERE job_pk = ANY(%(jobs)s)),"
+        " (SELECT min(start_ts) FROM run WHERE run_id = ANY(%(runs)s))), greatest((SELECT max(greatest(start_ts, end_ts)) FROM job"
+        " WHERE job_pk = ANY(%(jobs)s)), (SELECT max(start_ts) FROM run WHERE run_id = ANY(%(runs)s))),"
+        " ARRAY(SELECT DISTINCT cluster FROM job WHERE job_pk = ANY(%(jobs)s) ORDER BY 1), current_setting('server_version')",
+        chosen,
+    ).fetchone()
+    assert row is not None
+    return {
+        "format": PART, "part": place, "label": "SIMULATED" if simulated else "measured", "simulated": simulated, "made_at": datetime.now(UTC).isoformat(),
+        "code_version": version("flitwatch"), "migration": available()[-1].name, "server_version": row[3], "edition": edition(conn),
+        "clusters": row[2], "jobs": len(chosen["jobs"]), "runs": len(chosen["runs"]), "from": row[0].isoformat(), "to": row[1].isoformat(),
+        "replaces": None,
+    }  # fmt: skip
+
+
+def _batches(
+    conn: Conn, shape: Shape, chosen: dict[str, Any], digests: dict[int, str], say: Callable[[str], object], what: str
+) -> Iterator[pa.RecordBatch]:
+    rows = (
+        _counted(conn, shape, chosen)
+        if shape.name in WIDTHS_S
+        else _stream(conn, _select(shape, (_OF_JOBS | _OF_RUNS)[shape.name]), chosen)
+    )
+    held: list[tuple[Any, ...]] = []
+    for row in rows:
+        held.append(row)
+        if len(held) == BATCH_ROWS:
+            yield batch(shape, held, digests)
+            held = []
+            say(what)
+    if held:
+        yield batch(shape, held, digests)
+
+
+def batch(shape: Shape, rows: Sequence[tuple[Any, ...]], digests: dict[int, str]) -> pa.RecordBatch:
+    """Rows of a table as Arrow; ids of fabrics become digests."""
+    arrays = []
+    for column, values in zip(shape.columns, zip(*rows, strict=True), strict=True):
+        if column.type == "fabric":
+            values = tuple(None if value is None else digests[value] for value in values)
+        try:
+            arrays.append(pa.array(values, column.arrow))
+        except (pa.ArrowInvalid, OverflowError) as problem:
+            raise BadInput(
+                f"column {column.name!r} of {shape.name} does not fit the archive: {str(problem)[:200]}"
+            ) from None
+    return pa.record_batch(arrays, shape.schema)
+
+
+def _select(shape: Shape, condition: sql.Composable, order: sql.Composable = sql.SQL("")) -> sql.Composed:
+    columns: list[sql.Composable] = []
+    for column in shape.columns:
+        if column.name == "run_steps":
+            of = "r.job_pk = job.job_pk" if shape.name == "job" else "r.run_id = run.run_id"
+            columns.append(
+                sql.SQL("(SELECT count(*) FROM run r JOIN run_step USING (run_id) WHERE {})").format(sql.SQL(of))
+            )  # type: ignore[arg-type]
+        else:
+            columns.append(sql.Identifier("fabric_id" if column.type == "fabric" else column.name))
+    return sql.SQL("SELECT {} FROM {} WHERE {} {}").format(
+        sql.SQL(", ").join(columns), sql.Identifier(shape.name), condition, order or sql.SQL("ORDER BY 1, 2")
+    )
+
+
+def _counted(conn: Conn, shape: Shape, chosen: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Counters of the jobs' devices while any of the jobs ran there: each row once, also where jobs share a router."""
+    device = shape.columns[1].name
+    spans = conn.execute(
+        sql.SQL(_SPANS).format(device=sql.Identifier(device), width=sql.Literal(f"{WIDTHS_S[shape.name]} seconds")), chosen
+    ).fetchall()  # fmt: skip
+    condition = sql.SQL(
+        "fabric_id = %(fabric)s AND {} = ANY(%(devices)s) AND ts > %(from)s AND ts < %(to)s"
+    ).format(sql.Identifier(device))  # fmt: skip
+    query = _select(shape, condition, sql.SQL("ORDER BY fabric_id, ts, {}").format(sql.Identifier(device)))
+    for fabric_id, begin, end, devices in spans:
+        yield from _stream(conn, query, {"fabric": fabric_id, "devices": devices, "from": begin, "to": end})
+
+
+def _stream(conn: Conn, query: sql.Composed, parameters: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+    with conn.cursor(name="archive", binary=True) as cursor:
+        cursor.itersize = 20_000
+        cursor.execute(query, parameters)
+        yield from cursor

@@ -1,0 +1,263 @@
+"""Jobs into an archive and back: every row equal, once, and nothing of those who were erased."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from api.world import HOSTILE, World
+from click.testing import CliRunner
+from fixtures.archives import LATER, everything, planted, rows, write
+
+from flitwatch.main import cli
+from flitwatch_db import connect
+from flitwatch_db.archive import archive, restore
+from flitwatch_db.archive.forgetting import forget
+from flitwatch_db.archive.policy import Policy, set_policy
+from flitwatch_db.archive.shapes import FABRIC_SHAPES, SHAPES, WIDTHS_S, unit_of
+from flitwatch_db.erasure import erase
+from flitwatch_db.maintenance import maintain
+from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, NotFound
+
+
+@pytest.fixture
+def world(any_db: str) -> World:
+    return planted(any_db)
+
+
+@pytest.fixture
+def plain(embedded_db: str) -> World:
+    return planted(embedded_db)
+
+
+def clear(url: str) -> None:
+    with connect(url, role="owner") as conn:
+        for table in ("run", "job", *WIDTHS_S):
+            conn.execute(f"DELETE FROM {table}".encode())
+
+
+def test_rows_come_back_equal_and_once(world: World, tmp_path: Path) -> None:
+    before = everything(world.url)
+    steps: list[tuple[int, int, str]] = []
+    made = write(world.url, tmp_path / "a", on_step=lambda *told: steps.append(told), part_jobs=2)
+    # 101 runs and 105_7 waits; five runs are of no job, of which one tells no start.
+    assert (made["jobs"], made["runs"], made["already"]) == (5, 4, 0) and len(made["parts"]) == 5
+    assert steps[-1] == (9, 9, "") and [s[0] for s in steps] == sorted(s[0] for s in steps)
+    with connect(world.url, role="owner") as conn:
+        conn.execute("DELETE FROM job WHERE end_ts IS NOT NULL")
+        conn.execute("DELETE FROM run WHERE start_ts IS NOT NULL")
+        for table in WIDTHS_S:
+            conn.execute(f"DELETE FROM {table}".encode())
+    back = restore(world.url, tmp_path / "a")
+    assert (back["jobs"], back["runs"], back["erased"], back["fabrics"]) == (5, 5, 0, 0)
+    after = everything(world.url)
+    for table in SHAPES:
+        if table not in WIDTHS_S:
+            # The database's own numbers too: links to a job go on working.
+            assert after[table] == before[table], table
+        assert set(after[table]) <= set(before[table]) and len(after[table]) == len(set(after[table]))
+        assert len(after[table]) == len([r for r in before[table] if r in set(after[table])])
+    assert restore(world.url, tmp_path / "a")["rows"] == {}
+    assert everything(world.url) == after
+    assert write(world.url, tmp_path / "a")["parts"] == []
+
+
+def test_counters_are_those_of_the_jobs_routers_while_they_ran(plain: World, tmp_path: Path) -> None:
+    write(plain.url, tmp_path / "a", jobs=["100"], cluster="c1")
+    (part,) = (tmp_path / "a").glob("*/simulated-000001")
+    seconds = pq.read_table(part / "router_1s.parquet").to_pydict()
+    assert set(seconds["router"]) == {0, 1, 2, 3} and len(seconds["router"]) == 400
+    assert sum(seconds["rt_flits"]) == plain.column("rt_flits")[:100, :4].sum()
+    ports = pq.read_table(part / "port_10s.parquet")
+    assert set(ports["router"].to_pylist()) == {0, 1, 2, 3} and pq.read_table(part / "router_1h.parquet").num_rows == 4
+    assert pq.read_table(part / "endpoint_1s.parquet").num_rows == 8 * 6
+
+
+def test_a_file_tells_units_label_and_origin(plain: World, tmp_path: Path) -> None:
+    made = write(plain.url, tmp_path / "a")
+    assert all("/simulated-" in part for part in made["parts"])
+    schema = pq.read_schema(tmp_path / "a" / made["parts"][0] / "router_1s.parquet")
+    assert schema.field("rt_flits").metadata[b"unit"].startswith(b"flits") and b"start of the bucket" in schema.field("ts").metadata[b"unit"]  # fmt: skip
+    assert schema.metadata[b"flitwatch.label"] == b"SIMULATED" and schema.metadata[b"flitwatch.code_version"]
+    numbers = {"job_pk", "run_id", "router", "endpoint", "array_task", "het_offset", "restart", "nodes", "ranks", "rank", "step", "run_steps", "after_steps", "ahead"}  # fmt: skip
+    without = {c.name for shape in SHAPES.values() for c in shape.columns if unit_of(c.name) is None and c.type not in ("text", "text[]", "bool", "fabric")}  # fmt: skip
+    assert without == numbers
+
+
+def test_the_archive_has_every_column_of_its_tables(embedded_db: str) -> None:
+    left_out = {
+        "forecast": {"estimate_id"},
+        **{table: {"fabric_id"} for table in ("fabric", "router", "endpoint", "link")},
+    }
+    with connect(embedded_db, role="owner") as conn:
+        for table, shape in (SHAPES | FABRIC_SHAPES).items():
+            there = dict(conn.execute("SELECT attname, atttypid::regtype::text FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped", [f"flitwatch.{table}"]).fetchall())  # fmt: skip
+            named = {"fabric_id" if c.type == "fabric" else c.name for c in shape.columns} - shape.extra
+            assert named == set(there) - left_out.get(table, set()), table
+
+
+def test_another_database_gets_jobs_runs_and_fabric(plain: World, _embedded_template: Any, tmp_path: Path) -> None:
+    write(plain.url, tmp_path / "a")
+    other = _embedded_template.create()
+    try:
+        with connect(other, role="owner") as conn:
+            # Numbers that this database gave already are not given again.
+            conn.execute(
+                "INSERT INTO fabric (name, kind, technology, counted_at) VALUES ('small', 'graph', 'generic', 'sender')"
+            )
+            conn.execute(
+                "INSERT INTO job (cluster, job_id, state) SELECT 'x', n, 'PENDING' FROM generate_series(1, 3) n"
+            )
+        back = restore(other, tmp_path / "a")
+        assert back["jobs"] == 5 and back["fabrics"] == 1
+        with connect(other, role="owner") as conn:
+            names = [row[0] for row in conn.execute("SELECT name FROM fabric ORDER BY fabric_id")]
+            assert names[0] == "small" and names[1].startswith("small (archived ")
+            conn.execute("DELETE FROM job WHERE cluster = 'x'")
+            conn.execute("UPDATE fabric SET name = 'was' WHERE name = 'small'")
+            conn.execute("UPDATE fabric SET name = 'small' WHERE name = %s", [names[1]])
+            conn.execute("INSERT INTO job (cluster, job_id, state) VALUES ('x', '9', 'PENDING')")
+            conn.execute("DELETE FROM job WHERE cluster = 'x'")
+        with connect(plain.url, role="owner") as conn:
+            conn.execute("DELETE FROM job WHERE end_ts IS NULL")
+            conn.execute("DELETE FROM run WHERE start_ts IS NULL")
+        here, there = everything(plain.url, keyed=True), everything(other, keyed=True)
+        for table in SHAPES:
+            if table in WIDTHS_S:
+                assert set(there[table]) <= set(here[table]) and (there[table] or table.startswith("endpoint_1"))
+            else:
+                assert there[table] == here[table], table
+        for table in ("router", "endpoint", "link"):
+            assert rows(other, table) == rows(plain.url, table, of=plain.small_id)
+    finally:
+        _embedded_template.drop(other)
+
+
+def test_what_changed_is_archived_again_and_the_newest_wins(plain: World, tmp_path: Path) -> None:
+    write(plain.url, tmp_path / "a")
+    with connect(plain.url, role="owner") as conn:
+        conn.execute("UPDATE job SET state = 'FAILED', updated_at = updated_at + interval '1 s' WHERE job_id = '103'")
+        conn.execute("DELETE FROM job_step")
+    assert write(plain.url, tmp_path / "a")["jobs"] == 1
+    now = rows(plain.url, "job")
+    restore(plain.url, tmp_path / "a")
+    assert rows(plain.url, "job") == now and rows(plain.url, "job_step") == []
+    with connect(plain.url, role="owner") as conn:
+        conn.execute("DELETE FROM job WHERE job_id = '103'")
+    restore(plain.url, tmp_path / "a")
+    assert rows(plain.url, "job") == now
+
+
+def test_erased_users_stay_erased(plain: World, tmp_path: Path) -> None:
+    write(plain.url, tmp_path / "a", part_jobs=20)
+    with connect(plain.url, role="owner", autocommit=True) as conn:
+        erase(conn, "eve", dry_run=True)
+        assert conn.execute("SELECT count(*) FROM erased_user").fetchone() == (0,)
+        erase(conn, "eve")
+        assert conn.execute("SELECT count(*) FROM erased_user WHERE digest LIKE '%eve%'").fetchone() == (0,)
+    others = everything(plain.url)
+    back = restore(plain.url, tmp_path / "a")
+    assert back["erased"] == 2 and everything(plain.url) == others
+    # Of a database that does not remember, only an archive that forgot is safe.
+    assert forget(tmp_path / "a", "eve", dry_run=True) == {"jobs": 2, "runs": 1, "parts": 1}
+    assert forget(tmp_path / "a", "eve") == {"jobs": 2, "runs": 1, "parts": 1}
+    assert forget(tmp_path / "a", "eve") == {"jobs": 0, "runs": 0, "parts": 0}
+    for path in (tmp_path / "a").rglob("job*.parquet"):
+        assert b"eve" not in path.read_bytes()
+    clear(plain.url)
+    with connect(plain.url, role="owner") as conn:
+        conn.execute("DELETE FROM erased_user")
+    back = restore(plain.url, tmp_path / "a")
+    assert (
+        back["jobs"] == 3 and back["erased"] == 0 and back["runs"] == 4 and HOSTILE in "".join(rows(plain.url, "job"))
+    )
+    assert not any(",eve," in row for row in rows(plain.url, "job"))
+    # Nothing of another user goes with her, and her alone leaves no part.
+    assert forget(tmp_path / "a", "ann")["jobs"] == 2
+
+
+def test_a_cancelled_or_killed_archive_goes_on(plain: World, tmp_path: Path) -> None:
+    def stop(done: int, total: int, what: str) -> None:
+        if done == 2:
+            raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        write(plain.url, tmp_path / "a", on_step=stop, part_jobs=1)
+    assert len(list((tmp_path / "a").glob("*/*-00*"))) == 2 and not list((tmp_path / "a").glob(".draft*"))
+    (tmp_path / "a" / ".draft-x").mkdir()  # a kill leaves this
+    made = write(plain.url, tmp_path / "a", part_jobs=1)
+    assert made["already"] == 2 and len(made["parts"]) == 7 and not list((tmp_path / "a").glob(".draft*"))
+
+
+def test_what_cannot_be_archived_is_told(plain: World, tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="has not ended"):
+        write(plain.url, tmp_path / "a", jobs=["101"])
+    with pytest.raises(NotFound, match="no job '7'"):
+        write(plain.url, tmp_path / "a", jobs=["7"])
+    with pytest.raises(BadRequest, match="neither"):
+        archive(plain.url, tmp_path / "a")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    with pytest.raises(BadRequest, match="is not an archive"):
+        write(plain.url, tmp_path / "mine")
+    from flitwatch_db.archive import Folder
+
+    with Folder(tmp_path / "a", create=True), pytest.raises(Conflict, match="in use"):
+        write(plain.url, tmp_path / "a")
+
+
+def test_maintenance_archives_before_it_drops(plain: World, tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    with connect(plain.url, role="owner", autocommit=True) as conn:
+        with pytest.raises(BadRequest, match="absolute"):
+            Policy("a", 1)
+        with pytest.raises(BadRequest, match="a day later"):
+            Policy("/a", 5, 5)
+        set_policy(conn, Policy(str(tmp_path / "a"), 1, 3))
+        for days, job in ((10, "100"), (2, "103"), (0, "104")):
+            conn.execute("UPDATE job SET start_ts = %s, end_ts = %s WHERE job_id = %s AND cluster = 'c1'", [now - timedelta(days=days, hours=1), now - timedelta(days=days), job])  # fmt: skip
+        conn.execute("DELETE FROM job WHERE job_id NOT IN ('100', '103', '104') OR cluster = 'c2'")
+        conn.execute("UPDATE run SET start_ts = %s", [now])
+    assert maintain(plain.url)["archive"] == {"archived": 2, "dropped": 1}
+    assert {row.split(",")[2] for row in rows(plain.url, "job")} == {"103", "104"}
+    assert maintain(plain.url)["archive"] == {"archived": 0, "dropped": 0}
+    # What was restored stays as long as what is new.
+    assert restore(plain.url, tmp_path / "a")["jobs"] == 1
+    with connect(plain.url, role="owner", autocommit=True) as conn:
+        set_policy(conn, Policy(str(tmp_path / "a"), 1, 3))
+        assert maintain(plain.url)["archive"] == {"archived": 0, "dropped": 0}
+        conn.execute("UPDATE restored_job SET restored_at = now() - interval '9 days'")
+        set_policy(conn, Policy(str(tmp_path / "a"), 1, 3))
+        # Nothing is dropped that a damaged archive answers for.
+        (path,) = (p for p in (tmp_path / "a").glob("*/*/job.parquet") if b"100" in p.read_bytes())
+        path = path.with_name("router_1m.parquet")
+        whole = path.read_bytes()
+        path.write_bytes(whole[:100] + bytes([whole[100] ^ 255]) + whole[101:])
+        failed = maintain(plain.url)["archive"]
+        assert failed is not None and "error" in failed and len(rows(plain.url, "job")) == 3
+        path.write_bytes(whole)
+        assert maintain(plain.url)["archive"] == {"archived": 0, "dropped": 1}
+        set_policy(conn, None)
+    assert maintain(plain.url)["archive"] is None
+
+
+def test_the_commands(plain: World, tmp_path: Path) -> None:
+    def run(*argv: str, code: int = 0) -> dict[str, Any]:
+        result = CliRunner().invoke(cli, ["db", *argv, "--db", plain.url, "--json"])
+        assert result.exit_code == code, result.output
+        return json.loads(result.stdout) if code == 0 else {"error": str(result.exception) + result.output}
+
+    out = str(tmp_path / "a")
+    made = run("archive", "--before", LATER.strftime("%Y-%m-%d"), "--out", out)
+    assert made["jobs"] == 5 and made["rows"]["job"] == 5
+    run("archive-policy", "--folder", out, "--drop-after-days", "400")
+    assert run("archive-policy")["policy"] == {"folder": out, "after_days": 1.0, "drop_after_days": 400.0}
+    assert run("erase", "eve", "--yes")["archives"][out]["jobs"] == 2
+    assert run("archive-policy", "--off") == {"policy": None}
+    clear(plain.url)
+    assert run("restore-archive", out, "--month", made["parts"][0][:7])["jobs"] == 3
+    assert "no month" in run("restore-archive", out, "--month", "1999-01", code=1)["error"]
