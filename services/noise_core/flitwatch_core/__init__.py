@@ -1,1 +1,2 @@
-"""The noise core: arrays in, arrays out. Knows no database, no network and no other Flitwatch package."""
+"""The noise core: arrays in, arrays out. Knows no database and no other Flitwatch package; only
+`packet_path` opens sockets."""

@@ -1,0 +1,103 @@
+"""Which links a packet between two endpoints might have passed: what a receiver of packet samples tests (Taffet 2021, algorithm 6).
+
+In packets a link is named by its number: one more than its index in the fabric, because the hash needs non-zero names of at most 16 bits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
+
+#: Numbers of links must fit the hash's 16-bit lanes and, in the standard variant, the identification of an IP header.
+MOST_LINKS = 2**16 - 1
+
+
+def link_number(link: int) -> int:
+    """How packets name a link."""
+    return link + 1
+
+
+class Reach:
+    """Hop counts between the vertices of a fabric, by breadth-first search once a vertex.
+
+    Raises
+    ------
+    BadInput
+        More links than 16-bit names.
+    """
+
+    def __init__(self, fabric: Fabric) -> None:
+        if len(fabric.links) > MOST_LINKS:
+            raise BadInput(
+                f"{len(fabric.links)} directed links; packets can name {MOST_LINKS}", where=fabric.name,
+                advice="Sample a part of the fabric, or merge parallel cables.",
+            )  # fmt: skip
+        self._fabric = fabric
+        self._src = np.asarray(fabric.links.src)
+        self._dst = np.asarray(fabric.links.dst)
+        self._next = _neighbours(fabric.vertices, self._src, self._dst)
+        self._before = _neighbours(fabric.vertices, self._dst, self._src)
+        self._from: dict[int, NDArray[np.int64]] = {}
+        self._to: dict[int, NDArray[np.int64]] = {}
+
+    def candidates(self, source: int, destination: int, detour: int = 0) -> NDArray[np.int64]:
+        """Links (sorted indices) on some way from endpoint `source` to endpoint `destination` of at most `detour` hops above the shortest.
+
+        Raises
+        ------
+        BadInput
+            No way leads there.
+        """
+        routers = len(self._fabric.routers)
+        begin, end = routers + source, routers + destination
+        there = self._from.setdefault(begin, self._distances(begin, self._next))
+        left = self._to.setdefault(end, self._distances(end, self._before))
+        shortest = there[end]
+        if shortest < 0:
+            names = self._fabric.endpoints.node
+            raise BadInput(f"no way leads from {names[source]} to {names[destination]}", where=self._fabric.name)
+        on_way = (there[self._src] >= 0) & (left[self._dst] >= 0)
+        return np.flatnonzero(on_way & (there[self._src] + 1 + left[self._dst] <= shortest + detour))
+
+    def path(self, source: int, destination: int) -> list[int]:
+        """The shortest way as links in order; of equal ones that of the lowest link numbers."""
+        routers = len(self._fabric.routers)
+        at, end = routers + source, routers + destination
+        left = self._to.setdefault(end, self._distances(end, self._before))
+        links: list[int] = []
+        while at != end:
+            onward = [link for link in self._next[at] if left[self._dst[link]] == left[at] - 1 and left[at] > 0]
+            if not onward:
+                raise BadInput("no way leads there", where=self._fabric.name)
+            links.append(onward[0])
+            at = int(self._dst[onward[0]])
+        return links
+
+    def _distances(self, vertex: int, neighbours: list[list[int]]) -> NDArray[np.int64]:
+        ends = self._dst if neighbours is self._next else self._src
+        routers = len(self._fabric.routers)
+        hops = np.full(self._fabric.vertices, -1, np.int64)
+        hops[vertex] = 0
+        waiting = deque([vertex])
+        while waiting:
+            at = waiting.popleft()
+            if at >= routers and at != vertex:
+                continue  # an endpoint forwards nothing
+            for link in neighbours[at]:
+                other = int(ends[link])
+                if hops[other] < 0:
+                    hops[other] = hops[at] + 1
+                    waiting.append(other)
+        return hops
+
+
+def _neighbours(vertices: int, here: NDArray[np.int32], there: NDArray[np.int32]) -> list[list[int]]:
+    leaving: list[list[int]] = [[] for _ in range(vertices)]
+    for link in range(len(here)):
+        leaving[int(here[link])].append(link)
+    return leaving

@@ -1,0 +1,289 @@
+"""Lays a fabric out in network namespaces and runs its switches and NICs."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from flitwatch_core import packet_path
+from flitwatch_domain.errors import MissingDependency, Unavailable
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.sampling import Reach, link_number
+
+_NAMESPACES = Path("/run/netns")
+_PREFIX = "flitwatch-"
+_CLONE_NEWNET = 0x40000000
+_labs = itertools.count(1)
+#: A packet that finds so much waiting finds the link congested; and what a queue holds.
+CONGESTED_BYTES, QUEUE_BYTES = 6_000, 64_000
+
+
+def why_not() -> str | None:
+    """Why this machine cannot lay out namespaces; None where it can."""
+    if os.geteuid() != 0:
+        return "needs root for network namespaces"
+    if shutil.which("ip") is None:
+        return "needs the ip command (Debian: iproute2)"
+    if not Path("/dev/net/tun").exists():
+        return "needs TAP devices (/dev/net/tun)"
+    probe = f"{_PREFIX}{os.getpid()}-probe"
+    made = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        return f"network namespaces cannot be made: {made.stderr.strip()}"
+    subprocess.run(["ip", "netns", "del", probe], check=False)
+    return None
+
+
+class Lab:
+    """A fabric of veth cables between namespaces, one a switch and one a host; a context manager.
+
+    A host's programs use its device `app0` (10.214.0.x); its NIC, a switch of two ports, passes between that and the cable `wire0`. Frames
+    follow the shortest way, of equal ones that of the lowest link numbers.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        Switches and endpoints of one port; names of at most 8 characters.
+    variant : packet_path.Variant
+    sampling_hosts : sequence of str, optional
+        Hosts whose NICs mark what they send (default: all).
+    downsampling : int
+        One of so many packets is marked.
+    seed : int
+    congested_bytes, queue_bytes : int
+        Of every switch's port.
+
+    Raises
+    ------
+    MissingDependency
+        Without root, ip, or TAP devices.
+    """
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        *,
+        variant: packet_path.Variant = packet_path.Variant.ONE_BIT,
+        sampling_hosts: Sequence[str] | None = None,
+        downsampling: int = 1,
+        seed: int = 1,
+        congested_bytes: int = CONGESTED_BYTES,
+        queue_bytes: int = QUEUE_BYTES,
+    ) -> None:
+        if (reason := why_not()) is not None:
+            raise MissingDependency(f"no network namespaces: {reason}")
+        self.fabric, self.variant = fabric, variant
+        self.hosts = [str(node) for node in fabric.endpoints.node]
+        self._sampling = set(self.hosts if sampling_hosts is None else sampling_hosts)
+        self._downsampling, self._seed = downsampling, seed
+        self._queues = (congested_bytes, queue_bytes)
+        self._base = f"{_PREFIX}{os.getpid()}-{next(_labs)}-"
+        self._switches: dict[str, packet_path.Switch] = {}
+        self._ports: dict[str, list[packet_path.PortSpec]] = {}
+        self._threads: list[threading.Thread] = []
+
+    def namespace(self, name: str) -> str:
+        """Path of a host's or switch's namespace."""
+        return str(_NAMESPACES / (self._base + name))
+
+    def address(self, host: str) -> str:
+        """A host's IPv4 address."""
+        return f"10.214.0.{self.hosts.index(host) + 1}"
+
+    def __enter__(self) -> Lab:
+        _remove_stale()
+        try:
+            self._lay_cables()
+            self._start()
+        except BaseException:
+            self._take_down()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._take_down()
+
+    @contextlib.contextmanager
+    def inside(self, host: str) -> Iterator[None]:
+        """The calling thread's new sockets belong to that host while the block runs."""
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        there = os.open(self.namespace(host), os.O_RDONLY)
+        try:
+            _enter(there)
+            try:
+                yield
+            finally:
+                _enter(home)
+        finally:
+            os.close(there)
+            os.close(home)
+
+    def udp(self, host: str, port: int = 0) -> socket.socket:
+        """A UDP socket of that host's programs; closes with `close`."""
+        with self.inside(host):
+            made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.bind((self.address(host), port))
+        return made
+
+    def link_counts(self) -> dict[int, dict[str, int]]:
+        """What left on every link (by index in the fabric), as its switch or NIC counts it."""
+        return {
+            spec.link - 1: counts
+            for name, switch in self._switches.items()
+            for spec, counts in zip(self._ports[name], switch.counts(), strict=True)
+            if spec.link
+        }
+
+    def port_counts(self, name: str) -> dict[str, dict[str, int]]:
+        """All ports' counts of one switch or NIC, by interface."""
+        counts = self._switches[name].counts()
+        return {spec.interface: one for spec, one in zip(self._ports[name], counts, strict=True)}
+
+    # --- laying out --------------------------------------------------------------------------------------------------
+
+    def _lay_cables(self) -> None:
+        fabric, routers = self.fabric, len(self.fabric.routers)
+        names = [fabric.vertex_name(vertex) for vertex in range(fabric.vertices)]
+        _ip([f"netns add {self._base}{name}" for name in names])
+        # The kernel itself takes no part on the cables: no addresses, no ARP.
+        commands: dict[str, list[str]] = {name: [] for name in names}
+        for vertex, name in enumerate(names):
+            commands[name] += [
+                f"link set {self._interface(vertex, link)} addrgenmode none arp off up"
+                for link in self._leaving(vertex)
+            ]
+        created = []
+        for link, (a, b) in enumerate(zip(fabric.links.src, fabric.links.dst, strict=True)):
+            if a < b:
+                back = self._back(link)
+                created.append(
+                    f"link add {self._interface(int(a), link)} netns {self._base}{names[a]} type veth "
+                    f"peer name {self._interface(int(b), back)} netns {self._base}{names[b]}"
+                )
+        _ip(created)
+        for name in names[routers:]:
+            _ip(["tuntap add dev app0 mode tap", f"link set app0 address {_mac(self.hosts.index(name)).hex(':')} addrgenmode none",
+                 f"addr add {self.address(name)}/24 dev app0", "link set app0 up", "link set lo up"], self._base + name)  # fmt: skip
+        for name, wanted in commands.items():
+            _ip(wanted, self._base + name)
+
+    def _start(self) -> None:
+        fabric, routers = self.fabric, len(self.fabric.routers)
+        reach = Reach(fabric)
+        src = [int(vertex) for vertex in fabric.links.src]
+        next_link = {
+            (src[link], end): link
+            for begin in range(len(self.hosts)) for end in range(len(self.hosts)) if begin != end
+            for link in reach.path(begin, end)
+        }  # fmt: skip
+        tree = self._flooding_tree()
+        for vertex in range(fabric.vertices):
+            name = fabric.vertex_name(vertex)
+            leaving = self._leaving(vertex)
+            ports = [self._port(name, vertex, link, link in tree) for link in leaving]
+            if vertex < routers:
+                table = {_mac(end): leaving.index(link) for (at, end), link in next_link.items() if at == vertex}
+            else:
+                ports.append(self._programs_port(name))
+                table = {_mac(vertex - routers): len(leaving)}
+            self._ports[name] = ports
+            switch = packet_path.Switch(ports, table, self.variant, seed=self._seed * 1_000_003 + vertex)
+            self._switches[name] = switch
+            thread = threading.Thread(target=switch.run, name=f"switch {name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def _port(self, name: str, vertex: int, link: int, flood: bool) -> packet_path.PortSpec:
+        port = packet_path.PortSpec()
+        port.interface, port.network_namespace = self._interface(vertex, link), self.namespace(name)
+        port.link, port.flood = link_number(link), flood
+        port.rate_bps = float(self.fabric.links.bandwidth_bps[link])
+        port.congested_bytes, port.queue_bytes = self._queues
+        return port
+
+    def _programs_port(self, name: str) -> packet_path.PortSpec:
+        port = packet_path.PortSpec()
+        port.interface, port.network_namespace, port.tap = "app0", self.namespace(name), True
+        port.origin, port.flood = True, True
+        port.downsampling = self._downsampling if name in self._sampling else 0
+        return port
+
+    def _leaving(self, vertex: int) -> list[int]:
+        return [link for link, src in enumerate(self.fabric.links.src) if src == vertex]
+
+    def _back(self, link: int) -> int:
+        """The other direction of a link's cable: links come in pairs."""
+        return link ^ 1
+
+    def _interface(self, vertex: int, link: int) -> str:
+        if vertex >= len(self.fabric.routers):
+            return "wire0"
+        return f"to-{self.fabric.vertex_name(int(self.fabric.links.dst[link]))}"
+
+    def _flooding_tree(self) -> set[int]:
+        """Links, both directions, of a tree over all vertices: what goes to everybody must not go round."""
+        seen, tree = {0}, set[int]()
+        waiting = [0]
+        while waiting:
+            at = waiting.pop(0)
+            for link in self._leaving(at):
+                other = int(self.fabric.links.dst[link])
+                if other not in seen:
+                    seen.add(other)
+                    tree |= {link, self._back(link)}
+                    waiting.append(other)
+        return tree
+
+    def _take_down(self) -> None:
+        for switch in self._switches.values():
+            switch.stop()
+        for thread in self._threads:
+            thread.join()
+        self._switches, self._threads = {}, []
+        _remove(self._base)
+
+
+def _mac(host: int) -> bytes:
+    return bytes((2, 0xF1, 0x17, 0, 0, host + 1))
+
+
+def _ip(commands: Sequence[str], namespace: str | None = None) -> None:
+    if not commands:
+        return
+    where = ["-n", namespace] if namespace else []
+    done = subprocess.run(
+        ["ip", *where, "-batch", "-"], input="\n".join(commands) + "\n", capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise Unavailable(f"ip {namespace or ''}: {done.stderr.strip()[:500]}")
+
+
+def _remove(base: str) -> None:
+    for path in _NAMESPACES.glob(f"{base}*"):
+        subprocess.run(["ip", "netns", "del", path.name], check=False, capture_output=True)
+
+
+def _remove_stale() -> None:
+    """Namespaces whose process is gone were left by a crash."""
+    for path in _NAMESPACES.glob(f"{_PREFIX}*"):
+        pid = path.name.removeprefix(_PREFIX).partition("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            subprocess.run(["ip", "netns", "del", path.name], check=False, capture_output=True)
+
+
+def _enter(namespace_fd: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(namespace_fd, _CLONE_NEWNET) != 0:
+        problem = ctypes.get_errno()
+        raise OSError(problem, os.strerror(problem))
