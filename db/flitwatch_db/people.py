@@ -52,6 +52,7 @@ class Caller:
     via : str                        session, token or anonymous
     scopes : frozenset of str        what the caller may do: all of the role's, or those of the token that the role still has
     number : str                     stands for the caller where requests are counted
+    issuer : str or None             the provider that vouches for the account
     """
 
     name: str
@@ -59,11 +60,18 @@ class Caller:
     via: str
     scopes: frozenset[str]
     number: str
+    issuer: str | None = None
 
 
 def digest(secret: str) -> bytes:
     """What is stored of a session's or a token's secret."""
     return hashlib.sha256(secret.encode()).digest()
+
+
+def check_name(name: str) -> None:
+    """BadRequest for what cannot be an account's name."""
+    if not name or name != name.strip() or len(name) > 200 or not name.isprintable():
+        raise BadRequest("an account's name is 1 to 200 printable characters without blanks around them")
 
 
 def check_password(password: str) -> None:
@@ -81,8 +89,7 @@ def add(conn: Conn, name: str, role: str, password: str | None = None) -> None:
     """
     if role not in ROLES:
         raise BadRequest(f"there is no role {role[:40]!r}", advice=f"Roles: {', '.join(ROLES)}.")
-    if not name or name != name.strip() or len(name) > 200 or not name.isprintable():
-        raise BadRequest("an account's name is 1 to 200 printable characters without blanks around them")
+    check_name(name)
     if password is not None:
         check_password(password)
         if role == "service":
@@ -140,6 +147,23 @@ def change(conn: Conn, name: str, *, role: str | None = None, disabled: bool | N
         conn.execute("DELETE FROM session WHERE account_id = %s", [held["account_id"]])
 
 
+def rename(conn: Conn, name: str, new: str) -> None:
+    """Give an account another name, so that its old one is free; its sessions end.
+
+    Raises
+    ------
+    BadRequest, NotFound, Conflict
+    """
+    check_name(new)
+    held = _account(conn, name)
+    try:
+        with conn.transaction():
+            conn.execute("UPDATE account SET name = %s WHERE account_id = %s", [new, held["account_id"]])
+            conn.execute("DELETE FROM session WHERE account_id = %s", [held["account_id"]])
+    except psycopg.errors.UniqueViolation:
+        raise Conflict(f"there is an account {new!r} already") from None
+
+
 def set_password(conn: Conn, name: str, password: str) -> None:
     """Give an account another password; its sessions end.
 
@@ -151,6 +175,8 @@ def set_password(conn: Conn, name: str, password: str) -> None:
     held = _account(conn, name)
     if held["role"] == "service":
         raise BadRequest("a service has no password", advice="Make it a token.")
+    if held["issuer"] is not None:
+        raise BadRequest(f"{held['issuer']} vouches for this account: it has no password here")
     with conn.transaction():
         conn.execute(
             "UPDATE account SET password_hash = %s WHERE account_id = %s", [_HASHER.hash(password), held["account_id"]]
@@ -205,11 +231,13 @@ def end_session(conn: Conn, secret: str) -> None:
 def of_session(conn: Conn, secret: str) -> Caller | None:
     """The caller of a session; None where it ended or its account is disabled."""
     row = conn.execute(
-        "SELECT a.name, a.role, a.account_id FROM session s JOIN account a USING (account_id)"
+        "SELECT a.name, a.role, a.account_id, a.issuer FROM session s JOIN account a USING (account_id)"
         " WHERE s.digest = %s AND s.expires_at > now() AND NOT a.disabled",
         [digest(secret)],
     ).fetchone()
-    return None if row is None else Caller(row[0], row[1], "session", frozenset(SCOPES_OF[row[1]]), f"account {row[2]}")
+    if row is None:
+        return None
+    return Caller(row[0], row[1], "session", frozenset(SCOPES_OF[row[1]]), f"account {row[2]}", row[3])
 
 
 def of_token(conn: Conn, secret: str) -> Caller | None:
@@ -278,40 +306,54 @@ def revoke(conn: Conn, token_id: int, name: str | None = None) -> None:
         raise NotFound(f"there is no token {token_id}", advice="`flitwatch tokens list` lists them.")
 
 
-def of_provider(conn: Conn, issuer: str, subject: str, name: str, role: str) -> int:
-    """The account of somebody whom a provider vouches for, made or given the role of today; its number.
+def of_provider(conn: Conn, issuer: str, subject: str, name: str, role: str | None) -> tuple[int, str]:
+    """The account of somebody whom a provider vouches for, made at the first login: its number and its name, which it keeps.
+
+    Parameters
+    ----------
+    role : str or None
+        That of today, as the provider says; None: roles are given here, at first `user`.
 
     Raises
     ------
+    BadRequest
+        The name cannot be an account's.
     Forbidden
-        The account is disabled, or another login has that name.
+        The account is disabled, or the name belongs to another: an equal name is never a claim to it.
     """
     with conn.transaction():
         row = conn.execute(
-            "SELECT account_id, disabled, role FROM account WHERE issuer = %s AND subject = %s FOR UPDATE",
+            "SELECT account_id, name, disabled, role FROM account WHERE issuer = %s AND subject = %s FOR UPDATE",
             [issuer, subject],
         ).fetchone()
         if row is None:
-            made = conn.execute(
-                "INSERT INTO account (name, role, issuer, subject) VALUES (%s, %s, %s, %s) ON CONFLICT (name) DO NOTHING RETURNING account_id",
-                [name, role, issuer, subject],
-            ).fetchone()
-            if made is None:
-                raise Forbidden(
-                    f"the name {name[:80]!r} belongs to another account",
-                    advice="An admin can disable or rename one of the two.",
-                )
-            return int(made[0])
-        if row[1]:
+            return _first_login(conn, issuer, subject, name, role or "user"), name
+        if row[2]:
             raise Forbidden("this account is disabled", advice="Ask an admin of this site.")
-        if row[2] != role:
+        if role is not None and row[3] != role:
             conn.execute("UPDATE account SET role = %s WHERE account_id = %s", [role, row[0]])
             conn.execute("DELETE FROM session WHERE account_id = %s", [row[0]])
-        return int(row[0])
+        return int(row[0]), str(row[1])
+
+
+def _first_login(conn: Conn, issuer: str, subject: str, name: str, role: str) -> int:
+    check_name(name)
+    made = conn.execute(
+        "INSERT INTO account (name, role, issuer, subject) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING account_id",
+        [name, role, issuer, subject],
+    ).fetchone()
+    if made is None:
+        raise Forbidden(
+            f"the name {name[:80]!r} belongs to another account of this site",
+            advice="An admin of this site can free the name: flitwatch users rename. An account is never taken over.",
+        )
+    return int(made[0])
 
 
 def _account(conn: Conn, name: str) -> Row:
-    rows = _rows(conn, "SELECT account_id, role, disabled FROM account WHERE name = %s", [name.replace("\0", "")])
+    rows = _rows(
+        conn, "SELECT account_id, role, disabled, issuer FROM account WHERE name = %s", [name.replace("\0", "")]
+    )
     if not rows:
         raise NotFound(f"there is no account {name[:80]!r}", advice="`flitwatch users list` lists them.")
     return rows[0]

@@ -15,8 +15,11 @@ SCHEMAS = "1.32"
 OURS = {"api", "writer", "worker", "alerting", "twin"}
 DATABASE_ENV = "password=x\nurl=postgresql://flitwatch:x@database/flitwatch\nowner-url=postgresql://flitwatch:x@database/flitwatch\n"
 
+#: The production overlay of a centre with its own login.
+LOGIN = "resources: [../production]\ncomponents: [../../components/oidc]\n"
 
-@pytest.fixture(scope="module", params=["production", "demo"])
+
+@pytest.fixture(scope="module", params=["production", "demo", "login"])
 def manifests(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     """What an overlay builds to."""
     if shutil.which("kubectl") is None:
@@ -24,6 +27,9 @@ def manifests(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     place = tmp_path_factory.mktemp("k8s") / "k8s"
     shutil.copytree(ROOT / "k8s", place)
     (place / "overlays" / "demo" / "database.env").write_text(DATABASE_ENV)
+    login = place / "overlays" / "login"
+    login.mkdir()
+    (login / "kustomization.yaml").write_text(LOGIN)
     folder = place / "overlays" / request.param
     done = subprocess.run(["kubectl", "kustomize", str(folder)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -27,6 +27,8 @@ from flitwatch_api.openapi import describe, text
 from flitwatch_api.people.access import allowed
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.http import http as people
+from flitwatch_api.people.oidc import provider_of
+from flitwatch_api.people.sign_on import http as sign_on
 from flitwatch_api.people.trail import Audited, Trail
 from flitwatch_api.platform import Platform
 from flitwatch_api.recommendations.http import http as recommendations
@@ -76,7 +78,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     metrics = Metrics()
     app.state.metrics = metrics
-    app.state.oidc = None
+    app.state.oidc = provider_of(chosen)
     app.state.site = site.Site(chosen.web)
     problems.install(app)
     api = APIRouter(prefix=BASE)
@@ -95,6 +97,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         search,
         events,
         people,
+        sign_on,
     ):
         api.include_router(part)
     app.include_router(api, dependencies=[allowed])

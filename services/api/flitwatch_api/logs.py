@@ -10,8 +10,10 @@ import time
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from flitwatch_api.noted import Noted
 
 log = logging.getLogger("flitwatch_api.access")
 
@@ -53,23 +55,17 @@ class Identified:
             return
         given = Headers(scope=scope).get(HEADER, "")
         name = given if _FIT.fullmatch(given) else secrets.token_hex(8)
-        held, begin, status = request_id.set(name), time.perf_counter(), 500
+        held, begin = request_id.set(name), time.perf_counter()
 
-        async def named(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                MutableHeaders(scope=message)[HEADER] = name
-            await send(message)
-
+        noted = Noted(send, {HEADER: name})
         try:
-            await self.app(scope, receive, named)
+            await self.app(scope, receive, noted)
         finally:
             if self.access_log:
                 caller = scope.get("state", {}).get("caller")
                 fields = {
-                    "method": scope["method"], "path": scope["path"], "status": status,
+                    "method": scope["method"], "path": scope["path"], "status": noted.status,
                     "duration_ms": round(1e3 * (time.perf_counter() - begin), 2), "caller": None if caller is None else caller.name,
                 }  # fmt: skip
-                log.info("%s %s %s", scope["method"], scope["path"], status, extra={"fields": fields})
+                log.info("%s %s %s", scope["method"], scope["path"], noted.status, extra={"fields": fields})
             request_id.reset(held)

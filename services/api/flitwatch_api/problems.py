@@ -15,11 +15,15 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from flitwatch_api.answers import dump
+from flitwatch_api.logs import request_id
+from flitwatch_api.pages import page
 from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+#: Addresses that browsers are sent to: there a problem is a page.
+NAVIGATED = "/api/v1/session/oidc"
 
 TITLES = {
     "bad-request": "The request cannot be understood",
@@ -68,7 +72,7 @@ def problem(
     errors: list[dict[str, str]] | None = None,
     retry_after_s: int = 5,
 ) -> Response:
-    """A problem document as an answer."""
+    """A problem document as an answer, or a page for a browser that was sent to the address."""
     body: dict[str, Any] = {
         "type": f"urn:flitwatch:problem:{kind}",
         "title": TITLES.get(kind, kind),
@@ -84,6 +88,9 @@ def problem(
         headers["Retry-After"] = str(retry_after_s)
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="flitwatch"'
+    if request.url.path.startswith(NAVIGATED) and "text/html" in request.headers.get("accept", ""):
+        shown = page(body["title"], detail, body["advice"], request_id.get() or "")
+        return Response(shown, status, headers, "text/html; charset=utf-8")
     return Response(dump(body), status, headers, MEDIA_TYPE)
 
 

@@ -42,6 +42,25 @@ class Settings(BaseSettings):
     api_rate_burst: int = Field(default=1500, ge=1, le=10**7, description="Requests of one caller at once.")
     api_access_log: bool = Field(default=False, description="A line of JSON per request.")
     api_heartbeat_s: float = Field(default=15.0, gt=0, le=300)
+    api_url: str = Field(
+        default="",
+        description="Where people reach the page, for the way back from a login; empty: as they asked for it.",
+    )
+    oidc_issuer: str = Field(default="", description="OpenID Connect provider; empty: local accounts only.")
+    oidc_client_id: str = ""
+    oidc_client_secret: SecretStr = Field(
+        default=SecretStr(""), description="Empty with no file either: a public client."
+    )
+    oidc_client_secret_file: Path | None = None
+    oidc_name: str = Field(
+        default="single sign-on", max_length=80, description="What the login page calls the provider."
+    )
+    oidc_scopes: str = "openid profile"
+    oidc_user_claim: str = Field(default="preferred_username", description="The user's name on the machine.")
+    oidc_role_claim: str = Field(
+        default="", description="Claim with groups or roles (dots lead inward); empty: roles are given here."
+    )
+    oidc_roles: str = Field(default="", description="VALUE=ROLE,...: roles by values of that claim; else `user`.")
 
     @field_validator("api_hosts", mode="before")
     @classmethod

@@ -1,6 +1,6 @@
 /** The frame around every page: machine, pages, search, freshness; keyboard and help. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { fabricsQuery } from "../api/queries";
 import { sessionQuery } from "../api/session";
@@ -23,6 +23,7 @@ export function Shell() {
   const { fabric: inAddress } = useParams({ strict: false }) as { fabric?: string };
   const fabrics = useQuery(fabricsQuery()).data?.items;
   const session = useQuery(sessionQuery()).data;
+  const here = useRouterState({ select: (state) => state.location.href });
   const remembered = useStore(machineStore);
   const theme = useStore(themeStore);
   const [open, setOpen] = useState<"search" | "help" | null>(null);
@@ -89,7 +90,7 @@ export function Shell() {
         <button className="button plain" onClick={toggleTheme} aria-label={theme === "dark" ? "Use the light theme" : "Use the dark theme"}>
           <Icon name={theme === "dark" ? "sun" : "moon"} />
         </button>
-        <Link to="/login" className="button plain">{session?.user ?? "Sign in"}</Link>
+        <Link to="/login" search={here.startsWith("/login") ? {} : { to: here }} className="button plain">{session?.user ?? "Sign in"}</Link>
         <Freshness fabric={machine ?? null} />
       </header>
       <OldData />

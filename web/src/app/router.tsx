@@ -8,6 +8,7 @@ import { fabricSearch } from "../features/fabric/address";
 import { forecastSearch } from "../features/forecast/address";
 import { jobSearch } from "../features/job/address";
 import { jobsSearch } from "../features/jobs/address";
+import { loginSearch } from "../features/login/address";
 import { recommendationsSearch } from "../features/recommendations/address";
 import { parseSearch, stringifySearch } from "../lib/search";
 import { labSearch } from "../features/lab/address";
@@ -64,7 +65,7 @@ const health = createRoute({
   component: lazyRouteComponent(() => import("../features/health/HealthPage"), "HealthPage"),
 });
 const login = createRoute({
-  getParentRoute: () => root, path: "/login",
+  getParentRoute: () => root, path: "/login", validateSearch: loginSearch,
   component: lazyRouteComponent(() => import("../features/login/LoginPage"), "LoginPage"),
 });
 const index = createRoute({

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 import psycopg
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flitwatch_api.ingest.lag import topics
+from flitwatch_api.noted import Noted
 from flitwatch_api.platform import Platform
 from flitwatch_db.reads import ingest
 
@@ -96,22 +97,15 @@ class Measured:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begin, status = time.perf_counter(), 500
-
-        async def noting(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
+        begin, noted = time.perf_counter(), Noted(send)
         try:
-            await self.app(scope, receive, noting)
+            await self.app(scope, receive, noted)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             # A route of an included part does not know its prefix.
             if scope["path"].startswith(self.base) and not route.startswith((self.base, "/{")):
                 route = self.base + route
             method = scope["method"] if scope["method"] in METHODS else "other"
-            self.metrics.requests.labels(method, route, str(status)).inc()
+            self.metrics.requests.labels(method, route, str(noted.status)).inc()
             if not route.endswith("/events"):
                 self.metrics.seconds.labels(method, route).observe(time.perf_counter() - begin)

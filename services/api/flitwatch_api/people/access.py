@@ -39,8 +39,8 @@ class Need:
     changes: bool
 
 
-def needs(role: Role, scope: Scope, *, changes: bool = True) -> dict[str, Any]:
-    """A route's declaration, to be given as `openapi_extra`."""
+def needs(role: Role, scope: Scope, *, changes: bool | None = None) -> dict[str, Any]:
+    """A route's declaration, to be given as `openapi_extra`; unless it says otherwise, it changes something if its method may."""
     return {ROLE: role, SCOPE: scope, CHANGES: changes}
 
 
@@ -48,7 +48,8 @@ def need_of(methods: set[str], declared: Mapping[str, Any] | None) -> Need:
     """What a route asks for: as declared; else reading for whoever may view, and changing for operators."""
     said, safe = declared or {}, methods <= SAFE
     if ROLE in said:
-        return Need(said[ROLE], said[SCOPE], said[CHANGES] and not safe)
+        changes = said.get(CHANGES)
+        return Need(said[ROLE], said[SCOPE], not safe if changes is None else changes)
     return Need("viewer", "read", False) if safe else Need("operator", "operate", True)
 
 

@@ -38,7 +38,8 @@ def _said(request: Request, caller: Caller | None, secret: str | None) -> dict[s
         "via": None if caller is None else caller.via,
         "pseudonyms": caller is None or "names" not in caller.scopes,
         "csrf": csrf_of(secret) if by_session and secret else None,
-        "oidc": request.app.state.oidc is not None,
+        "oidc": None if request.app.state.oidc is None else request.app.state.oidc.name,
+        "vouched": caller is not None and caller.issuer is not None,
     }
 
 

@@ -38,7 +38,12 @@ class Session(BaseModel):
     via: str | None = Field(description="session, token or anonymous")
     pseudonyms: bool = Field(description="Whether other people's names are shown as pseudonyms.")
     csrf: str | None = Field(description="To be sent as X-CSRF-Token with changes in a session.")
-    oidc: bool = Field(description="Whether /api/v1/session/oidc leads to the site's own login.")
+    oidc: str | None = Field(
+        description="What the site's own login is called, to which /api/v1/session/oidc leads; null: there is none."
+    )
+    vouched: bool = Field(
+        description="Whether that login vouches for the session's account, so that it has no password here."
+    )
 
 
 class NewPassword(Asked):

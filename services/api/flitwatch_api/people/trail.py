@@ -7,9 +7,10 @@ import logging
 
 import psycopg
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flitwatch_api.logs import request_id
+from flitwatch_api.noted import Noted
 from flitwatch_api.people.callers import address_of
 from flitwatch_api.platform import Platform
 from flitwatch_db import audit
@@ -85,18 +86,11 @@ class Audited:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        status = 500
-
-        async def noting(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
+        noted = Noted(send)
         try:
-            await self.app(scope, receive, noting)
+            await self.app(scope, receive, noted)
         finally:
-            await _leave(Request(scope), status)
+            await _leave(Request(scope), noted.status)
 
 
 async def _leave(request: Request, status: int) -> None:

@@ -36,6 +36,8 @@ def generate(description: dict[str, Any]) -> str:
         for verb, operation in sorted(verbs.items())
         if "text/event-stream" not in operation["responses"].get("200", {}).get("content", {})
         and not path.endswith("/events")
+        # Redirections are for browsers.
+        and "303" not in operation["responses"]
     ]
     return HEAD + "".join(methods)
 

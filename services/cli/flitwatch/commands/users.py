@@ -112,3 +112,18 @@ def passwd(name: str, as_json: bool, db_url: str | None, ephemeral: bool) -> Non
         people.set_password(conn, name, password)
         audit.by_command(conn, "users passwd", name)
     emit({"name": name}, as_json)
+
+
+@users.command()
+@click.argument("name")
+@click.argument("new")
+@json_option
+@database_options
+def rename(name: str, new: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
+    """Give an account another name, for example to free it for somebody who comes by the centre's own login."""
+    from flitwatch_db import audit, people
+
+    with gate(db_url, ephemeral) as conn:
+        people.rename(conn, name, new)
+        audit.by_command(conn, "users rename", name, new=new)
+    emit({"name": new}, as_json)

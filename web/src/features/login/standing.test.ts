@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { standing } from "./standing";
 
-const nobody = { user: null, role: null, scopes: [], via: null, pseudonyms: true, csrf: null, oidc: false };
+const nobody = { user: null, role: null, scopes: [], via: null, pseudonyms: true, csrf: null, oidc: null, vouched: false };
 
 describe("standing", () => {
   it("says that a login is needed", () => expect(standing(nobody)).toContain("asks everybody"));

@@ -1,0 +1,29 @@
+"""What middleware learns of an answer on its way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import Message, Send
+
+
+class Noted:
+    """Passes an answer on, with headers if given, and keeps its status.
+
+    Attributes
+    ----------
+    status : int      500 until the answer begins: what fails before is a failure of the service
+    """
+
+    def __init__(self, send: Send, headers: Mapping[str, str] | None = None) -> None:
+        self.status = 500
+        self._send, self._headers = send, headers or {}
+
+    async def __call__(self, message: Message) -> None:
+        """Pass on one message."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            if self._headers:
+                MutableHeaders(scope=message).update(self._headers)
+        await self._send(message)

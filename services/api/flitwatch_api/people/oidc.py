@@ -1,0 +1,291 @@
+"""The site's own login: people whom an OpenID Connect provider vouches for (authorization code with PKCE).
+
+OpenID Connect Core 1.0, section 3.1; RFC 7636 (PKCE), RFC 9207 (issuer in the answer), RP-Initiated Logout 1.0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from authlib.deprecate import AuthlibDeprecationWarning
+from joserfc.errors import JoseError
+
+from flitwatch_api.people.callers import LOOPBACK
+from flitwatch_api.people.roles import Roles, inside
+from flitwatch_api.settings import Settings
+from flitwatch_domain.errors import FlitwatchError, Forbidden, Unauthenticated, Unavailable
+
+with warnings.catch_warnings():
+    # The library would rather have httpx's successor.
+    warnings.simplefilter("ignore", AuthlibDeprecationWarning)
+    from authlib.integrations.base_client.errors import OAuthError
+    from authlib.integrations.starlette_client import StarletteOAuth2App
+
+log = logging.getLogger(__name__)
+
+#: How long somebody may take at the provider.
+ATTEMPT_S = 600
+#: How long what the provider says of itself is believed; a key that is not known yet is asked for at once.
+DISCOVERED_S = 3600.0
+TIMEOUT_S = 10.0
+LEEWAY_S = 60
+#: Signatures that only the provider can make: never `none`, and no HMAC with a secret that we hold too.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
+_CODE = re.compile(r"[a-z_]{1,60}")
+_AWAY = frozenset({"server_error", "temporarily_unavailable"})
+_OURS = frozenset(
+    {"invalid_client", "unauthorized_client", "invalid_request", "unsupported_grant_type", "invalid_scope"}
+)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A login on its way: all of it follows from a secret that one browser holds in a cookie, so any process can end what another began.
+
+    Attributes
+    ----------
+    secret : str
+    """
+
+    secret: str
+
+    @classmethod
+    def new(cls) -> Attempt:
+        """An attempt that nobody can guess."""
+        return cls(secrets.token_urlsafe(32))
+
+    def _part(self, kind: str) -> str:
+        return hashlib.sha256(f"{kind}:{self.secret}".encode()).hexdigest()
+
+    @property
+    def state(self) -> str:
+        """Binds the way back to the browser that left."""
+        return self._part("state")
+
+    @property
+    def nonce(self) -> str:
+        """Binds the proof to this attempt."""
+        return self._part("nonce")
+
+    @property
+    def verifier(self) -> str:
+        """PKCE's code verifier (RFC 7636): makes the code useless to whoever else sees it."""
+        return self._part("verifier")
+
+    def check(self, state: str) -> None:
+        """Whether an answer belongs to this attempt; Unauthenticated."""
+        if not self.secret or not hmac.compare_digest(self.state.encode(), state.encode()):
+            raise Unauthenticated(
+                f"this login was not begun in this browser, or took longer than {ATTEMPT_S // 60} minutes",
+                advice="Begin again from the login page.",
+            )
+
+
+@dataclass(frozen=True)
+class Vouched:
+    """Somebody whom the provider vouches for; `role` is None where roles are given here."""
+
+    issuer: str
+    subject: str
+    name: str
+    role: str | None
+
+
+class Provider:
+    """An OpenID Connect provider.
+
+    Parameters
+    ----------
+    settings : Settings
+
+    Raises
+    ------
+    Unavailable
+        The settings contradict one another; the message says which.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.issuer, self.name = settings.oidc_issuer, settings.oidc_name
+        self._client_id, self._scopes = settings.oidc_client_id, settings.oidc_scopes
+        self._user_claim = settings.oidc_user_claim
+        self._roles = Roles(settings.oidc_role_claim, settings.oidc_roles)
+        self._app: StarletteOAuth2App | None = None
+        self._until = 0.0
+        if not self._client_id:
+            raise _unset("FLITWATCH_OIDC_CLIENT_ID is not set")
+        if not _is_safe(self.issuer):
+            raise _unset("FLITWATCH_OIDC_ISSUER is no https address")
+        if "openid" not in self._scopes.split():
+            raise _unset("FLITWATCH_OIDC_SCOPES lacks openid")
+        self._secret = _secret(settings)
+
+    async def leave(self, attempt: Attempt, back: str) -> str:
+        """The address at the provider that a browser goes to; it comes back to `back`. Unavailable."""
+        app = await self._discovered()
+        asked = await app.create_authorization_url(
+            back, state=attempt.state, nonce=attempt.nonce, code_verifier=attempt.verifier
+        )
+        return str(asked["url"])
+
+    async def log_out(self, back: str) -> str | None:
+        """The address at the provider that ends the session there and leads to `back`; None where there is none. Unavailable."""
+        app = await self._discovered()
+        if not app.server_metadata.get("end_session_endpoint"):
+            return None
+        asked = await app.create_logout_url(post_logout_redirect_uri=back, client_id=self._client_id)
+        return str(asked["url"])
+
+    def check_answer(self, error: str | None, issuer: str | None) -> None:
+        """Whether the provider let somebody in.
+
+        Raises
+        ------
+        Forbidden, Unavailable
+        """
+        if error:
+            code = error if _CODE.fullmatch(error) else "an unknown error"
+            log.warning("%s answered a login with %s", self.issuer, code)
+            if code in _AWAY:
+                raise self._away()
+            raise Forbidden(f"{self.name} did not let you in ({code})", advice="Begin again from the login page.")
+        if issuer is not None and issuer != self.issuer:
+            raise Forbidden("the answer comes from another provider", advice="Begin again from the login page.")
+
+    async def vouch(self, code: str, attempt: Attempt, back: str) -> Vouched:
+        """Exchange a code for who somebody is.
+
+        Raises
+        ------
+        Forbidden
+            The code is used or over, or what came for it is not valid or lacks a claim.
+        Unavailable
+        """
+        app = await self._discovered()
+        try:
+            token = await app.fetch_access_token(redirect_uri=back, code=code, code_verifier=attempt.verifier)
+            claims = await self._claims(app, token, attempt.nonce)
+        except OAuthError as refused:
+            raise self._refused(str(refused.error)) from None
+        except (httpx.HTTPError, RuntimeError) as away:
+            raise self._away(away) from None
+        except (JoseError, ValueError, KeyError, TypeError, AttributeError) as wrong:
+            log.warning("a proof of %s is not valid: %s", self.issuer, type(wrong).__name__)
+            raise Forbidden(
+                f"the proof that {self.name} sent is not valid",
+                advice="Begin again from the login page; if it stays, tell an admin of this site: the log has the reason.",
+            ) from None
+        return Vouched(self.issuer, str(claims["sub"]), self._name_of(claims), self._roles.of(claims))
+
+    async def _claims(self, app: StarletteOAuth2App, token: dict[str, Any], nonce: str) -> dict[str, Any]:
+        wanted = {
+            "iss": {"essential": True, "values": [self.issuer]},
+            "aud": {"essential": True, "value": self._client_id},
+        }
+        proof = await app.parse_id_token(token, nonce, claims_options=wanted, leeway=LEEWAY_S)
+        if proof is None:
+            raise ValueError("no ID token")
+        claims = dict(proof)
+        lacking = any(inside(claims, name) is None for name in (self._user_claim, self._roles.claim) if name)
+        if lacking and app.server_metadata.get("userinfo_endpoint"):
+            more = await app.userinfo(token=token)
+            if more.get("sub") != claims["sub"]:
+                raise ValueError("of somebody else")
+            claims = {**more, **claims}
+        return claims
+
+    def _name_of(self, claims: dict[str, Any]) -> str:
+        name = inside(claims, self._user_claim)
+        if not isinstance(name, str) or not name:
+            raise Forbidden(
+                f"{self.name} did not say your user name (claim {self._user_claim})",
+                advice="An admin of this site can set FLITWATCH_OIDC_USER_CLAIM and FLITWATCH_OIDC_SCOPES.",
+            )
+        return name
+
+    async def _discovered(self) -> StarletteOAuth2App:
+        if self._app is not None and time.monotonic() < self._until:
+            return self._app
+        app = StarletteOAuth2App(
+            None,
+            client_id=self._client_id,
+            client_secret=self._secret,
+            client_kwargs={
+                "scope": self._scopes,
+                "code_challenge_method": "S256",
+                "timeout": TIMEOUT_S,
+                **({} if self._secret else {"token_endpoint_auth_method": "none"}),
+            },
+            server_metadata_url=self.issuer.rstrip("/") + "/.well-known/openid-configuration",
+        )
+        try:
+            said = await app.load_server_metadata()
+            addresses = [said[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
+        except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError) as away:
+            raise self._away(away) from None
+        if said.get("issuer") != self.issuer:
+            log.error("FLITWATCH_OIDC_ISSUER is %r, but the provider calls itself %r", self.issuer, said.get("issuer"))
+            raise self._away()
+        if not all(isinstance(address, str) and _is_safe(address) for address in addresses):
+            log.error("%s names addresses without https", self.issuer)
+            raise self._away()
+        offered = said.get("id_token_signing_alg_values_supported") or ["RS256"]
+        said["id_token_signing_alg_values_supported"] = [name for name in offered if name in ALGORITHMS]
+        self._app, self._until = app, time.monotonic() + DISCOVERED_S
+        return app
+
+    def _refused(self, code: str) -> FlitwatchError:
+        said = code if _CODE.fullmatch(code) else "an unknown error"
+        log.warning("%s refused a code: %s", self.issuer, said)
+        if said in _OURS:
+            return Unavailable(
+                f"{self.name} does not accept this site ({said})",
+                advice="An admin of this site can check the client's id, secret and redirect address.",
+            )
+        return Forbidden(f"this login is used or over ({said})", advice="Begin again from the login page.")
+
+    def _away(self, error: Exception | None = None) -> Unavailable:
+        if error is not None:
+            log.warning("%s does not answer a login: %s", self.issuer, type(error).__name__)
+        return Unavailable(
+            f"{self.name} does not answer as it should",
+            advice="Try again in a minute; local accounts can sign in meanwhile. If it stays, tell an admin of this site.",
+        )
+
+
+def provider_of(settings: Settings) -> Provider | None:
+    """The provider that the settings name, if any; Unavailable where they contradict one another."""
+    return Provider(settings) if settings.oidc_issuer else None
+
+
+def _secret(settings: Settings) -> str | None:
+    path, said = settings.oidc_client_secret_file, settings.oidc_client_secret.get_secret_value()
+    if path is None:
+        return said or None
+    if said:
+        raise _unset("the client's secret is given twice")
+    try:
+        return path.read_text().strip() or None
+    except (OSError, UnicodeDecodeError):
+        raise _unset(f"the client's secret cannot be read from {path}") from None
+
+
+def _unset(what: str) -> Unavailable:
+    return Unavailable(f"logins by OpenID Connect cannot work: {what}", advice="docs/sysadmin.md lists the settings.")
+
+
+def _is_safe(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK))

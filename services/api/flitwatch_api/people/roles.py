@@ -1,0 +1,69 @@
+"""Roles that a provider's claims give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flitwatch_api.people.access import RANK
+from flitwatch_domain.errors import Forbidden, Unavailable
+
+#: Of somebody whom the provider knows and whose claims give no more.
+DEFAULT = "user"
+GIVEN = ("viewer", "user", "operator", "admin")
+
+
+def inside(claims: Mapping[str, Any], name: str) -> Any:
+    """A claim by its name, or inward along the dots of it (`realm_access.roles`); None where there is none."""
+    if name in claims:
+        return claims[name]
+    held: Any = claims
+    for part in name.split("."):
+        held = held.get(part) if isinstance(held, Mapping) else None
+    return held
+
+
+class Roles:
+    """Roles by the values of a claim.
+
+    Parameters
+    ----------
+    claim : str      empty: the provider gives no roles
+    mapping : str    VALUE=ROLE,...; the value is all up to the last `=`
+
+    Raises
+    ------
+    Unavailable
+        A mapping without claim, or to no role.
+    """
+
+    def __init__(self, claim: str, mapping: str) -> None:
+        self.claim = claim
+        pairs = [part.strip().rpartition("=") for part in mapping.split(",") if part.strip()]
+        self._by_value = {value.strip(): role.strip() for value, _, role in pairs}
+        wrong = [role for role in self._by_value.values() if role not in GIVEN]
+        if wrong or "" in self._by_value or bool(claim) != bool(pairs):
+            raise Unavailable(
+                "logins by OpenID Connect cannot work: FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_ROLES do not fit",
+                advice=f"Set both or neither, the second like flitwatch-admins=admin,staff=operator; roles: {', '.join(GIVEN)}.",
+            )
+
+    def of(self, claims: Mapping[str, Any]) -> str | None:
+        """The highest role that somebody's claims give, else `user`; None where the provider gives none.
+
+        Raises
+        ------
+        Forbidden
+            The claim is absent: who lost all groups and whose groups are not told must not be taken for one another.
+        """
+        if not self.claim:
+            return None
+        held = inside(claims, self.claim)
+        if held is None:
+            raise Forbidden(
+                f"your login does not say what you may do here (claim {self.claim})",
+                advice="An admin of this site can have the provider send it, or set FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_SCOPES.",
+            )
+        values = held if isinstance(held, list) else [held]
+        given = [self._by_value[value] for value in values if isinstance(value, str) and value in self._by_value]
+        return max(given, key=RANK.__getitem__, default=DEFAULT)

@@ -1,0 +1,92 @@
+"""Routes that a browser follows to the site's own login and back."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+from urllib.parse import quote, unquote
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from flitwatch_api.people.access import needs
+from flitwatch_api.people.callers import Callers, base_of, cookie_of, set_cookie
+from flitwatch_api.people.oidc import ATTEMPT_S, Attempt, Provider
+from flitwatch_api.platform import ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db import people
+from flitwatch_domain.errors import NotFound, Unauthenticated
+
+http = APIRouter(prefix="/session/oidc", tags=["people"], responses=RESPONSES)
+
+BACK = "/api/v1/session/oidc/back"
+LONGEST_PLACE = 1500
+#: A place of the page: one slash, then neither another host nor what browsers take for one.
+_PLACE = re.compile(r"/(?!/|api/)[\x21-\x5b\x5d-\x7e]*")
+_REDIRECT: dict[str, Any] = {"status_code": 303, "response_class": RedirectResponse}
+
+Word = Annotated[str | None, Query(max_length=4096)]
+
+
+def _provider(request: Request) -> Provider:
+    provider: Provider | None = request.app.state.oidc
+    if provider is None:
+        raise NotFound("this site has no login by OpenID Connect", advice="Sign in with a local account at /login.")
+    return provider
+
+
+def _place(text: str) -> str:
+    return text if len(text) <= LONGEST_PLACE and _PLACE.fullmatch(text) else "/"
+
+
+def _to(address: str) -> Response:
+    return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+
+
+@http.get("", **_REDIRECT, name="oidc_leave", openapi_extra=needs("anyone", "read"))
+async def leave(
+    request: Request,
+    to: Annotated[str, Query(max_length=LONGEST_PLACE, description="The page's place to come back to.")] = "/",
+) -> Response:
+    """Go to the site's own login."""
+    attempt = Attempt.new()
+    base = base_of(request, request.app.state.platform.settings.api_url)
+    made = _to(await _provider(request).leave(attempt, base + BACK))
+    set_cookie(request, made, f"{attempt.secret}~{quote(_place(to), safe='/')}", ATTEMPT_S, "login")
+    return made
+
+
+@http.get("/back", **_REDIRECT, name="oidc_back", openapi_extra=needs("anyone", "read", changes=True))
+async def back(
+    request: Request, platform: ThePlatform, code: Word = None, state: Word = None, error: Word = None, iss: Word = None
+) -> Response:
+    """Come back from the site's own login with a code, which becomes a session."""
+    provider = _provider(request)
+    secret, _, place = request.cookies.get(cookie_of(request, "login"), "").partition("~")
+    attempt = Attempt(secret)
+    attempt.check(state or "")
+    provider.check_answer(error, iss)
+    if not code:
+        raise Unauthenticated(f"{provider.name} sent no code", advice="Begin again from the login page.")
+    vouched = await provider.vouch(code, attempt, base_of(request, platform.settings.api_url) + BACK)
+    request.state.named = vouched.name
+    request.state.audit = {"issuer": vouched.issuer, "role": vouched.role}
+
+    def begin(conn: Any) -> tuple[str, str]:
+        number, name = people.of_provider(conn, vouched.issuer, vouched.subject, vouched.name, vouched.role)
+        return name, people.begin_session(conn, number)[0]
+
+    request.state.named, session = await platform.in_thread("gate", begin)
+    callers: Callers = request.app.state.callers
+    callers.forget()
+    made = _to(_place(unquote(place)))
+    set_cookie(request, made, session, int(people.SESSION.total_seconds()))
+    set_cookie(request, made, "", 0, "login")
+    return made
+
+
+@http.get("/logout", **_REDIRECT, name="oidc_log_out", openapi_extra=needs("anyone", "read"))
+async def log_out(request: Request, platform: ThePlatform) -> Response:
+    """Go where the provider's own session is ended, too; this site's ends with DELETE /session."""
+    login = base_of(request, platform.settings.api_url) + "/login"
+    return _to(await _provider(request).log_out(login) or login)

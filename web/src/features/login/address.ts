@@ -1,0 +1,11 @@
+/** Where a reader came from, to be led back there; a place of this page only. */
+export interface LoginSearch {
+  to?: string;
+}
+
+const PLACE = /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/;
+
+export function loginSearch(search: Record<string, unknown>): LoginSearch {
+  const { to } = search;
+  return typeof to === "string" && PLACE.test(to) && !to.startsWith("/login") ? { to } : {};
+}
