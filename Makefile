@@ -129,7 +129,7 @@ fuzz-importers:
 	tests/fuzz/run $(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 60 ))),$(or $(FUZZ_S),120))
 
 .PHONY: chaos soak
-chaos: ## KILLS=100 random kills, a full disk and stepped clocks; prints what was lost as JSON (STACK=full: with Kafka)
+chaos: ## KILLS=100 random kills, a full disk, stepped clocks and a cut network; prints what was lost as JSON (STACK=full: with Kafka)
 	@cd tests && ../.venv/bin/python -m integration.campaign chaos --kills $(or $(KILLS),100) --stack $(STACK)
 
 soak: ## MINUTES=120 of a steady feed; prints losses and the slopes of memory and disk as JSON

@@ -100,7 +100,7 @@ def _rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[
 def load(conn: psycopg.Connection[Any]) -> Basis:
     """Read the basis; the connection may read the queue's schema."""
     (state,) = _rows(conn, _WORKERS, silent=WORKER_SILENT_S)
-    basis = Basis(state["now"], state["workers"], state["pseudonym_key"])
+    basis = Basis(state["now"], state["workers"], state["pseudonym_key"] or "")
     for row in _rows(conn, _NOW, oldest=NOW_OLDEST_MINUTES):
         if row["ratio"] is not None:
             basis.groups[row["fabric_id"], row["group_id"]] = row["ratio"], row["at"]

@@ -8,6 +8,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from flitwatch_domain import liveness
 from flitwatch_domain.errors import Unavailable
 
 #: What a caller may be; None keeps the rights of the login role.
@@ -28,7 +29,7 @@ def conninfo(
 
     The settings travel in the startup packet, so they cost no round trip and `RESET ALL` returns to them.
     """
-    settings = {"search_path": f"{schema},public", "timezone": "UTC"}
+    settings = {"search_path": f"{schema},public", "timezone": "UTC", **liveness.SERVER}
     if role is not None:
         settings["role"] = f"flitwatch_{role}"
     if not durable:
@@ -41,7 +42,7 @@ def conninfo(
     options = " ".join(
         [*([str(given["options"])] if given.get("options") else []), *(f"-c {k}={v}" for k, v in settings.items())]
     )
-    given.setdefault("connect_timeout", str(CONNECT_TIMEOUT_S))
+    given = {**liveness.CLIENT, "connect_timeout": str(CONNECT_TIMEOUT_S), **given}
     given["client_encoding"] = "utf8"
     given.update(options=options, application_name=application)
     return make_conninfo("", **{key: value for key, value in given.items() if value is not None})

@@ -110,6 +110,20 @@ def bad_json(good: bytes) -> dict[str, tuple[bytes, str]]:
     }  # fmt: skip
 
 
+def test_sql_in_the_names_of_metrics_is_only_a_name(stack: tuple[str, str], fabric: Fabric, topic: str) -> None:
+    feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
+    names = ['x"; DROP TABLE router_1s; --', "y'); DELETE FROM fabric; --", "$$z$$", "%s", "a.b/../../c"]
+    odd = json.dumps(
+        {"timestamp": START_S + 1.5, "component_id": 999_999} | dict.fromkeys(names, 7), separators=(",", ":")
+    ).encode()
+    carry(stack, feed.topic, [*feed.tick(), odd, *feed.tick()])
+    assert stored(stack[0]) == feed.expected() and kept(stack[0]).accepted == 1
+    with connect(stack[0], autocommit=True) as conn:
+        columns = [row[0] for row in conn.execute("SELECT columns FROM ldms_schema WHERE kind = 'other'").fetchall()]
+        assert conn.execute("SELECT count(*) FROM fabric").fetchone() == (1,)
+    assert len(columns) == 1 and all(any(name in str(one) for one in columns[0]) for name in names)
+
+
 def test_bad_json_is_kept_with_its_reason_and_stops_nothing(stack: tuple[str, str], fabric: Fabric, topic: str) -> None:
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     records = [*feed.tick(), *feed.tick()]

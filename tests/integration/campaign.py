@@ -1,7 +1,8 @@
 """The long forms of chaos and soak: `python -m integration.campaign chaos --kills 100`, `... soak --minutes 120`. Prints one JSON object.
 
 The platform is the real one (`flitwatch up`); a collector follows a growing store_csv whose sums are known. Chaos kills -9 the collector, writer, broker (stack
-full), database, API and worker at random, fills the disk once (a tmpfs of its own; root) and steps the platform's clock twice (stepped_clock.c, preloaded).
+full), database, API and worker at random, fills the disk once (a tmpfs of its own; root), steps the platform's clock twice (stepped_clock.c, preloaded), and twice
+cuts the network between the collector's host, a namespace of its own, and the platform's (root).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from integration.feed import SECOND_0, Feed
+from integration.hosts import Host, can_be_had
 from integration.platform import Platform, totals
 from integration.report import Report, slope_per_h
 
@@ -31,6 +33,7 @@ ROUTERS = 24
 RECOVERY_LIMIT_S, SETTLE_LIMIT_S = 120.0, 180.0
 STEPS_S = (3600, -1800)
 DISK_MB, FULL_S = 4000, 8.0
+CUT_S = 8.0
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -113,6 +116,15 @@ class Campaign:
         self.report.recoveries_s.append(self._recovery(max(second, self.feed.second), set()))
         self.report.disk_full += 1
 
+    def cut_network(self) -> None:
+        """Pull the cable between the collector's host and the platform's for some seconds."""
+        assert self.platform.far is not None
+        self.platform.far.cut()
+        self.feed_for(CUT_S)
+        self.platform.far.mend()
+        self.report.network_cuts += 1
+        self.report.recoveries_s.append(self._recovery(self.feed.second, set()))
+
     def step_clock(self, seconds: int) -> None:
         """Every process of the platform sees another time from now on."""
         assert self.clock is not None
@@ -147,7 +159,7 @@ class Campaign:
         log = (self.platform.home / "log" / "supervisor.log").read_text(errors="replace")
         restarted = sum(log.count(f"supervisor: {name} left with") for name in self._processes())
         killed = sum(count for name, count in self.report.kills.items() if name in self._processes())
-        # What a full disk or a killed database ends is not counted as ours.
+        # Every end beyond our kills counts, also where a process gave up because the disk was full, the database away or the network cut.
         self.report.crashes = max(0, restarted - killed) + max(
             0, self.collectors - self.report.kills.get("collector", 0)
         )
@@ -169,7 +181,9 @@ def _write_offset(file: Path, seconds: int) -> None:
 
 
 @contextlib.contextmanager
-def started(stack: str, port: int, disk: bool, clock: bool) -> Iterator[tuple[Platform, Path | None, Path | None]]:
+def started(
+    stack: str, port: int, disk: bool, clock: bool, far: Host | None = None
+) -> Iterator[tuple[Platform, Path | None, Path | None]]:
     """A platform in a folder of its own; yields it, the clock's offset file and the small disk, each where it can be had."""
     base = Path(
         tempfile.mkdtemp(prefix="flitwatch-campaign-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
@@ -184,7 +198,7 @@ def started(stack: str, port: int, disk: bool, clock: bool) -> Iterator[tuple[Pl
         ).returncode
         == 0
     )
-    one = Platform(home, stack, base / "store_csv")
+    one = Platform(home, stack, base / "store_csv", far)
     file = base / "clock" if clock and shutil.which("cc") else None
     if file is not None:
         library = base / "stepped_clock.so"
@@ -202,9 +216,13 @@ def started(stack: str, port: int, disk: bool, clock: bool) -> Iterator[tuple[Pl
 
 
 def chaos(kills: int, stack: str, port: int, seed: int, disk: bool = True, clock: bool = True) -> Report:
-    """Kills at random; half way the disk is full once, at a quarter and three quarters the clock is stepped."""
+    """Kills at random; half way the disk is full once, at a quarter and three quarters the clock is stepped, at a third and two thirds the network is cut."""
     begun = time.monotonic()
-    with started(stack, port, disk, clock) as (platform, file, place):
+    with contextlib.ExitStack() as stack_of:
+        far = stack_of.enter_context(Host()) if can_be_had() else None
+        if far is None:
+            print("no network cut: it needs root and iproute2", file=sys.stderr)
+        platform, file, place = stack_of.enter_context(started(stack, port, disk, clock, far))
         campaign = Campaign(platform, file, seed)
         campaign.feed_for(3)
         victims = ["collector", "writer", "database", "api", "worker"] + (["broker"] if stack == "full" else [])
@@ -218,6 +236,8 @@ def chaos(kills: int, stack: str, port: int, seed: int, disk: bool = True, clock
                 campaign.step_clock(steps[number])
             if number == kills // 2 and place is not None:
                 campaign.fill_disk(place)
+            if far is not None and number in (kills // 3, 2 * kills // 3):
+                campaign.cut_network()
             print(f"{number + 1} of {kills} kills", file=sys.stderr)
         report = campaign.finish()
         report.minutes = (time.monotonic() - begun) / 60

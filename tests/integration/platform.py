@@ -8,14 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+from integration.hosts import Host
+
 from flitwatch.supervisor import running
 from flitwatch_db import connect
 
 
 class Platform:
-    """`flitwatch up` in a folder of its own, and a collector beside it that somebody starts again when it dies."""
+    """`flitwatch up` in a folder of its own, and a collector, here or on `far`, that somebody starts again when it dies."""
 
-    def __init__(self, home: Path, stack: str, data: Path) -> None:
+    def __init__(self, home: Path, stack: str, data: Path, far: Host | None = None) -> None:
+        self.far, self._far_log = far, ""
         self.home, self.stack, self.data = home, stack, data
         self.environment = {**os.environ, "FLITWATCH_HOME": str(home), "PYTHONUNBUFFERED": "1"}
         self.collector: subprocess.Popen | None = None
@@ -42,9 +45,12 @@ class Platform:
     def collect(self) -> None:
         """Start the collector, or start it again where it died."""
         if self.collector is None or self.collector.poll() is not None:
-            argv = self.command(
-                "collect", "ldms-csv", str(self.data), "--log", self.state()["log"], "--interval", "0.1"
-            )
+            log_at = self.state()["log"]
+            if self.far is not None:
+                log_at = self._far_log = self._far_log or self.far.reach(log_at)
+            argv = self.command("collect", "ldms-csv", str(self.data), "--log", log_at, "--interval", "0.1")
+            if self.far is not None:
+                argv = self.far.command(argv)
             log = open(self.home / "log" / "collector.log", "ab")
             self.collector = subprocess.Popen(argv, env=self.environment, stdout=log, stderr=log)
 

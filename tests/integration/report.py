@@ -16,7 +16,7 @@ class Report:
     ----------
     lost, duplicated : int          router-seconds that are missing or too high in the database at the end
     recoveries_s : list of float    from each kill until every process lived and the database held a newer second than at the kill
-    crashes : int                   processes that ended without having been killed
+    crashes : int                   processes that ended without having been killed, for whatever reason
     rss_slope_mb_per_h : float or None        of all processes together; None: too short to say
     """
 
@@ -29,6 +29,7 @@ class Report:
     kills: dict[str, int] = field(default_factory=dict)
     disk_full: int = 0
     clock_steps: int = 0
+    network_cuts: int = 0
     values: int = 0
     disk_mb_per_h: float | None = None
 

@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 from flitwatch_api.platform import Reader
 from flitwatch_db.reads.jobs import Shown
 from flitwatch_db.reads.settings import pseudonym_key
+from flitwatch_domain.errors import Unavailable
 
 DIGITS = 8
 
@@ -29,6 +30,11 @@ class Names:
 
     key: bytes | None
     own: str | None = None
+
+    def __post_init__(self) -> None:
+        # With an empty key anybody could compute everybody's pseudonym.
+        if self.key == b"":
+            raise Unavailable("the site's key of pseudonyms is empty", advice="Restore setting 'pseudonym_key' from a backup.")  # fmt: skip
 
     @property
     def pseudonyms(self) -> bool:

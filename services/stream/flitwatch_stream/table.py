@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from flitwatch_domain import liveness
 from flitwatch_domain.errors import BadRequest, FlitwatchError, NotFound, Unavailable
 from flitwatch_stream.log import (
     DEFAULT_PARTITIONS,
@@ -34,9 +35,10 @@ def connect(url: str, application: str) -> psycopg.Connection[Any]:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         raise BadRequest("this is not a log's URL", advice="Write postgresql://user@host/database.") from None
-    options = f"{given.get('options') or ''} -c search_path=log,public -c role=flitwatch_writer -c timezone=UTC".strip()
+    lively = " ".join(f"-c {key}={value}" for key, value in liveness.SERVER.items())
+    options = f"{given.get('options') or ''} -c search_path=log,public -c role=flitwatch_writer -c timezone=UTC {lively}".strip()
     given.update(options=options, application_name=application)
-    given.setdefault("connect_timeout", str(CONNECT_TIMEOUT_S))
+    given = {**liveness.CLIENT, "connect_timeout": str(CONNECT_TIMEOUT_S), **given}
     try:
         return psycopg.connect(make_conninfo("", **{k: v for k, v in given.items() if v is not None}), autocommit=True)
     except psycopg.OperationalError as problem:

@@ -1,0 +1,22 @@
+"""How soon a PostgreSQL connection whose network was cut is given up, at both of its ends.
+
+Without these a client waits for about 15 minutes (Linux's `tcp_retries2`), and the server keeps a vanished client's transaction, with its locks, for two
+hours (`tcp_keepalive_time`): longer than anybody's data may be late. Unix sockets ignore them.
+"""
+
+from __future__ import annotations
+
+#: Unanswered data are given up after so long.
+GIVE_UP_MS = 20_000
+_IDLE_S, _INTERVAL_S, _COUNT = 10, 5, 3
+
+#: Parameters of libpq.
+CLIENT: dict[str, str] = {
+    "keepalives_idle": str(_IDLE_S), "keepalives_interval": str(_INTERVAL_S), "keepalives_count": str(_COUNT), "tcp_user_timeout": str(GIVE_UP_MS),
+}  # fmt: skip
+
+#: Settings of the session, for the server's end.
+SERVER: dict[str, str] = {
+    "tcp_keepalives_idle": str(_IDLE_S), "tcp_keepalives_interval": str(_INTERVAL_S), "tcp_keepalives_count": str(_COUNT),
+    "tcp_user_timeout": str(GIVE_UP_MS),
+}  # fmt: skip
