@@ -92,6 +92,21 @@ def test_a_producer_whose_clock_is_ahead_does_not_hold_its_partition_up(monkeypa
     assert merger.merge([]) == [ahead]
 
 
+def test_a_partition_far_ahead_is_not_read_until_the_others_have_come_as_far() -> None:
+    more = {TopicPartition("t", 0), TopicPartition("t", 1)}
+    merger = Merger(lambda: more)
+
+    def record(partition: int, offset: int) -> Record:
+        return Record("t", partition, offset, 1000 + offset, None, bytes(1 << 20), ())
+
+    assert merger.merge([record(0, i) for i in range(20)]) == []
+    assert merger.ahead() == {TopicPartition("t", 0)}
+    assert len(merger.merge([record(1, i) for i in range(10)])) == 20
+    assert merger.ahead() == {TopicPartition("t", 0)}, "it waits until most of it was handed on"
+    assert len(merger.merge([record(1, i) for i in range(10, 20)])) == 20
+    assert merger.ahead() == set() and merger.empty
+
+
 def test_records_that_are_fresh_do_not_wait() -> None:
     def never() -> set[TopicPartition]:
         raise AssertionError("asked for nothing")

@@ -165,6 +165,28 @@ def test_a_reader_that_does_not_know_where_to_begin_is_asked_again(any_log: Log,
     assert [record.offset for record in found] == [5, 6, 7, 8, 9]
 
 
+def test_a_paused_partition_waits_and_loses_nothing(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 3)
+    with any_log.producer() as producer:
+        for number in range(3000):
+            producer.append(topic, b"%d" % number * 50, partition=number % 3)
+        producer.flush()
+    paused = {TopicPartition(topic, 0), TopicPartition(topic, 2)}
+    with any_log.consumer("reader", [topic]) as consumer:
+        found = read(consumer, 1)
+        consumer.pause(paused)
+        while len(by_partition(found)[1]) < 1000:
+            found += read(consumer, 1)
+        found += consumer.poll(5000, 0.5)
+        assert consumer.poll(5000, 0.5) == []
+        consumer.pause({TopicPartition(topic, 0)})
+        found += read(consumer, 1000 - len(by_partition(found)[2]))
+        assert by_partition(found)[2] == list(range(1000))
+        consumer.pause(())
+        found += read(consumer, 3000 - len(found), quiet_s=0.5)
+    assert by_partition(found) == {p: list(range(1000)) for p in range(3)}
+
+
 def test_latest_sees_only_what_comes_after(any_log: Log, topic: str) -> None:
     any_log.create_topic(topic, 1)
     with any_log.producer() as producer, any_log.consumer("reader", [topic], start="latest") as consumer:

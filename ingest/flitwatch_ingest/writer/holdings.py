@@ -69,7 +69,9 @@ class Holdings:
         if self._consumer is None:
             time.sleep(timeout_s)
             return []
-        return self._merger.merge(self._consumer.poll(most, timeout_s if self._merger.empty else _MERGING_S))
+        records = self._merger.merge(self._consumer.poll(most, timeout_s if self._merger.empty else _MERGING_S))
+        self._consumer.pause(self._merger.ahead())
+        return records
 
     def block(self, topic: str) -> None:
         """Leave a topic alone for a while; it is read again from where `on_assign` says."""

@@ -23,6 +23,8 @@ LIVE_S = 1.0
 MOST_BYTES = 256 << 20
 #: Nothing waits longer, or than it had waited in the log: a producer whose clock is ahead must not hold its partition up.
 LONGEST_S = 5.0
+#: A partition of which so much waits is not read until most of that was handed on: the others catch up instead.
+AHEAD_BYTES, CAUGHT_UP_BYTES = 16 << 20, 2 << 20
 #: How often it is asked which partitions hold more.
 ASK_S = 0.1
 
@@ -33,6 +35,8 @@ class _Partition:
 
     records: deque[tuple[int, float, Record]] = field(default_factory=deque)
     reached_ms: int = -1
+    bytes: int = 0
+    ahead: bool = False
 
 
 class Merger:
@@ -56,12 +60,22 @@ class Merger:
         """Whether nothing waits."""
         return not self._topics
 
+    def ahead(self) -> set[TopicPartition]:
+        """The partitions that were read so much further than the others that these should be read first."""
+        found = set()
+        for topic, partitions in self._topics.items():
+            for number, partition in partitions.items():
+                partition.ahead = partition.bytes > (CAUGHT_UP_BYTES if partition.ahead else AHEAD_BYTES)
+                if partition.ahead:
+                    found.add(TopicPartition(topic, number))
+        return found
+
     def drop(self, places: Iterable[TopicPartition]) -> None:
         """Forget what waits of these partitions: they are read anew."""
         for topic, partition in places:
             gone = self._topics.get(topic, {}).pop(partition, None)
             if gone is not None:
-                self._bytes -= sum(_size(record) for _, _, record in gone.records)
+                self._bytes -= gone.bytes
                 if not self._topics[topic]:
                     del self._topics[topic]
 
@@ -89,6 +103,7 @@ class Merger:
         partition.reached_ms = max(partition.reached_ms, record.timestamp_ms)
         waited_s = time.time() - record.timestamp_ms / 1000
         partition.records.append((partition.reached_ms, now + max(LONGEST_S, waited_s), record))
+        partition.bytes += _size(record)
         self._bytes += _size(record)
 
     def _release(self, topic: str, now: float) -> list[Record]:
@@ -103,6 +118,7 @@ class Merger:
                 horizon is None or queue[0][0] <= horizon or now > queue[0][1] or self._bytes > MOST_BYTES
             ):
                 time_ms, _, record = queue.popleft()
+                partition.bytes -= _size(record)
                 self._bytes -= _size(record)
                 out.append((time_ms, record))
         if not any(partition.records for partition in partitions.values()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException
@@ -37,6 +37,7 @@ class KafkaConsumer(Consumer):
         self._on_revoke = on_revoke
         self._positions: dict[TopicPartition, int] = {}
         self._left_at: dict[TopicPartition, int] = {}
+        self._paused: set[TopicPartition] = set()
         self._down_since: float | None = None
         # What went wrong in a call-back, and the partitions that wait for their beginning because of it.
         self._failure: BaseException | None = None
@@ -118,6 +119,9 @@ class KafkaConsumer(Consumer):
             if at not in positions:
                 # Taken away while it lay in the queue: it is the next owner's.
                 continue
+            if offset < positions[at]:
+                # Fetched again after a pause.
+                continue
             positions[at] = offset + 1
             # confluent-kafka hands an empty value over as None where the record was a tombstone.
             records.append(
@@ -169,6 +173,7 @@ class KafkaConsumer(Consumer):
                 self._on_revoke(gone)
         except BaseException as problem:
             self._failure = problem
+        self._paused.difference_update(gone)
         for at in gone:
             position = self._positions.pop(at)
             if position >= 0:
@@ -193,6 +198,15 @@ class KafkaConsumer(Consumer):
         self._consumer.incremental_unassign([RdTopicPartition(topic, partition)])
         self._consumer.incremental_assign([RdTopicPartition(topic, partition, offset)])
         self._positions[at] = offset
+
+    def pause(self, places: Collection[TopicPartition]) -> None:
+        wanted = {at for at in places if at in self._positions}
+        stop, go_on = wanted - self._paused, (self._paused & self._positions.keys()) - wanted
+        if stop:
+            self._consumer.pause([RdTopicPartition(*at) for at in sorted(stop)])
+        if go_on:
+            self._consumer.resume([RdTopicPartition(*at) for at in sorted(go_on)])
+        self._paused = wanted
 
     def position(self, topic: str, partition: int) -> int:
         at = self._known(topic, partition)

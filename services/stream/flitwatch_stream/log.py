@@ -7,7 +7,7 @@ the records, and says in `on_assign` where to begin. Producers and consumers bel
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
@@ -117,6 +117,10 @@ class Consumer(_Closing):
     @abstractmethod
     def seek(self, topic: str, partition: int, offset: int) -> None:
         """Go on reading an assigned partition at `offset`."""
+
+    @abstractmethod
+    def pause(self, places: Collection[TopicPartition]) -> None:
+        """Read none of these partitions until the next call says otherwise, and all others; what was fetched of them may still come."""
 
     @abstractmethod
     def position(self, topic: str, partition: int) -> int:

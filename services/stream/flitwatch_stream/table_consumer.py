@@ -10,7 +10,7 @@ import re
 import time
 import zlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,7 @@ class TableConsumer(Consumer):
         self._places: dict[TopicPartition, _Place] = {}
         self._left_at: dict[TopicPartition, int] = {}
         self._ready: deque[Record] = deque()
+        self._paused: frozenset[TopicPartition] = frozenset()
         self._balanced_at = -REBALANCE_S
 
     def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
@@ -107,20 +108,21 @@ class TableConsumer(Consumer):
             pass
 
     def _fetch(self) -> None:
-        if not self._places:
+        wanted = {at: place for at, place in self._places.items() if at not in self._paused}
+        if not wanted:
             return
-        names = {(place.topic_id, at.partition): at for at, place in self._places.items()}
+        names = {(place.topic_id, at.partition): at for at, place in wanted.items()}
         rows = self._connection().execute(
             "SELECT w.topic_id, w.partition, b.base_offset, b.records, b.segment, b.payload"
             " FROM unnest(%s::int[], %s::int[], %s::bigint[], %s::int[]) AS w (topic_id, partition, from_offset, segment)"
             " CROSS JOIN LATERAL (SELECT * FROM batch b WHERE b.topic_id = w.topic_id AND b.partition = w.partition"
             " AND b.base_offset >= w.from_offset AND b.segment >= w.segment ORDER BY b.base_offset LIMIT %s) AS b",
             [
-                [place.topic_id for place in self._places.values()],
-                [at.partition for at in self._places],
-                [place.fetch_from for place in self._places.values()],
-                [place.segment for place in self._places.values()],
-                max(1, PREFETCH_ROWS // len(self._places)),
+                [place.topic_id for place in wanted.values()],
+                [at.partition for at in wanted],
+                [place.fetch_from for place in wanted.values()],
+                [place.segment for place in wanted.values()],
+                max(1, PREFETCH_ROWS // len(wanted)),
             ],
             binary=True,
         )
@@ -242,6 +244,9 @@ class TableConsumer(Consumer):
             self._place(self._connection(), at, place.topic_id, max(offset, first))
         except psycopg.Error as problem:
             raise unavailable(problem) from None
+
+    def pause(self, places: Collection[TopicPartition]) -> None:
+        self._paused = frozenset(places)
 
     def position(self, topic: str, partition: int) -> int:
         return self._assigned(topic, partition)[1].position
