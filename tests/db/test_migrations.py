@@ -15,6 +15,10 @@ from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
 
 TIME_TABLES = {
     "router_1s",
+    "sample_1s",
+    "sample_1m",
+    "sample_1h",
+    "sample_host_1m",
     "router_1m",
     "router_1h",
     "endpoint_1s",

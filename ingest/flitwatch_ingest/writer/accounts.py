@@ -1,4 +1,4 @@
-"""Records of the topics that are ours: jobs, runs, rejected input."""
+"""Records of the topics that are ours: jobs, runs, packet samples, rejected input."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import psycopg
 
 from flitwatch_db import jobs as job_table
 from flitwatch_db import runs as run_table
+from flitwatch_db import samples as sample_table
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, split_job_id
@@ -32,6 +33,11 @@ def take(record: Record, gathered: Gathered) -> None:
             gathered.runs.append(
                 (record, run_of(value) if isinstance(value, shapes.RunValue) else (value.run_key, step_of(value)))
             )
+        elif record.topic == topics.SAMPLES:
+            summary = summary_of(shapes.parse_sample(record.value))
+            gathered.samples.append((record, summary))
+            gathered.sample_rows += len(summary.link)
+            gathered.rates[record.topic].values += 2 * len(summary.link)
         else:
             gathered.letter(
                 record, header(record, topics.REASON) or "rejected by its collector", header(record, topics.WHERE)
@@ -86,6 +92,34 @@ def step_of(value: shapes.StepValue) -> RunStep:
     except OverflowError:
         raise BadInput(f"step {value.step}: a number does not fit 64 bits") from None
     return RunStep(value.step, times, values)
+
+
+def summary_of(value: shapes.SampleValue) -> sample_table.Summary:
+    """A summary of packet samples as the database takes it."""
+    sums = np.array([getattr(value, name) for name in sample_table.SUMS], np.float64).T.reshape(
+        len(value.link), len(sample_table.SUMS)
+    )
+    return sample_table.Summary(
+        value.fabric, value.host, value.job, value.tag, value.phase, value.start, value.longest_path, value.variant,
+        np.array(value.link, np.int32), sums, value.packets, value.simulated,
+    )  # fmt: skip
+
+
+def write_samples(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> None:
+    """Add summaries of packet samples. One that the database refuses is handed to `refuse`."""
+    if not gathered.samples:
+        return
+    try:
+        with conn.transaction():
+            sample_table.write_samples(conn, [summary for _, summary in gathered.samples])
+    except (psycopg.DataError, psycopg.IntegrityError, BadInput):
+        for record, summary in gathered.samples:
+            try:
+                with conn.transaction():
+                    sample_table.write_samples(conn, [summary])
+            except (psycopg.DataError, psycopg.IntegrityError, BadInput) as problem:
+                reason = problem.reason if isinstance(problem, BadInput) else f"the database refuses this: {problem}"
+                refuse(record, reason)
 
 
 def write_jobs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from flitwatch_core.codec import Ledger
 from flitwatch_db import counters, events, ingest, observations
 from flitwatch_db.ingest import DeadLetter, Gap, GapKey, Minute, Position
 from flitwatch_domain.errors import Conflict
-from flitwatch_ingest.writer.accounts import write_jobs, write_runs
+from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_samples
 from flitwatch_ingest.writer.gathered import Gathered, letter_of
 from flitwatch_stream.log import Record, TopicPartition
 
@@ -63,6 +63,7 @@ class Batch:
 
         happened = [("job", payload) for payload in write_jobs(conn, found, refuse)]
         happened += [("run", payload) for payload in write_runs(conn, found, refuse)]
+        write_samples(conn, found, refuse)
         self._write_observations(conn, letters)
         ingest.remove_gaps(conn, self.gone)
         if self.gaps:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from flitwatch_db.ingest import RAW_BYTES, DeadLetter
 from flitwatch_db.observations import Observation
+from flitwatch_db.samples import Summary
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_stream import topics
@@ -37,6 +38,9 @@ class Gathered:
     schema_records: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     jobs: list[tuple[Record, Job]] = field(default_factory=list)
     runs: list[tuple[Record, Run | tuple[str, RunStep]]] = field(default_factory=list)
+    samples: list[tuple[Record, Summary]] = field(default_factory=list)
+    #: Rows that the samples will make.
+    sample_rows: int = 0
     sequences: dict[str, int] = field(default_factory=dict)
     unplaced: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     #: When the oldest record was appended to the log, in milliseconds since 1970; 0: none.

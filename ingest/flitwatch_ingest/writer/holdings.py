@@ -22,7 +22,7 @@ LOOK_S = 1.0
 _MERGING_S = 0.02
 #: A topic that waits for the schema registry is tried again after this time.
 BLOCKED_S = 5.0
-OURS = (topics.JOBS, topics.RUNS, topics.REJECTED)
+OURS = (topics.JOBS, topics.RUNS, topics.REJECTED, topics.SAMPLES)
 
 
 class Holdings:

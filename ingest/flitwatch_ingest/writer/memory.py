@@ -40,7 +40,7 @@ class Memory:
     def full(self) -> bool:
         """Whether a transaction is due for the memory's sake."""
         found = self.gathered
-        rows = self.ledger.rows + len(found.observations) + len(found.runs) + len(found.jobs)
+        rows = self.ledger.rows + len(found.observations) + len(found.runs) + len(found.jobs) + found.sample_rows
         return rows > self.settings.most_rows or found.kept_bytes > self.settings.most_bytes
 
     def forget(self, names: set[str]) -> None:

@@ -33,6 +33,7 @@ from flitwatch_api.people.trail import Audited, Trail
 from flitwatch_api.platform import Platform
 from flitwatch_api.recommendations.http import http as recommendations
 from flitwatch_api.runs.http import http as runs
+from flitwatch_api.samples.http import http as samples
 from flitwatch_api.search.http import http as search
 from flitwatch_api.security import Guard
 from flitwatch_api.settings import Settings
@@ -85,6 +86,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for part in (
         fabrics,
         counters,
+        samples,
         jobs,
         runs,
         estimates,

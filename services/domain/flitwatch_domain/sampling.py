@@ -1,4 +1,4 @@
-"""Which links a packet between two endpoints might have passed: what a receiver of packet samples tests (Taffet 2021, algorithm 6).
+"""Packet samples (Taffet 2021, chapter 2): which links a receiver tests for a packet (algorithm 6), and which estimates it reports.
 
 In packets a link is named by its number: one more than its index in the fabric, because the hash needs non-zero names of at most 16 bits.
 """
@@ -20,6 +20,19 @@ MOST_LINKS = 2**16 - 1
 def link_number(link: int) -> int:
     """How packets name a link."""
     return link + 1
+
+
+#: The 99th percentile of a normal distribution (section 2.5.1).
+_Z99 = 2.33
+
+
+def reported(estimate: NDArray[np.float64], variance: NDArray[np.float64], one_bit: bool) -> NDArray[np.float64]:
+    """Estimates of packets as they are shown: never below 0, and in the one-bit variant 0 where a link without traffic could show as much.
+
+    The paper's bound for that, 2.33 L sqrt(tested), is 2.33 standard deviations of a link without traffic where all paths have L links.
+    """
+    least = _Z99 * np.sqrt(variance) if one_bit else 0.0
+    return np.where(estimate > least, np.maximum(estimate, 0.0), 0.0)
 
 
 class Reach:

@@ -1,11 +1,13 @@
 // Python bindings of the packet path. The readable interface is flitwatch_core/packet_path.py.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <stdexcept>
 
+#include "packet_path/capture.h"
 #include "packet_path/ip_mark.h"
 #include "packet_path/switch.h"
 
@@ -38,6 +40,80 @@ nb::dict counts_of(const path::PortCounts& c) {
   put("fragments", c.fragments), put("fragmentable", c.fragmentable), put("broken", c.broken);
   put("unfinished_checksums", c.unfinished_checksums), put("overruns", c.overruns), put("nowhere", c.nowhere);
   return out;
+}
+
+nb::object numpy(std::vector<double>&& values) {
+  auto* owned = new std::vector<double>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+nb::dict taken_of(path::Taken&& taken) {
+  nb::dict out;
+  out["slice"] = taken.slice;
+  out["context"] = taken.context;
+  out["set"] = taken.set;
+  out["packets"] = taken.packets;
+  out["bytes"] = taken.bytes;
+  out["longest_path"] = taken.longest_path;
+  out["traffic"] = numpy(std::move(taken.traffic));
+  out["traffic_variance"] = numpy(std::move(taken.traffic_variance));
+  out["congested"] = numpy(std::move(taken.congested));
+  out["congested_variance"] = numpy(std::move(taken.congested_variance));
+  return out;
+}
+
+constexpr const char* kOutcomes[] = {"decoded",        "unmarked", "not_ipv4", "fragment", "truncated", "wrong_checksum", "no_hops", "unknown_source",
+                                     "unknown_link", "not_ours", "not_held"};
+static_assert(std::size(kOutcomes) == static_cast<std::size_t>(path::Outcome::kCount));
+
+void bind_capture(nb::module_& m) {
+  nb::class_<path::CaptureSpec>(m, "CaptureSpec")
+      .def(nb::init<>())
+      .def_rw("interface", &path::CaptureSpec::interface)
+      .def_rw("network_namespace", &path::CaptureSpec::network_namespace)
+      .def_rw("variant", &path::CaptureSpec::variant)
+      .def_rw("g", &path::CaptureSpec::g)
+      .def_rw("sets", &path::CaptureSpec::sets)
+      .def_rw("addresses", &path::CaptureSpec::addresses)
+      .def_rw("slice_ns", &path::CaptureSpec::slice_ns)
+      .def_rw("most_held_links", &path::CaptureSpec::most_held_links)
+      .def("add_source", [](path::CaptureSpec& self, std::uint32_t address, std::uint8_t bits, std::uint32_t set) {
+        self.sources.push_back({address, bits, set});
+      }, "address"_a, "bits"_a, "set"_a);
+  nb::class_<path::Capture>(m, "Capture")
+      .def(nb::init<const path::CaptureSpec&>(), "spec"_a)
+      .def("run", &path::Capture::run, nb::call_guard<nb::gil_scoped_release>())
+      .def("stop", &path::Capture::stop)
+      .def("set_contexts", [](path::Capture& self, nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> by_port, std::uint32_t other) {
+        std::vector<std::uint32_t> table(by_port.data(), by_port.data() + by_port.size());
+        nb::gil_scoped_release released;
+        self.set_contexts(std::move(table), other);
+      }, "by_port"_a, "other"_a)
+      .def("take", [](path::Capture& self, std::int64_t before_slice) {
+        std::vector<path::Taken> found;
+        {
+          nb::gil_scoped_release released;
+          found = self.take(before_slice);
+        }
+        nb::list all;
+        for (auto& one : found) all.append(taken_of(std::move(one)));
+        return all;
+      }, "before_slice"_a)
+      .def("outcomes", [](path::Capture& self) {
+        const auto counts = [&] {
+          nb::gil_scoped_release released;
+          return self.outcomes();
+        }();
+        nb::dict out;
+        for (std::size_t i = 0; i < counts.size(); ++i) out[kOutcomes[i]] = counts[i];
+        return out;
+      })
+      .def("overruns", &path::Capture::overruns)
+      .def("add", [](path::Capture& self, const nb::bytes& frame, std::int64_t epoch_ns) {
+        auto held = frame_of(frame);
+        self.add(held, epoch_ns);
+      }, "frame"_a, "epoch_ns"_a);
 }
 
 }  // namespace
@@ -115,4 +191,5 @@ NB_MODULE(_packet_path, m) {
         for (const auto& port : counts) all.append(counts_of(port));
         return all;
       });
+  bind_capture(m);
 }

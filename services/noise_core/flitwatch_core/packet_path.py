@@ -1,12 +1,37 @@
-"""Reservoir sampling in real packets (Taffet 2021, section 2.6): marks in IPv4 headers, a software switch that writes them.
+"""Reservoir sampling in real packets (Taffet 2021, section 2.6): marks in IPv4 headers, a software switch that writes them,
+and a capture that adds them up on the receiving host.
 
-Linux only. A switch is two threads' work at most: `run` blocks with the interpreter released, `stop` and `counts` come from another thread. Ports
+Linux only. `run` of a switch or capture blocks with the interpreter released, the other calls come from other threads. Ports
 may lie in network namespaces (paths such as /run/netns/s1); opening them needs CAP_NET_RAW, CAP_NET_ADMIN for TAP devices, CAP_SYS_ADMIN for namespaces.
 The encoding stands in docs/adr/0203-marks-in-ip-headers.md. What the operating system refuses is a RuntimeError that names the interface.
 """
 
 from __future__ import annotations
 
-from flitwatch_core._packet_path import MOST_HOPS, Kind, PortSpec, Switch, Variant, begin, forward, kind_of, read_mark
+from flitwatch_core._packet_path import (
+    MOST_HOPS,
+    Capture,
+    CaptureSpec,
+    Kind,
+    PortSpec,
+    Switch,
+    Variant,
+    begin,
+    forward,
+    kind_of,
+    read_mark,
+)
 
-__all__ = ["MOST_HOPS", "Kind", "PortSpec", "Switch", "Variant", "begin", "forward", "kind_of", "read_mark"]
+__all__ = [
+    "MOST_HOPS",
+    "Capture",
+    "CaptureSpec",
+    "Kind",
+    "PortSpec",
+    "Switch",
+    "Variant",
+    "begin",
+    "forward",
+    "kind_of",
+    "read_mark",
+]

@@ -30,11 +30,16 @@ class Egress {
   }
   bool congested(std::int64_t at) { return limits_.rate_bps > 0 && waiting(at) >= limits_.congested_bytes; }
 
+  // How long the cable, of one rate in both directions, is busy with a frame.
+  std::int64_t on_wire_ns(std::size_t bytes) const {
+    return limits_.rate_bps > 0 ? static_cast<std::int64_t>(static_cast<double>(bytes) * 8e9 / limits_.rate_bps) : 0;
+  }
+
   // When its last bit leaves; nothing where it does not fit.
   std::optional<std::int64_t> admit(std::int64_t at, std::size_t bytes) {
     if (limits_.rate_bps <= 0) return at;
     if (waiting(at) + bytes > limits_.queue_bytes) return std::nullopt;
-    free_at_ = std::max(at, free_at_) + static_cast<std::int64_t>(static_cast<double>(bytes) * 8e9 / limits_.rate_bps);
+    free_at_ = std::max(at, free_at_) + on_wire_ns(bytes);
     in_service_.push_back({free_at_, bytes});
     waiting_ += bytes;
     return free_at_;

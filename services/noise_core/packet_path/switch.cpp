@@ -56,28 +56,53 @@ void Switch::run() {
   std::vector<pollfd> waits;
   for (const auto& port : ports_) waits.push_back({port->device.fd(), POLLIN, 0});
   waits.push_back({wake_, POLLIN, 0});
-  Arrived arrived;
   while (!stopped_) {
     std::int64_t next;
     {
       const std::lock_guard lock(mutex_);
-      next = send_due(clock_ns(CLOCK_MONOTONIC));
+      const std::int64_t now = clock_ns(CLOCK_MONOTONIC);
+      next = take_due(now);
+      next = std::min(next, send_due(now));
     }
     const std::int64_t pause = std::clamp<std::int64_t>(next == kNever ? kSecond_ns : next - clock_ns(CLOCK_MONOTONIC), 0, kSecond_ns);
     const timespec limit{pause / kSecond_ns, pause % kSecond_ns};
     if (::ppoll(waits.data(), waits.size(), &limit, nullptr) <= 0) continue;
     const std::lock_guard lock(mutex_);
-    for (std::size_t p = 0; p < ports_.size(); ++p) {
-      if (!waits[p].revents) continue;
-      const std::int64_t now = clock_ns(CLOCK_MONOTONIC), epoch = clock_ns(CLOCK_REALTIME);
-      int taken = 0;
-      for (; taken < kBurst && ports_[p]->device.receive(arrived); ++taken) {
-        // A switch that was not run for a while takes frames in as of when they came, so that no queue forms that the link would not have had.
-        const std::int64_t ago = std::clamp<std::int64_t>(epoch - arrived.epoch_ns, 0, kSecond_ns);
-        take(p, arrived, now - ago);
+    for (std::size_t p = 0; p < ports_.size(); ++p)
+      if (waits[p].revents) read(*ports_[p]);
+  }
+}
+
+// Frames are in as of when the kernel took them, so that no queue forms while this switch is not run; and no faster than the cable carries them, so that none
+// forms where the sender was late and made up for it. What a real link would not have done, the queues do not see.
+void Switch::read(Port& port) {
+  const std::int64_t now = clock_ns(CLOCK_MONOTONIC), epoch = clock_ns(CLOCK_REALTIME);
+  Arrived arrived;
+  int taken = 0;
+  for (; taken < kBurst && port.device.receive(arrived); ++taken) {
+    const std::int64_t ago = std::clamp<std::int64_t>(epoch - arrived.epoch_ns, 0, kSecond_ns);
+    const std::int64_t on_wire = port.spec.tap ? 0 : port.egress.on_wire_ns(arrived.frame.size());
+    port.last_in = std::min(std::max(now - ago, port.last_in + on_wire), now + kSecond_ns);
+    if (arrived.unfinished_checksum) ++port.counts.unfinished_checksums;
+    port.coming.push_back({port.last_in, {arrived.frame.begin(), arrived.frame.end()}});
+  }
+  if (taken == 0) ::usleep(1000);  // an interface that is down: its error is read, and comes again
+}
+
+// In the order of their times over all ports; returns when the next one is in.
+std::int64_t Switch::take_due(std::int64_t now) {
+  for (;;) {
+    std::size_t first = ports_.size();
+    std::int64_t at = kNever;
+    for (std::size_t p = 0; p < ports_.size(); ++p)
+      if (!ports_[p]->coming.empty() && ports_[p]->coming.front().at < at) {
+        first = p;
+        at = ports_[p]->coming.front().at;
       }
-      if (taken == 0) ::usleep(1000);  // an interface that is down: its error is read, and comes again
-    }
+    if (at > now) return at;
+    auto frame = std::move(ports_[first]->coming.front().frame);
+    ports_[first]->coming.pop_front();
+    take(first, std::move(frame), at);
   }
 }
 
@@ -98,15 +123,14 @@ std::int64_t Switch::send_due(std::int64_t now) {
   return next;
 }
 
-void Switch::take(std::size_t in, const Arrived& arrived, std::int64_t at) {
+void Switch::take(std::size_t in, std::vector<std::uint8_t> frame, std::int64_t at) {
   Port& from = *ports_[in];
   ++from.counts.received;
-  if (arrived.unfinished_checksum) ++from.counts.unfinished_checksums;
-  if (arrived.frame.size() < 14) {
+  if (frame.size() < 14) {
     ++from.counts.broken;
     return;
   }
-  switch (find_header(arrived.frame).kind) {
+  switch (find_header(frame).kind) {
     case Kind::kNotIp: ++from.counts.not_ip; break;
     case Kind::kIpv6: ++from.counts.ipv6; break;
     case Kind::kFragment: ++from.counts.fragments; break;
@@ -115,10 +139,9 @@ void Switch::take(std::size_t in, const Arrived& arrived, std::int64_t at) {
     case Kind::kAtomic: break;
   }
   Address to;
-  std::copy_n(arrived.frame.begin(), to.size(), to.begin());
-  const std::vector<std::uint8_t> frame(arrived.frame.begin(), arrived.frame.end());
+  std::copy_n(frame.begin(), to.size(), to.begin());
   if (const auto known = table_.find(to); known != table_.end()) {
-    if (known->second != in) put(from, *ports_[known->second], frame, at);
+    if (known->second != in) put(from, *ports_[known->second], std::move(frame), at);
     return;
   }
   bool anywhere = false;

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -54,10 +55,18 @@ class Switch {
     Device device;
     Egress egress;
     std::uint32_t mask;
+    struct Coming {
+      std::int64_t at;
+      std::vector<std::uint8_t> frame;
+    };
+    std::deque<Coming> coming;  // on the cable: read already, not in yet
+    std::int64_t last_in = 0;   // when the newest of them is in
     PortCounts counts;
   };
 
-  void take(std::size_t in, const Arrived& arrived, std::int64_t at);
+  void read(Port& port);
+  std::int64_t take_due(std::int64_t now);
+  void take(std::size_t in, std::vector<std::uint8_t> frame, std::int64_t at);
   void put(Port& from, Port& to, std::vector<std::uint8_t> frame, std::int64_t at);
   bool mark(Port& from, Port& to, std::span<std::uint8_t> frame, bool congested);
   std::int64_t send_due(std::int64_t now);

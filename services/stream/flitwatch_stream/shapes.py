@@ -91,16 +91,47 @@ class StepValue(_Shape):
         return self
 
 
-class SampleValue(_Shape):
-    """Packet-sample sums of one link and slice (topic flitwatch.samples.v1)."""
+_Sum = Annotated[float, Field(ge=-(2.0**53), le=2.0**53, allow_inf_nan=False)]
+_Spread = Annotated[float, Field(ge=0, le=1e30, allow_inf_nan=False)]
+#: Whole numbers that float8 holds exactly.
+_Count = Annotated[int, Field(ge=0, lt=1 << 53)]
+_Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 
-    context: Name
-    slice: int
-    link: Annotated[int, Field(ge=0)]
-    traffic: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    congested: Annotated[int, Field(ge=0)]
-    tested: Annotated[int, Field(ge=0)]
+
+class SampleValue(_Shape):
+    """What one host learned from sampled packets about one context in one slice of time (topic flitwatch.samples.v1)."""
+
+    fabric: _Word
+    host: _Word
+    job: _Word | None = None
+    tag: _Word | None = None
+    phase: _Word | None = None
+    start: EpochSeconds
+    variant: Literal["one-bit", "standard"]
+    longest_path: Annotated[int, Field(ge=1, le=16)]
+    link: list[Annotated[int, Field(ge=0, lt=1 << 31)]]
+    tested: list[_Spread]
+    tested_bytes: list[_Spread]
+    traffic: list[_Sum]
+    traffic_variance: list[_Spread]
+    congested: list[_Sum]
+    congested_variance: list[_Spread]
+    packets: dict[_Word, _Count] = {}
     simulated: bool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> SampleValue:
+        columns = (
+            self.tested,
+            self.tested_bytes,
+            self.traffic,
+            self.traffic_variance,
+            self.congested,
+            self.congested_variance,
+        )
+        if any(len(column) != len(self.link) for column in columns):
+            raise ValueError("columns that differ in length from link")
+        return self
 
 
 class EventValue(_Shape):

@@ -139,6 +139,18 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/routers/{router}: One router: its ports in a window and the jobs on it."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/routers/{self._part(router)}", {"at": at, "window": window})
 
+    def samples(self, fabric: str, *, job: Any | None = None, tag: Any | None = None, phase: Any | None = None, from_: Any | None = None, to: Any | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/samples: Traffic and congested packets by link, as sampled by the packets themselves, of all contexts that match."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples", {"job": job, "tag": tag, "phase": phase, "from": from_, "to": to})
+
+    def sample_contexts(self, fabric: str, *, job: Any | None = None, tag: Any | None = None, phase: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/samples/contexts: Contexts of which there are samples, the newest first."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/contexts", {"job": job, "tag": tag, "phase": phase, "limit": limit, "cursor": cursor})
+
+    def sample_hosts(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> Any:
+        """GET /api/v1/fabrics/{fabric}/samples/hosts: What became of the packets that came to each sampling host; without a span, those of the last day."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/hosts", {"from": from_, "to": to})
+
     def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None, sum: bool | None = None) -> Any:
         """GET /api/v1/fabrics/{fabric}/timeseries: Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/timeseries", {"routers": routers, "counters": counters, "from": from_, "to": to, "points": points, "sum": sum})

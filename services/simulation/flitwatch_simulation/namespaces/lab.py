@@ -145,6 +145,10 @@ class Lab:
             if spec.link
         }
 
+    def overruns(self) -> int:
+        """Frames that switches and NICs lost because the machine was too busy to run them."""
+        return sum(counts["overruns"] for switch in self._switches.values() for counts in switch.counts())
+
     def port_counts(self, name: str) -> dict[str, dict[str, int]]:
         """All ports' counts of one switch or NIC, by interface."""
         counts = self._switches[name].counts()

@@ -240,6 +240,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Samples
+         * @description Traffic and congested packets by link, as sampled by the packets themselves, of all contexts that match.
+         */
+        get: operations["samples"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/samples/contexts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sample Contexts
+         * @description Contexts of which there are samples, the newest first.
+         */
+        get: operations["sample_contexts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/samples/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sample Hosts
+         * @description What became of the packets that came to each sampling host; without a span, those of the last day.
+         */
+        get: operations["sample_hosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs": {
         parameters: {
             query?: never;
@@ -3835,6 +3895,133 @@ export interface components {
             items: components["schemas"]["Running"][];
         };
         /**
+         * SampleContext
+         * @description What packets belonged to, as the receiving hosts were told.
+         */
+        SampleContext: {
+            /** Context Id */
+            context_id: number;
+            /** Job Id */
+            job_id: string | null;
+            /**
+             * Tag
+             * @description Usually an MPI tag.
+             */
+            tag: string | null;
+            /** Phase */
+            phase: string | null;
+            /**
+             * Variants
+             * @description one-bit or standard: how packets carried the sampled link.
+             */
+            variants: string[];
+            /** Longest Path */
+            longest_path: number;
+            /**
+             * First
+             * Format: date-time
+             */
+            first: string;
+            /**
+             * Last
+             * Format: date-time
+             * @description Begin of the newest slice.
+             */
+            last: string;
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
+         * SampleContextList
+         * @description The newest contexts first.
+         */
+        SampleContextList: {
+            /** Items */
+            items: components["schemas"]["SampleContext"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * SampleHosts
+         * @description Columns: what became of the packets that came to sampling hosts.
+         */
+        SampleHosts: {
+            /** From */
+            from: string | null;
+            /** To */
+            to: string | null;
+            /** Host */
+            host: string[];
+            /**
+             * Outcome
+             * @description decoded, unmarked, overrun, wrong_checksum, unknown_source, ...
+             */
+            outcome: string[];
+            /** Packets */
+            packets: number[];
+        };
+        /**
+         * SampleLinks
+         * @description Columns by link; estimates, because a packet carries one link of its way.
+         */
+        SampleLinks: {
+            /** Link */
+            link: number[];
+            /**
+             * Tested
+             * @description Packets that might have passed the link.
+             */
+            tested: number[];
+            /**
+             * Traffic
+             * @description Packets; 0 where a link without traffic could show as much (one-bit variant).
+             */
+            traffic: number[];
+            /**
+             * Traffic Error
+             * @description Standard deviation of traffic.
+             */
+            traffic_error: number[];
+            /**
+             * Bytes
+             * @description Traffic times the mean frame of the packets tested.
+             */
+            bytes: number[];
+            /**
+             * Congested
+             * @description Packets that found the link congested.
+             */
+            congested: number[];
+            /** Congested Error */
+            congested_error: number[];
+            /**
+             * Congested Fraction
+             * @description congested / traffic, at most 1; null without traffic.
+             */
+            congested_fraction: (number | null)[];
+        };
+        /**
+         * SampleMap
+         * @description What sampled packets say of the links that they might have passed; links that are absent are unknown.
+         */
+        SampleMap: {
+            /** Fabric Id */
+            fabric_id: number;
+            /** From */
+            from: string | null;
+            /** To */
+            to: string | null;
+            /** Contexts */
+            contexts: number;
+            /** Longest Path */
+            longest_path: number | null;
+            /** Variants */
+            variants: string[];
+            /** Simulated */
+            simulated: boolean;
+            links: components["schemas"]["SampleLinks"];
+        };
+        /**
          * Serving
          * @description The forecaster that serves, and why.
          */
@@ -5538,6 +5725,333 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Frames"];
                     "application/octet-stream": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    samples: {
+        parameters: {
+            query?: {
+                /** @description Packets of this job only. */
+                job?: string | null;
+                /** @description Messages of this tag only. */
+                tag?: string | null;
+                /** @description While the job was in this phase. */
+                phase?: string | null;
+                /** @description Without it, since the first slice. */
+                from?: string | null;
+                /** @description Without it, up to the newest slice. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleMap"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sample_contexts: {
+        parameters: {
+            query?: {
+                /** @description Packets of this job only. */
+                job?: string | null;
+                /** @description Messages of this tag only. */
+                tag?: string | null;
+                /** @description While the job was in this phase. */
+                phase?: string | null;
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleContextList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sample_hosts: {
+        parameters: {
+            query?: {
+                /** @description Without it, since the first slice. */
+                from?: string | null;
+                /** @description Without it, up to the newest slice. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleHosts"];
                 };
             };
             /** @description The request cannot be understood */

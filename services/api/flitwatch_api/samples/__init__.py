@@ -1,0 +1,1 @@
+"""Packet samples: traffic and congestion by link, in the context of a job."""

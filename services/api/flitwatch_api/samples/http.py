@@ -1,0 +1,117 @@
+"""Routes of packet samples."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer, moment
+from flitwatch_api.counters.limits import MAX_ROWS, need
+from flitwatch_api.counters.windows import Window, parts
+from flitwatch_api.parameters import CursorText, FabricId, Limit, Time, make_cursor, read_page_cursor
+from flitwatch_api.platform import Reader
+from flitwatch_api.problems import RESPONSES
+from flitwatch_api.samples import schemas
+from flitwatch_db.reads import fabrics
+from flitwatch_db.reads import samples as reads
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.sampling import reported
+
+http = APIRouter(prefix="/fabrics/{fabric}/samples", tags=["samples"], responses=RESPONSES)
+
+Job = Annotated[str | None, Query(min_length=1, max_length=200, description="Packets of this job only.")]
+Tag = Annotated[str | None, Query(min_length=1, max_length=200, description="Messages of this tag only.")]
+Phase = Annotated[str | None, Query(min_length=1, max_length=200, description="While the job was in this phase.")]
+From = Annotated[Time | None, Query(alias="from", description="Without it, since the first slice.")]
+To = Annotated[Time | None, Query(description="Without it, up to the newest slice.")]
+
+MOST_CONTEXTS = 10_000
+MOST_HOST_ROWS = 100_000
+_LAST_DAY_S = 86_400
+
+
+@http.get("", response_model=schemas.SampleMap)
+async def samples(
+    conn: Reader, fabric: FabricId, job: Job = None, tag: Tag = None, phase: Phase = None, from_: From = None, to: To = None
+) -> Response:  # fmt: skip
+    """Traffic and congested packets by link, as sampled by the packets themselves, of all contexts that match."""
+    head = await fabrics.head(conn, fabric)
+    found = await reads.contexts(conn, head.fabric_id, job, tag, phase, MOST_CONTEXTS + 1)
+    need(len(found), MOST_CONTEXTS, "MOST_CONTEXTS", "contexts", "Name a job, a tag or a phase.")
+    window, sums = None, None
+    if found:
+        ids = [row["context_id"] for row in found]
+        first_s = min(row["first_ts"] for row in found).timestamp()
+        last_s = max(row["last_ts"] for row in found).timestamp()
+        from_s, to_s = first_s if from_ is None else from_, last_s + 1 if to is None else to
+        if from_s >= to_s and (from_ is not None or to is not None):
+            if from_ is not None and to is not None:
+                raise BadRequest("`from` does not lie before `to`")
+            to_s = from_s + 1
+        grid_s = await reads.kept(conn, ids, from_s)
+        window = Window(math.floor(from_s / grid_s) * grid_s, math.ceil(to_s / grid_s) * grid_s, grid_s)
+        spans = [(1 if width == 10 else width, start, end) for width, start, end in parts(window)]
+        need(len(ids) * sum((end - start) / width for width, start, end in spans), MAX_ROWS, "MAX_ROWS", "slices")
+        sums = await reads.sums(conn, ids, spans)
+    return answer({
+        "fabric_id": head.fabric_id, "from": moment(window and window.from_s), "to": moment(window and window.to_s), "contexts": len(found),
+        "longest_path": max((row["longest_path"] for row in found), default=None),
+        "variants": sorted({name for row in found for name in row["variants"]}),
+        "simulated": head.simulated or any(row["simulated"] for row in found),
+        "links": _links(sums, any("one-bit" in row["variants"] for row in found)),
+    })  # fmt: skip
+
+
+@http.get("/contexts", response_model=schemas.SampleContextList)
+async def sample_contexts(
+    conn: Reader, fabric: FabricId, job: Job = None, tag: Tag = None, phase: Phase = None, limit: Limit = 100, cursor: CursorText = None
+) -> Response:  # fmt: skip
+    """Contexts of which there are samples, the newest first."""
+    head = await fabrics.head(conn, fabric)
+    below = read_page_cursor(cursor)
+    rows = await reads.contexts(
+        conn, head.fabric_id, job, tag, phase, limit + 1, None if below is None else min(below, 2**31 - 1)
+    )
+    items = [
+        {
+            **{name: row[name] for name in ("context_id", "job_id", "tag", "phase", "variants", "longest_path", "simulated")},
+            "first": row["first_ts"], "last": row["last_ts"],
+        }
+        for row in rows[:limit]
+    ]  # fmt: skip
+    return answer({"items": items, "next_cursor": make_cursor(items[-1]["context_id"]) if len(rows) > limit else None})
+
+
+@http.get("/hosts", response_model=schemas.SampleHosts)
+async def sample_hosts(conn: Reader, fabric: FabricId, from_: From = None, to: To = None) -> Response:
+    """What became of the packets that came to each sampling host; without a span, those of the last day."""
+    head = await fabrics.head(conn, fabric)
+    to_s = time.time() if to is None else to
+    from_s = to_s - _LAST_DAY_S if from_ is None else from_
+    if from_s >= to_s:
+        raise BadRequest("`from` does not lie before `to`")
+    from_s, to_s = math.floor(from_s / 60) * 60, math.ceil(to_s / 60) * 60
+    rows = await reads.hosts(conn, head.fabric_id, from_s, to_s, MOST_HOST_ROWS + 1)
+    need(len(rows), MOST_HOST_ROWS, "MOST_HOST_ROWS", "hosts and outcomes")
+    columns = {name: [row[name] for row in rows] for name in ("host", "outcome", "packets")}
+    return answer({"from": moment(max(from_s, 0)), "to": moment(to_s), **columns})
+
+
+def _links(sums: dict[str, Any] | None, one_bit: bool) -> dict[str, Any]:
+    if sums is None:
+        names = schemas.SampleLinks.model_fields
+        return {name: [] for name in names}
+    traffic = reported(sums["traffic"], sums["traffic_variance"], one_bit)
+    congested = np.minimum(reported(sums["congested"], sums["congested_variance"], one_bit), traffic)
+    fraction, mean = np.full(traffic.shape, np.nan), np.zeros(traffic.shape)
+    np.divide(congested, traffic, out=fraction, where=traffic > 0)
+    np.divide(sums["tested_bytes"], sums["tested"], out=mean, where=sums["tested"] > 0)
+    return {
+        "link": sums["link"], "tested": sums["tested"], "traffic": traffic, "traffic_error": np.sqrt(sums["traffic_variance"]),
+        "bytes": traffic * mean, "congested": congested, "congested_error": np.sqrt(sums["congested_variance"]), "congested_fraction": fraction,
+    }  # fmt: skip

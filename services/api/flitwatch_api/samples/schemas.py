@@ -1,0 +1,66 @@
+"""Answers about packet samples."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+
+class SampleContext(BaseModel):
+    """What packets belonged to, as the receiving hosts were told."""
+
+    context_id: int
+    job_id: str | None
+    tag: str | None = Field(description="Usually an MPI tag.")
+    phase: str | None
+    variants: list[str] = Field(description="one-bit or standard: how packets carried the sampled link.")
+    longest_path: int
+    first: datetime
+    last: datetime = Field(description="Begin of the newest slice.")
+    simulated: bool
+
+
+class SampleContextList(BaseModel):
+    """The newest contexts first."""
+
+    items: list[SampleContext]
+    next_cursor: str | None
+
+
+class SampleLinks(BaseModel):
+    """Columns by link; estimates, because a packet carries one link of its way."""
+
+    link: list[int]
+    tested: list[float] = Field(description="Packets that might have passed the link.")
+    traffic: list[float] = Field(
+        description="Packets; 0 where a link without traffic could show as much (one-bit variant)."
+    )
+    traffic_error: list[float] = Field(description="Standard deviation of traffic.")
+    bytes: list[float] = Field(description="Traffic times the mean frame of the packets tested.")
+    congested: list[float] = Field(description="Packets that found the link congested.")
+    congested_error: list[float]
+    congested_fraction: list[float | None] = Field(description="congested / traffic, at most 1; null without traffic.")
+
+
+class SampleMap(BaseModel):
+    """What sampled packets say of the links that they might have passed; links that are absent are unknown."""
+
+    fabric_id: int
+    from_: datetime | None = Field(alias="from")
+    to: datetime | None
+    contexts: int
+    longest_path: int | None
+    variants: list[str]
+    simulated: bool
+    links: SampleLinks
+
+
+class SampleHosts(BaseModel):
+    """Columns: what became of the packets that came to sampling hosts."""
+
+    from_: datetime | None = Field(alias="from")
+    to: datetime | None
+    host: list[str]
+    outcome: list[str] = Field(description="decoded, unmarked, overrun, wrong_checksum, unknown_source, ...")
+    packets: list[float]
