@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "db": ("db", "db", "Migrate, inspect and maintain the database."),
     "import": ("import_", "import_", "Import fabrics, counters, accounting and runs from files."),
     "collect": ("collect", "collect", "Follow a producer and publish what it writes to the log."),
+    "sampler": ("sampler", "sampler", "Decode marked packets on a receiving host."),
     "writer": ("writer", "writer", "Carry records from the log into the database."),
     "api": ("api", "api", "Serve the API and the page."),
     "users": ("users", "users", "Make, list and change accounts."),
@@ -100,6 +101,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         if driver is None or not isinstance(unknown, driver.Error):
             raise
         fail(f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}")
+
+
+def sampler(argv: Sequence[str] | None = None) -> None:
+    """`flitwatch-sampler ...`: the same as `flitwatch sampler ...`, by the name that a host's service has."""
+    main(["sampler", *(sys.argv[1:] if argv is None else argv)])
 
 
 if __name__ == "__main__":

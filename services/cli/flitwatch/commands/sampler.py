@@ -1,0 +1,178 @@
+"""`flitwatch sampler` and `flitwatch-sampler`: packet samples on a receiving host."""
+
+from __future__ import annotations
+
+import csv
+import json
+import socket
+import sys
+from pathlib import Path
+
+import click
+
+from flitwatch.console import database_options, emit, fail, json_option
+
+DEFAULT_CONTROL = Path("/run/flitwatch/sampler.sock")
+
+
+@click.group()
+def sampler() -> None:
+    """Decode marked packets on a receiving host and publish what they tell of the links."""
+
+
+@sampler.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.option("--interface", required=True, help="Where packets for this host's programs arrive.")
+@click.option("--namespace", default="", help="Path of the network namespace that the interface is in.")
+@click.option(
+    "--slice", "slice_s", type=click.IntRange(1, 3600), default=10, show_default=True, help="Seconds of a slice."
+)
+@click.option(
+    "--control",
+    type=click.Path(path_type=Path),
+    default=None,
+    help=f"Listen for contexts here (usually {DEFAULT_CONTROL}).",
+)
+@click.option("--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log: kafka://... or postgresql://...")
+@click.option(
+    "--db",
+    "db_url",
+    envvar="FLITWATCH_DB",
+    help="Without --log: the log of this database (default: the project's own).",
+)
+@click.option("--state", type=click.Path(path_type=Path), help="Keep the sequence in this file.")
+@json_option
+def run(
+    plan: Path, interface: str, namespace: str, slice_s: int, control: Path | None, log_url: str | None, db_url: str | None,
+    state: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Capture until stopped and publish a summary of every slice and context. PLAN is what `plan` wrote."""
+    from flitwatch.commands.collect import say, session
+    from flitwatch_ingest.sampler import Sampler, SamplerPlan
+
+    known = SamplerPlan.read(plan)
+    with session("sampler", f"{known.fabric}-{known.host}", log_url, db_url, state) as (publisher, checkpoint, stop):
+        daemon = Sampler(
+            known, publisher, checkpoint, interface=interface, network_namespace=namespace, slice_s=slice_s, control=control, say=say,
+        )  # fmt: skip
+        say(f"sampling on {interface} for {known.host} of {known.fabric}")
+        daemon.run(stop)
+    emit({"published": publisher.published, "packets": dict(daemon.packets)}, as_json)
+
+
+@sampler.command()
+@click.argument("job")
+@click.option("--phase", help="What the job does now.")
+@click.option(
+    "--ports", multiple=True, help="FIRST-LAST[=TAG]: destination ports of the job's messages. Several allowed."
+)
+@click.option("--end", is_flag=True, help="The job is over.")
+@click.option("--control", type=click.Path(path_type=Path), default=DEFAULT_CONTROL, show_default=True)
+def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, control: Path) -> None:
+    """Tell the sampler of this host about JOB: from a scheduler's prolog and epilog, or from the application between its phases."""
+    said: dict[str, object] = {"job": job}
+    if phase is not None:
+        said["phase"] = phase
+    if ports:
+        said["ports"] = [_range(text) for text in ports]
+    if end:
+        said["end"] = True
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
+        try:
+            line.sendto(json.dumps(said).encode(), str(control))
+        except OSError as problem:
+            fail(f"{control}: {problem.strerror}. Is a sampler running with --control {control}?")
+
+
+@sampler.command()
+@click.argument("fabric")
+@click.argument("host")
+@click.option(
+    "--addresses",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    required=True,
+    help="CSV: node,address; the senders and the host.",
+)
+@click.option(
+    "--variant",
+    type=click.Choice(["one-bit", "standard"]),
+    default="one-bit",
+    show_default=True,
+    help="As the fabric's switches mark.",
+)
+@click.option(
+    "--downsampling", type=click.IntRange(1), default=1, show_default=True, help="Senders mark one of so many packets."
+)
+@click.option(
+    "--detour",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Hops above the shortest that adaptive routes take.",
+)
+@database_options
+def plan(
+    fabric: str, host: str, addresses: Path, variant: str, downsampling: int, detour: int, db_url: str | None, ephemeral: bool
+) -> None:  # fmt: skip
+    """Write the plan of HOST in FABRIC (a name or number in the database) to standard output."""
+    from flitwatch import platform
+    from flitwatch_db import connect, fabrics
+    from flitwatch_ingest.sampler import make_plan
+
+    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
+        known = fabrics.load(conn, fabric)
+    made = make_plan(known, host, _read_addresses(addresses), variant=variant, downsampling=downsampling, detour=detour)  # type: ignore[arg-type]
+    sys.stdout.write(made.model_dump_json(indent=1) + "\n")
+
+
+@sampler.command()
+@click.option(
+    "--speedup",
+    type=click.FloatRange(1, 200),
+    default=20.0,
+    show_default=True,
+    help="Rates times, durations divided by this.",
+)
+@click.option("--variant", type=click.Choice(["one-bit", "standard"]), default="one-bit", show_default=True)
+@click.option("--downsampling", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True)
+@click.option("--figure", type=click.Path(path_type=Path), help="Draw figure 2.15 into this file (.svg, .png).")
+@click.option("--causes", is_flag=True, help="The three causes of congestion instead, one case each.")
+@json_option
+def experiment(
+    speedup: float, variant: str, downsampling: int, seed: int, figure: Path | None, causes: bool, as_json: bool
+) -> None:
+    """Send the flows of Taffet's figure 2.15 through network namespaces and recover them from the marks (root; 200 s / SPEEDUP)."""
+    from flitwatch_simulation.namespaces import experiment as engine
+
+    if causes:
+        emit(engine.three_causes(speedup=speedup, variant=variant, seed=seed), as_json)
+        return
+    found = engine.figure_215(speedup=speedup, variant=variant, downsampling=downsampling, seed=seed)
+    if figure is not None:
+        from flitwatch_simulation.namespaces.figure import draw
+
+        draw(found, figure)
+    if not as_json:
+        del found["series"]
+    emit(found, as_json)
+
+
+def _range(text: str) -> dict[str, object]:
+    span, _, tag = text.partition("=")
+    first, _, last = span.partition("-")
+    if not (first.isascii() and first.isdigit()) or not ((last or first).isascii() and (last or first).isdigit()):
+        raise click.BadParameter(f"write ports as 7000-7003=TAG, not {text!r}")
+    return {"first": int(first), "last": int(last or first), "tag": tag or None}
+
+
+def _read_addresses(path: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    with path.open(newline="") as lines:
+        for number, row in enumerate(csv.reader(lines), start=1):
+            if not row or row[0].startswith("#") or [cell.strip().lower() for cell in row] == ["node", "address"]:
+                continue
+            if len(row) != 2 or row[0].strip() in found:
+                fail(f"{path}:{number}: expected node,address, each node once")
+            found[row[0].strip()] = row[1].strip()
+    return found

@@ -1,0 +1,153 @@
+"""The experiment of section 2.7 (figures 2.14 and 2.15) with real packets, and the three causes of section 2.3.4 on the same machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core.packet_path import Variant
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.sampling import reported
+from flitwatch_simulation.diagnosis import CongestionMap, diagnose
+from flitwatch_simulation.namespaces.lab import Lab
+from flitwatch_simulation.namespaces.observe import Cancelled, Flow, Observation, observe
+from flitwatch_simulation.namespaces.ring import figure_214
+
+#: Seconds of the paper: the observed flows, the second of them, the background; the experiment's end is not stated.
+END_S, GREEN_S, BACKGROUND_S = 200.0, 20.0, (50.0, 175.0)
+#: Packets a second of the observed flows; iperf's default rate of UDP (1.05 Mb/s) in its default datagrams. The observed packets' size is not stated.
+OBSERVED_PPS, OBSERVED_BYTES = 30.0, 1000
+IPERF_BYTES = 1512
+IPERF_PPS = 1.05e6 / (8 * 1470)
+SLICES = 40
+
+_VARIANTS = {"one-bit": Variant.ONE_BIT, "standard": Variant.STANDARD}
+
+Report = Callable[[int, int, str], None]
+
+
+def figure_215(
+    *, speedup: float = 20.0, variant: str = "one-bit", downsampling: int = 1, seed: int = 1, report: Report = lambda done, total, message: None,
+    cancelled: Cancelled = lambda: False,
+) -> dict[str, Any]:  # fmt: skip
+    """Flows h1 -> h2 and h3 -> h2 are sampled; h11 -> h22 is another user's, from 50 to 175 s.
+
+    Parameters
+    ----------
+    speedup : float
+        Rates are the paper's times this, times divided by it: the number of packets stays.
+    variant : str
+        one-bit or standard.
+
+    Returns
+    -------
+    dict
+        `links`: estimates beside what arrived, with the deviation that the variance formulas foresee; `series`: cumulative estimates as in
+        figure 2.15; `diagnosis` of the time with background traffic.
+    """
+    if not 1 <= speedup <= 200:
+        raise BadRequest("speedup must lie between 1 and 200")
+    if variant not in _VARIANTS:
+        raise BadRequest(f"variant must be one of {', '.join(_VARIANTS)}")
+    flows = [
+        Flow("h1", "h2", OBSERVED_PPS * speedup, OBSERVED_BYTES, 0.0, END_S / speedup),
+        Flow("h3", "h2", OBSERVED_PPS * speedup, OBSERVED_BYTES, GREEN_S / speedup, END_S / speedup),
+        Flow("h11", "h22", IPERF_PPS * speedup, IPERF_BYTES, BACKGROUND_S[0] / speedup, BACKGROUND_S[1] / speedup),
+    ]
+    slice_s = END_S / speedup / SLICES
+    report(0, 1, f"sending for {END_S / speedup:.0f} s")
+    with Lab(
+        figure_214(speedup),
+        variant=_VARIANTS[variant],
+        sampling_hosts=["h1", "h2", "h3"],
+        downsampling=downsampling,
+        seed=seed,
+    ) as lab:
+        found = observe(lab, flows, ["h2"], slice_s, cancelled)
+        answer = _answer(lab, found)
+        begin, end = (int(at / END_S * SLICES) for at in BACKGROUND_S)
+        answer["diagnosis"] = _diagnosis(lab, found, slice(begin + 1, end))
+    report(1, 1, "done")
+    return {
+        "study": "taffet-fig2.15", "speedup": speedup, "variant": variant, "downsampling": downsampling, "seed": seed, "simulated": True,
+        **answer,
+    }  # fmt: skip
+
+
+def three_causes(
+    *, speedup: float = 10.0, seconds: float = 2.0, variant: str = "one-bit", seed: int = 1, cancelled: Cancelled = lambda: False
+) -> dict[str, Any]:  # fmt: skip
+    """One case a cause: two senders to one host, a job's own traffic on a slow link, another user's traffic there. {case: diagnosis}."""
+    end, rate = seconds, speedup / (8 * OBSERVED_BYTES)
+    cases: dict[str, tuple[list[Flow], list[str]]] = {
+        # Bits a second before the speed-up, over links of 512 and 1000 kb/s.
+        "communication-pattern": ([_flow("h3", "h2", 700e3 * rate, end), _flow("h22", "h2", 700e3 * rate, end)], ["h2"]),
+        "mapping-or-bandwidth": ([_flow("h1", "h2", 400e3 * rate, end), _flow("h11", "h22", 400e3 * rate, end)], ["h2", "h22"]),
+        "background-traffic": ([_flow("h1", "h2", 200e3 * rate, end), _flow("h11", "h22", 900e3 * rate, end)], ["h2"]),
+    }  # fmt: skip
+    found = {}
+    for cause, (flows, receivers) in cases.items():
+        others = {"h11"} if cause == "background-traffic" else set()
+        hosts = [flow.sender for flow in flows if flow.sender not in others]
+        with Lab(figure_214(speedup), variant=_VARIANTS[variant], sampling_hosts=hosts, seed=seed) as lab:
+            seen = observe(lab, flows, receivers, end, cancelled)
+            found[cause] = _diagnosis(lab, seen, slice(None), duration_s=end)
+    return found
+
+
+def _flow(sender: str, receiver: str, packets_per_s: float, end_s: float) -> Flow:
+    return Flow(sender, receiver, packets_per_s, OBSERVED_BYTES, 0.0, end_s)
+
+
+def _answer(lab: Lab, found: Observation) -> dict[str, Any]:
+    fabric = lab.fabric
+    true, estimate = found.true_traffic(lab), found.traffic.sum(axis=0)
+    deviation = np.sqrt(found.traffic_variance.sum(axis=0))
+    congested = found.congested.sum(axis=0)
+    congested_deviation = np.sqrt(found.congested_variance.sum(axis=0))
+    links = []
+    for link, exact in sorted(found.exact.items()):
+        # What a switch counted is the truth for arrivals only where none of its packets was lost further on.
+        whole = exact["marked"] == round(true[link])
+        links.append({
+            "link": f"{fabric.vertex_name(int(fabric.links.src[link]))} -> {fabric.vertex_name(int(fabric.links.dst[link]))}",
+            "true": round(true[link]), "estimate": float(estimate[link]), "deviation": float(deviation[link]),
+            "true_congested": exact["congested"] if whole else None, "congested": float(congested[link]),
+            "congested_deviation": float(congested_deviation[link]), "dropped": exact["dropped"],
+        })  # fmt: skip
+    used = true > 0
+    return {
+        "links": links, "packets": sum(int(count.sum()) for count in found.received.values()), "overruns": found.overruns,
+        "rms_deviations": float(np.sqrt(np.mean(((estimate - true)[deviation > 0] / deviation[deviation > 0]) ** 2))),
+        "relative_rms_error": float(np.sqrt(np.mean((estimate[used] / true[used] - 1) ** 2))),
+        "series": {"slice_s": found.slice_s, "traffic": np.cumsum(found.traffic, axis=0).tolist(), "congested": np.cumsum(found.congested, axis=0).tolist()},
+    }  # fmt: skip
+
+
+def _diagnosis(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> list[dict[str, Any]]:
+    """Roots by the sampled map of some slices."""
+    congestion = sampled_map(lab, found, slices, duration_s)
+    return [{"vertex": one.vertex, "cause": one.cause, "evidence": one.evidence} for one in diagnose(congestion)]
+
+
+def sampled_map(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> CongestionMap:
+    """Congested fraction and the observed job's own use of each link, from samples alone; unknown where no traffic shows."""
+    one_bit = lab.variant == Variant.ONE_BIT
+
+    def shown(name: str) -> NDArray[np.float64]:
+        return reported(
+            getattr(found, name)[slices].sum(axis=0), getattr(found, f"{name}_variance")[slices].sum(axis=0), one_bit
+        )
+
+    traffic = shown("traffic")
+    congested = np.minimum(shown("congested"), traffic)
+    fraction = np.full(traffic.shape, np.nan)
+    np.divide(congested, traffic, out=fraction, where=traffic > 0)
+    packets = sum(int(count.sum()) for count in found.received.values())
+    mean_bits = 8 * found.bytes / max(packets, 1)
+    length_s = duration_s or found.traffic[slices].shape[0] * found.slice_s
+    use = traffic * mean_bits / (np.asarray(lab.fabric.links.bandwidth_bps) * length_s)
+    return CongestionMap(lab.fabric, fraction, use)

@@ -1,0 +1,169 @@
+"""Sends flows through a lab and adds up what the receivers' captures learn."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import packet_path
+from flitwatch_domain.sampling import Reach, link_number
+from flitwatch_simulation.namespaces.lab import Lab
+
+#: Ethernet, IPv4 and UDP headers.
+HEADER_BYTES = 42
+#: A sender that was held up goes on at its rate; it does not send what it missed at once.
+MOST_LATE_S = 0.02
+_DRAIN_S = 0.3
+
+Cancelled = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Datagrams at a steady rate; `frame_bytes` is the Ethernet frame's length."""
+
+    sender: str
+    receiver: str
+    packets_per_s: float
+    frame_bytes: int
+    begin_s: float
+    end_s: float
+
+
+@dataclass
+class Observation:
+    """Sums over the receivers, by slice of time (S slices, L links).
+
+    Attributes
+    ----------
+    traffic, traffic_variance, congested, congested_variance : float[S, L]
+        Estimates and their variances by the formulas of sections 2.3.2 and 2.5.1.
+    received : dict of (sender, receiver) to int[S]
+        Marked packets that arrived: the truth that the estimates are held against.
+    bytes : int
+        Of all marked packets that arrived.
+    exact : dict of link to dict
+        What switches and NICs counted on each link, dropped packets included.
+    overruns : int
+        Frames that captures or switches lost because the machine was busy.
+    """
+
+    slice_s: float
+    traffic: NDArray[np.float64]
+    traffic_variance: NDArray[np.float64]
+    congested: NDArray[np.float64]
+    congested_variance: NDArray[np.float64]
+    received: dict[tuple[str, str], NDArray[np.int64]]
+    bytes: int = 0
+    exact: dict[int, dict[str, int]] = field(default_factory=dict)
+    overruns: int = 0
+
+    def true_traffic(self, lab: Lab, slices: slice = slice(None)) -> NDArray[np.float64]:
+        """Marked packets that arrived, on every link of their way: float[L]."""
+        reach = Reach(lab.fabric)
+        true = np.zeros(self.traffic.shape[1])
+        for (sender, receiver), packets in self.received.items():
+            way = reach.path(lab.hosts.index(sender), lab.hosts.index(receiver))
+            true[way] += packets[slices].sum()
+        return true
+
+
+def observe(
+    lab: Lab, flows: Sequence[Flow], receivers: Sequence[str], slice_s: float, cancelled: Cancelled = lambda: False
+) -> Observation:  # fmt: skip
+    """Send the flows in real time and decode at `receivers`, every link of the fabric a candidate for every packet.
+
+    Parameters
+    ----------
+    lab : Lab
+    flows : sequence of Flow
+    receivers : sequence of str
+        Hosts whose captures are read; what other hosts receive stays unknown, as another user's would.
+    slice_s : float
+    cancelled : callable
+        Asked often; True ends the sending early.
+    """
+    captures = {host: _capture(lab, host, slice_s) for host in receivers}
+    threads = [threading.Thread(target=capture.run, daemon=True) for capture in captures.values()]
+    for thread in threads:
+        thread.start()
+    begin_ns = time.time_ns()
+    try:
+        _send(lab, flows, cancelled)
+        time.sleep(_DRAIN_S)
+    finally:
+        for capture in captures.values():
+            capture.stop()
+        for thread in threads:
+            thread.join()
+    slice_ns = round(slice_s * 1e9)
+    first, last = begin_ns // slice_ns, time.time_ns() // slice_ns
+    shape = (int(last - first) + 1, len(lab.fabric.links))
+    found = Observation(slice_s, *(np.zeros(shape) for _ in range(4)), {})
+    for host, capture in captures.items():
+        for part in capture.take(2**62):
+            _add(found, part, int(part["slice"] - first), lab.hosts[part["set"]], host)
+        found.overruns += capture.overruns()
+    found.exact = lab.link_counts()
+    found.overruns += lab.overruns()
+    return found
+
+
+def _add(found: Observation, part: dict[str, Any], row: int, sender: str, receiver: str) -> None:
+    for name in ("traffic", "traffic_variance", "congested", "congested_variance"):
+        getattr(found, name)[row] += part[name]
+    count = found.received.setdefault((sender, receiver), np.zeros(len(found.traffic), np.int64))
+    count[row] += part["packets"]
+    found.bytes += part["bytes"]
+
+
+def _capture(lab: Lab, host: str, slice_s: float) -> packet_path.Capture:
+    spec = packet_path.CaptureSpec()
+    spec.interface, spec.network_namespace, spec.variant = "app0", lab.namespace(host), lab.variant
+    spec.slice_ns = round(slice_s * 1e9)
+    every = [link_number(link) for link in range(len(lab.fabric.links))]
+    # One set a sender, so that the arrivals of each are known beside the estimates.
+    spec.sets = [every for _ in lab.hosts]
+    spec.addresses = [_number(lab.address(host))]
+    for place, sender in enumerate(lab.hosts):
+        spec.add_source(_number(lab.address(sender)), 32, place)
+    return packet_path.Capture(spec)
+
+
+def _send(lab: Lab, flows: Sequence[Flow], cancelled: Cancelled) -> None:
+    sockets = [lab.udp(flow.sender) for flow in flows]
+    ports = [7000 + number for number in range(len(flows))]
+    sinks = [lab.udp(flow.receiver, port) for flow, port in zip(flows, ports, strict=True)]
+    try:
+        begin = time.monotonic()
+        due = [(begin + flow.begin_s, number) for number, flow in enumerate(flows)]
+        heapq.heapify(due)
+        payloads = [bytes(flow.frame_bytes - HEADER_BYTES) for flow in flows]
+        while due:
+            at, number = due[0]
+            flow, now = flows[number], time.monotonic()
+            if at > now:
+                if cancelled():
+                    return
+                time.sleep(min(at - now, 0.1))
+                continue
+            sockets[number].sendto(payloads[number], (lab.address(flow.receiver), ports[number]))
+            at = max(at + 1 / flow.packets_per_s, now - MOST_LATE_S)
+            if at < begin + flow.end_s:
+                heapq.heapreplace(due, (at, number))
+            else:
+                heapq.heappop(due)
+    finally:
+        for one in (*sockets, *sinks):
+            one.close()
+
+
+def _number(address: str) -> int:
+    return int.from_bytes(bytes(int(part) for part in address.split(".")), "big")
