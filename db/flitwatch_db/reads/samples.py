@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
@@ -55,7 +56,8 @@ async def kept(conn: Connection, context_ids: Sequence[int], from_s: float) -> i
 
 async def sums(conn: Connection, context_ids: Sequence[int], spans: Sequence[tuple[int, int, int]]) -> Columns:
     """Sums by link over spans of (bucket width, from, to): link int32[n] and float64[n] for each of `flitwatch_db.samples.SUMS`."""
-    parts, parameters = [], {"ids": list(context_ids)}
+    parts: list[sql.Composed] = []
+    parameters: dict[str, Any] = {"ids": list(context_ids)}
     for number, (width, from_s, to_s) in enumerate(spans):
         parts.append(
             SQL(

@@ -59,7 +59,7 @@ async def samples(
         need(len(ids) * sum((end - start) / width for width, start, end in spans), MAX_ROWS, "MAX_ROWS", "slices")
         sums = await reads.sums(conn, ids, spans)
     return answer({
-        "fabric_id": head.fabric_id, "from": moment(window and window.from_s), "to": moment(window and window.to_s), "contexts": len(found),
+        "fabric_id": head.fabric_id, "from": moment(None if window is None else window.from_s), "to": moment(None if window is None else window.to_s), "contexts": len(found),
         "longest_path": max((row["longest_path"] for row in found), default=None),
         "variants": sorted({name for row in found for name in row["variants"]}),
         "simulated": head.simulated or any(row["simulated"] for row in found),

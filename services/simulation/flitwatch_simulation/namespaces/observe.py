@@ -106,7 +106,7 @@ def observe(
     slice_ns = round(slice_s * 1e9)
     first, last = begin_ns // slice_ns, time.time_ns() // slice_ns
     shape = (int(last - first) + 1, len(lab.fabric.links))
-    found = Observation(slice_s, *(np.zeros(shape) for _ in range(4)), {})
+    found = Observation(slice_s, np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), {})
     for host, capture in captures.items():
         for part in capture.take(2**62):
             _add(found, part, int(part["slice"] - first), lab.hosts[part["set"]], host)
