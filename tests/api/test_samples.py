@@ -65,6 +65,7 @@ def test_links_add_up_over_contexts_and_show_their_error(sampled):
         ({"job": "42", "from": START_S + 60}, [380]),
         ({"job": "42", "to": START_S + 60}, [396, 0]),
         ({"job": "42", "from": START_S + 200, "to": START_S + 300}, []),
+        ({"job": "42", "from": 0, "to": 4_000_000_000}, [776, 0]),
         ({"job": "none"}, []),
     ],
 )

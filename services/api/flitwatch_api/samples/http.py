@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from flitwatch_api.answers import answer, moment
 from flitwatch_api.counters.limits import MAX_ROWS, need
 from flitwatch_api.counters.windows import Window, parts
-from flitwatch_api.parameters import CursorText, FabricId, Limit, Time, make_cursor, read_page_cursor
+from flitwatch_api.parameters import LATEST_S, CursorText, FabricId, Limit, Time, make_cursor, read_page_cursor
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.samples import schemas
@@ -48,16 +48,16 @@ async def samples(
         ids = [row["context_id"] for row in found]
         first_s = min(row["first_ts"] for row in found).timestamp()
         last_s = max(row["last_ts"] for row in found).timestamp()
-        from_s, to_s = first_s if from_ is None else from_, last_s + 1 if to is None else to
-        if from_s >= to_s and (from_ is not None or to is not None):
-            if from_ is not None and to is not None:
-                raise BadRequest("`from` does not lie before `to`")
-            to_s = from_s + 1
-        grid_s = await reads.kept(conn, ids, from_s)
-        window = Window(math.floor(from_s / grid_s) * grid_s, math.ceil(to_s / grid_s) * grid_s, grid_s)
-        spans = [(1 if width == 10 else width, start, end) for width, start, end in parts(window)]
-        need(len(ids) * sum((end - start) / width for width, start, end in spans), MAX_ROWS, "MAX_ROWS", "slices")
-        sums = await reads.sums(conn, ids, spans)
+        if from_ is not None and to is not None and from_ >= to:
+            raise BadRequest("`from` does not lie before `to`")
+        # Outside the slices there is nothing to read, however long the span.
+        from_s, to_s = max(from_ or 0, first_s), min(LATEST_S if to is None else to, last_s + 1)
+        if from_s < to_s:
+            grid_s = await reads.kept(conn, ids, from_s)
+            window = Window(math.floor(from_s / grid_s) * grid_s, math.ceil(to_s / grid_s) * grid_s, grid_s)
+            spans = [(1 if width == 10 else width, start, end) for width, start, end in parts(window)]
+            need(len(ids) * sum((end - start) / width for width, start, end in spans), MAX_ROWS, "MAX_ROWS", "slices")
+            sums = await reads.sums(conn, ids, spans)
     return answer({
         "fabric_id": head.fabric_id, "from": moment(None if window is None else window.from_s), "to": moment(None if window is None else window.to_s), "contexts": len(found),
         "longest_path": max((row["longest_path"] for row in found), default=None),
