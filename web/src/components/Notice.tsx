@@ -14,6 +14,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
       <h2>{problem?.title ?? "This page failed"}</h2>
       <p>{detail}</p>
       {problem?.advice && <p>{problem.advice}</p>}
+      {problem?.status === 401 && <a className="button primary" href={`/login?to=${encodeURIComponent(location.pathname + location.search)}`}>Sign in</a>}
       {retry && <button className="button" onClick={retry}>Try again</button>}
     </div>
   );
