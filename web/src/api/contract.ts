@@ -7,6 +7,7 @@ import type { components } from "./generated/openapi";
 import type * as alerts from "./alertShapes";
 import type * as estimates from "./estimateShapes";
 import type * as noise from "./noise";
+import type * as people from "./peopleShapes";
 import type * as recommendations from "./recommendationShapes";
 import type * as shapes from "./shapes";
 import type * as session from "./session";
@@ -36,6 +37,10 @@ export type Contract = [
   Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,
   Proof<Accepts<Answers["Hits"], Shapes["searchShape"]>>,
   Proof<Accepts<Answers["Session"], (typeof session)["sessionShape"]>>,
+  Proof<Accepts<Answers["AccountList"], (typeof people)["accountsShape"]>>,
+  Proof<Accepts<Answers["TokenList"], (typeof people)["tokensShape"]>>,
+  Proof<Accepts<Answers["MadeToken"], (typeof people)["madeTokenShape"]>>,
+  Proof<Accepts<Answers["AuditList"], (typeof people)["auditListShape"]>>,
   Proof<Accepts<Answers["TaskList"], (typeof tasks)["tasksShape"]>>,
   Proof<Accepts<Answers["Applications"], Shapes["estimatesShape"]>>,
   Proof<Accepts<Answers["Blame"], Shapes["blameShape"]>>,

@@ -1,9 +1,8 @@
 /** The frame around every page: machine, pages, search, freshness; keyboard and help. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { fabricsQuery } from "../api/queries";
-import { sessionQuery } from "../api/session";
 import { Icon } from "../components/Icon";
 import { Menu } from "../components/Menu";
 import { Empty } from "../components/Notice";
@@ -12,6 +11,7 @@ import { currentMachine, machineStore, rememberMachine } from "../lib/machine";
 import { useStore } from "../lib/store";
 import { themeStore, toggleTheme } from "../lib/theme";
 import { devices } from "../features/fabric/scene";
+import { AccountMenu } from "./AccountMenu";
 import { Freshness } from "./Freshness";
 import { OldData } from "./OldData";
 
@@ -22,8 +22,6 @@ export function Shell() {
   const navigate = useNavigate();
   const { fabric: inAddress } = useParams({ strict: false }) as { fabric?: string };
   const fabrics = useQuery(fabricsQuery()).data?.items;
-  const session = useQuery(sessionQuery()).data;
-  const here = useRouterState({ select: (state) => state.location.href });
   const remembered = useStore(machineStore);
   const theme = useStore(themeStore);
   const [open, setOpen] = useState<"search" | "help" | null>(null);
@@ -48,6 +46,7 @@ export function Shell() {
     { keys: "g r", label: "Recommendations", run: () => void navigate({ to: "/recommendations" }) },
     { keys: "g a", label: "Alerts", run: () => void navigate({ to: "/alerts" }) },
     { keys: "g i", label: "Ingest health", run: () => void navigate({ to: "/health" }) },
+    { keys: "g p", label: "People and tokens", run: () => void navigate({ to: "/admin" }) },
     { keys: "t", label: "Light or dark", run: toggleTheme },
   ], [machine, navigate]);
   useKeys("Everywhere", bindings);
@@ -90,7 +89,7 @@ export function Shell() {
         <button className="button plain" onClick={toggleTheme} aria-label={theme === "dark" ? "Use the light theme" : "Use the dark theme"}>
           <Icon name={theme === "dark" ? "sun" : "moon"} />
         </button>
-        <Link to="/login" search={here.startsWith("/login") ? {} : { to: here }} className="button plain">{session?.user ?? "Sign in"}</Link>
+        <AccountMenu />
         <Freshness fabric={machine ?? null} />
       </header>
       <OldData />

@@ -1,6 +1,7 @@
 /** Stable paths and what their addresses hold. Pages load when they are first opened. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { Failure, Waiting } from "../components/Notice";
+import { adminSearch } from "../features/admin/address";
 import { alertsSearch } from "../features/alerts/address";
 import { blameSearch } from "../features/blame/address";
 import { driversSearch } from "../features/drivers/address";
@@ -64,6 +65,10 @@ const health = createRoute({
   getParentRoute: () => root, path: "/health",
   component: lazyRouteComponent(() => import("../features/health/HealthPage"), "HealthPage"),
 });
+const admin = createRoute({
+  getParentRoute: () => root, path: "/admin", validateSearch: adminSearch,
+  component: lazyRouteComponent(() => import("../features/admin/AdminPage"), "AdminPage"),
+});
 const login = createRoute({
   getParentRoute: () => root, path: "/login", validateSearch: loginSearch,
   component: lazyRouteComponent(() => import("../features/login/LoginPage"), "LoginPage"),
@@ -77,7 +82,7 @@ const index = createRoute({
 
 export function makeRouter() {
   return createRouter({
-    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, recommendations, alerts, health, login, index]),
+    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, recommendations, alerts, health, admin, login, index]),
     parseSearch, stringifySearch,
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,

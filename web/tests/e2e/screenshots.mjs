@@ -8,7 +8,7 @@ import { firstVisit } from "./visit.mjs";
 
 const folder = process.env.SCREENSHOTS ?? fileURLToPath(new URL("../../../docs/screenshots", import.meta.url));
 mkdirSync(folder, { recursive: true });
-const { url, stop } = await platform({ groups: 34 });
+const { url, fixture, stop } = await platform({ groups: 34 });
 const browser = await launch();
 const api = async (path) => {
   const response = await fetch(`${url}/api/v1${path}`);
@@ -56,6 +56,17 @@ for (const theme of ["light", "dark"]) {
     await page.waitForTimeout(2500);
     await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
     console.log(`${folder}/${name}-${theme}.png`);
+  }
+  if (fixture && wanted.test(`admin-${theme}`)) {
+    await context.request.post(`${url}/api/v1/session`, { data: { name: "admin", password: "fixture-password" } });
+    for (const [name, path] of [["admin", "/admin"], ["admin-tokens", "/admin?view=tokens"], ["admin-audit", "/admin?view=audit"]]) {
+      await page.goto(url + path);
+      await page.waitForSelector("main table");
+      await page.waitForTimeout(800);
+      await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
+      console.log(`${folder}/${name}-${theme}.png`);
+    }
+    await context.clearCookies();
   }
   if (wanted.test(`visit-${theme}`)) await firstVisit(page, url, async (name) => {
     await page.screenshot({ path: `${folder}/${name}-${theme}.png` });

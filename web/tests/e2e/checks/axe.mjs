@@ -4,7 +4,7 @@ import { violations } from "../axe.mjs";
 
 export async function accessible({ url, check, api, timed, fabrics }) {
   for (const colorScheme of ["light", "dark"]) {
-    for (const path of ["/", `/fabric/${timed.name}?view=tiles`, `/fabric/${timed.name}?view=ring`, `/fabric/${timed.name}?view=group`, `/fabric/${timed.name}?view=table`, "/jobs", "/blame", "/drivers", "/forecast", "/lab", "/recommendations", "/recommendations?id=1", "/alerts", "/alerts?view=rules", "/alerts?view=silences", "/health", "/login", ...(fabrics.filter((f) => f.kind === "fat_tree").slice(0, 2).map((f) => `/fabric/${f.name}`))]) {
+    for (const path of ["/", `/fabric/${timed.name}?view=tiles`, `/fabric/${timed.name}?view=ring`, `/fabric/${timed.name}?view=group`, `/fabric/${timed.name}?view=table`, "/jobs", "/blame", "/drivers", "/forecast", "/lab", "/recommendations", "/recommendations?id=1", "/alerts", "/alerts?view=rules", "/alerts?view=silences", "/health", "/login", "/admin", ...(fabrics.filter((f) => f.kind === "fat_tree").slice(0, 2).map((f) => `/fabric/${f.name}`))]) {
       await check(`axe finds nothing on ${path} (${colorScheme})`, async (page) => {
         await page.goto(url + path);
         await page.waitForLoadState("networkidle").catch(() => {});

@@ -1,0 +1,47 @@
+/** What roles, scopes and states of accounts and tokens are called here, and what follows from them. */
+import type { Account, Token } from "../../api/peopleShapes";
+import { duration } from "../../lib/format";
+import { parseTime } from "../../lib/time";
+
+export const ROLES: Record<string, string> = {
+  viewer: "reads; everybody under a pseudonym",
+  user: "reads, starts tasks; own jobs by name",
+  operator: "sees names, changes rules and silences",
+  admin: "manages people and reads the audit log",
+  service: "a program; acts by its tokens only",
+};
+
+export const SCOPES: Record<string, string> = {
+  read: "read data", names: "see names", advice: "ask for advice", tasks: "start and cancel tasks", operate: "change rules and silences", admin: "manage people",
+};
+
+const SCOPES_OF: Record<string, string[]> = {
+  viewer: ["read"],
+  user: ["read", "advice", "tasks"],
+  operator: ["read", "names", "advice", "tasks", "operate"],
+  admin: Object.keys(SCOPES),
+  service: ["read", "names", "advice", "tasks", "operate"],
+};
+
+/** What an account of a role can hand to a token; the server has the last word. */
+export const scopesOf = (role: string): string[] => SCOPES_OF[role] ?? [];
+
+export type TokenState = "valid" | "revoked" | "expired";
+
+export function stateOf(token: Token, now: number): TokenState {
+  if (token.revoked !== null) return "revoked";
+  return (parseTime(token.expires) ?? 0) <= now ? "expired" : "valid";
+}
+
+export function tokenText(token: Token, now: number): string {
+  const state = stateOf(token, now);
+  return state === "valid" ? `${duration(((parseTime(token.expires) ?? now) - now) / 1000)} left` : state;
+}
+
+/** How an account proves who it is. */
+export function door(account: Account): string {
+  if (account.disabled) return "disabled";
+  if (account.role === "service") return "tokens";
+  if (account.issuer !== null) return account.issuer;
+  return account.password ? "password" : "none yet";
+}
