@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import database_options, emit, json_option, progress
+from flitwatch.console import database_options, emit, json_option, progress, stderr
 from flitwatch.platform import database
 
 if TYPE_CHECKING:
@@ -141,8 +141,13 @@ def erase(user: str, yes: bool, archives: tuple[Path, ...], db_url: str | None, 
         found = run(conn, user, dry_run=not yes)
         by_itself = policy(conn)
     folders = list(archives)
-    if by_itself is not None and Path(by_itself.folder).exists():
-        folders.append(Path(by_itself.folder))
+    if by_itself is not None:
+        if Path(by_itself.folder).exists():
+            folders.append(Path(by_itself.folder))
+        else:
+            stderr.print(
+                f"the archive {by_itself.folder} is not on this machine: run the same with --archive where it is"
+            )
     left = {str(folder): forget(folder, user, dry_run=not yes) for folder in dict.fromkeys(map(Path.absolute, folders))}
     emit({"deleted": yes, "rows": found} | ({"archives": left} if left else {}), as_json)
 
