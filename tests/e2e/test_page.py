@@ -62,6 +62,17 @@ def test_every_view_on_synthetic_data(browser: dict[str, str]) -> None:
 
 
 @pytest.mark.slow
+def test_the_centres_own_login(embedded_db: str, browser: dict[str, str]) -> None:
+    """There and back, and out of both, with a real OpenID Connect provider."""
+    from api.conftest import serving
+    from api.test_oidc import a_provider, settings
+
+    with a_provider() as provider, serving(settings(embedded_db, provider.issuer, web=PAGE)) as site:
+        provider.tell(sites=[site.url], people={"s-1": {"preferred_username": "ann"}, "s-2": {}})
+        run("login.mjs", {**browser, "FLITWATCH_URL": site.url}, timeout_s=120)
+
+
+@pytest.mark.slow
 def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
     """Stale data are called stale, and the page recovers by itself once the database is back."""
     server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-test-", dir=PLACE)), durable=False)
