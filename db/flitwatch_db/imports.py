@@ -32,6 +32,18 @@ class Refused(NamedTuple):
     reason: str
 
 
+def incarnations(
+    conn: psycopg.Connection[Any], keys: Collection[tuple[str, str]]
+) -> list[tuple[str, str, int, float | None, float | None, float | None]]:
+    """What is stored of the jobs `keys` (cluster, job id): cluster, job id, restart, and submission, start and end in epoch seconds."""
+    columns = [list(column) for column in zip(*set(keys), strict=True)] or [[], []]
+    return conn.execute(
+        "SELECT cluster, job_id, restart, extract(epoch FROM submit_ts)::float8, extract(epoch FROM start_ts)::float8,"
+        " extract(epoch FROM end_ts)::float8 FROM job JOIN unnest(%s::text[], %s::text[]) AS k (cluster, job_id) USING (cluster, job_id)",
+        columns,
+    ).fetchall()
+
+
 def jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, int]]) -> JobCounts:
     """Count the stored jobs among `keys` (cluster, job id, restart)."""
     columns = [list(column) for column in zip(*set(keys), strict=True)] or [[], [], []]
@@ -65,6 +77,15 @@ def refused(conn: psycopg.Connection[Any], sources: Collection[str], limit: int)
         [names, limit],
     ).fetchall()
     return int(count[0]), [Refused(*row) for row in rows]
+
+
+def refused_by(conn: psycopg.Connection[Any], sources: Collection[str], beginning: str) -> dict[str, tuple[int, int]]:
+    """How many dead letters each of `sources` has, and how many of them for a reason that begins so."""
+    rows = conn.execute(
+        "SELECT source, count(*), count(*) FILTER (WHERE starts_with(reason, %s)) FROM dead_letter WHERE source = ANY(%s) GROUP BY source",
+        [beginning, list(sources)],
+    ).fetchall()
+    return {source: (int(count), int(so)) for source, count, so in rows}
 
 
 def last_gap(conn: psycopg.Connection[Any]) -> int:

@@ -29,6 +29,16 @@ _UPSERT = """
     RETURNING job_pk, cluster, job_id, restart
 """
 
+# An incarnation is known by its submission and start: one that was numbered before all were known is the same row under another number.
+_RENUMBERED = """
+    SELECT old.job_pk, new.job_pk, old.cluster || '/' || old.job_id, old.restart, j.restart
+    FROM jsonb_to_recordset(%s::jsonb) AS j (cluster text, job_id text, restart int, submit_s float8, start_s float8)
+    JOIN job old ON old.cluster = j.cluster AND old.job_id = j.job_id AND old.restart <> j.restart
+        AND old.submit_ts = to_timestamp(j.submit_s) AND old.start_ts = to_timestamp(j.start_s)
+    LEFT JOIN job new ON new.cluster = j.cluster AND new.job_id = j.job_id AND new.restart = j.restart
+    WHERE (new.submit_ts, new.start_ts) IS DISTINCT FROM (old.submit_ts, old.start_ts)
+"""
+
 _STEPS = """
     INSERT INTO job_step (job_pk, step, name, state, start_ts, end_ts, nodes, node_list)
     SELECT job_pk, step, name, state, to_timestamp(start_s), to_timestamp(end_s), nodes, node_list
@@ -89,11 +99,35 @@ def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | 
         }
         for job in last.values()
     ]  # fmt: skip
+    _renumber(conn, _json(rows))
     found = conn.execute(_UPSERT, [_json(rows)]).fetchall()
     keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart in found}
     _store_steps(conn, keys, last)
     _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id)
     return [keys[job.cluster, job.job_id, job.restart] for job in jobs]
+
+
+def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:
+    """Give stored incarnations the numbers that `rows` have for them; who held such a number takes the one that became free."""
+    moves = conn.execute(_RENUMBERED, [rows]).fetchall()
+    if not moves:
+        return
+    numbers: dict[int, int] = {}
+    for key in {move[2] for move in moves}:
+        own = [move for move in moves if move[2] == key]
+        targets: dict[int, int] = {}
+        for moved, _, _, _, to in own:
+            if moved not in targets and to not in targets.values():
+                targets[moved] = to
+        spare = {left for moved, _, _, left, _ in own if moved in targets} - set(targets.values())
+        holders = {holder for moved, holder, _, _, to in own if targets.get(moved) == to and holder is not None}
+        numbers |= targets | dict(zip(sorted(holders - set(targets)), sorted(spare), strict=False))
+    # Numbers are unique at every moment: all step aside first.
+    for aside in (-1, 1):
+        conn.execute(
+            "UPDATE job SET restart = w.restart FROM unnest(%s::bigint[], %s::int[]) AS w (job_pk, restart) WHERE job.job_pk = w.job_pk",
+            [list(numbers), [number if aside > 0 else -1 - number for number in numbers.values()]],
+        )
 
 
 def _json(rows: list[dict[str, Any]]) -> str:

@@ -43,6 +43,44 @@ def test_sacct_captures(embedded_db: str, shared: Path, file: str, jobs: int, st
     assert scalar(embedded_db, "SELECT count(*) FROM job") == jobs
 
 
+@pytest.mark.shared
+@pytest.mark.parametrize("reverse", [False, True])
+def test_outputs_that_show_one_incarnation_each_keep_both(embedded_db: str, shared: Path, reverse: bool) -> None:
+    files = ["sacct_parsable2_duplicates.txt", "sacct_parsable2_default.txt"]
+    for file in [*sorted(files, reverse=not reverse), files[0], files[1]]:
+        succeed("import", "sacct", str(shared / "samples" / "slurm" / file), "--timezone", "UTC", "--db", embedded_db)
+        found = scalar(
+            embedded_db,
+            "SELECT array_agg(state || ' ' || node_list ORDER BY restart) FROM job WHERE job_id = '9'",
+        )
+        assert found in (["REQUEUED nid00004", "COMPLETED nid00003"], ["COMPLETED nid00003"])
+    assert found == ["REQUEUED nid00004", "COMPLETED nid00003"]
+    assert scalar(embedded_db, "SELECT count(*) FROM job") == 22
+
+
+def test_an_incarnation_keeps_its_number_while_it_goes_on(embedded_db: str, tmp_path: Path) -> None:
+    file = tmp_path / "acct.txt"
+    head = "JobID|User|State|Submit|Start|End|NodeList|Cluster\n"
+    requeued = "7|eve|REQUEUED|1795215000|1795215010|1795215100|n1|c\n"
+
+    def stored(*lines: str) -> list[str]:
+        file.write_text(head + "".join(lines))
+        succeed("import", "sacct", str(file), "--db", embedded_db)
+        return list(scalar(embedded_db, "SELECT array_agg(state ORDER BY restart) FROM job"))
+
+    assert stored(requeued) == ["REQUEUED"]
+    assert stored("7|eve|PENDING|1795215100|Unknown|Unknown|None assigned|c\n") == ["REQUEUED", "PENDING"]
+    assert stored("7|eve|RUNNING|1795215100|1795215120|Unknown|n2|c\n") == ["REQUEUED", "RUNNING"]
+    assert stored("7|eve|COMPLETED|1795215100|1795215120|1795215900|n2|c\n", requeued) == ["REQUEUED", "COMPLETED"]
+    # A count that Slurm prints is the truth about numbers, and moves what was numbered without it.
+    file.write_text(
+        head.replace("Cluster", "Cluster|Restarts") + "7|eve|COMPLETED|1795215100|1795215120|1795215900|n2|c|4\n"
+    )
+    succeed("import", "sacct", str(file), "--db", embedded_db)
+    assert stored(requeued) == ["REQUEUED", "COMPLETED"]
+    assert scalar(embedded_db, "SELECT array_agg(restart ORDER BY restart) FROM job") == [0, 4]
+
+
 def test_bad_accounting_lines_end_in_the_dead_letters(embedded_db: str, tmp_path: Path) -> None:
     file = tmp_path / "acct.txt"
     file.write_text("JobID|User|State|NodeList\n1|eve|RUNNING|nid00001\ngarbage\n2|eve|DANCING|nid00001\n")
@@ -103,3 +141,12 @@ def test_ragged_and_half_written_rows_are_dead_letters(embedded_db: str, tmp_pat
     assert len(result["rejected"]) == 2
     assert result["rejected_total"] == 2
     assert all(str(file) in item["where"] for item in result["rejected"])
+
+
+def test_a_bad_rank_of_a_named_run_json_is_an_error(tmp_path: Path, shared: Path) -> None:
+    facts = tmp_path / "facts.json"
+    facts.write_text('{"job_id": "1", "start": 1795215786, "ranks": [{"rank": "x"}]}')
+    folder = shared / "samples" / "ariesncl" / "ok"
+    code, out, err = flitwatch("import", "ncl", str(folder), "--run-json", str(facts), "--json", "--ephemeral")
+    assert (code, out) == (1, "")
+    assert "ranks[0]" in err

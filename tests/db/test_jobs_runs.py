@@ -119,6 +119,23 @@ def test_a_later_record_of_a_job_replaces_the_earlier(embedded_db: str) -> None:
         assert conn.execute("SELECT count(*) FROM job_step").fetchone() == (4,)
 
 
+def test_an_incarnation_under_another_number_is_moved_and_nothing_is_lost(embedded_db: str) -> None:
+    one, two, three = (
+        replace(JOB, restart=n, submit_s=9e8 + n, start_s=9e8 + 10 + n, name=f"run {n}") for n in range(3)
+    )
+    with connect(embedded_db, role="writer") as conn:
+        before = jobs.upsert(conn, [one, two, three])
+        for order in ((1, 0, 2), (2, 0, 1), (0, 1, 2), (5, 1, 0)):
+            again = [replace(job, restart=n) for job, n in zip((one, two, three), order, strict=True)]
+            assert jobs.upsert(conn, again) == before
+        # Only one of them is seen again, under a number that another one holds.
+        assert jobs.upsert(conn, [replace(two, restart=5)]) == [before[1]]
+        found = conn.execute(
+            "SELECT job_pk, restart, name FROM job WHERE job_pk = ANY(%s) ORDER BY job_pk", [before]
+        ).fetchall()
+    assert found == [(before[0], 1, "run 0"), (before[1], 5, "run 1"), (before[2], 0, "run 2")]
+
+
 def test_array_and_heterogeneous_jobs(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
         jobs.upsert(conn, [replace(JOB, job_id="3_4"), replace(JOB, job_id="10+1"), replace(JOB, job_id="5_[1-9]")])

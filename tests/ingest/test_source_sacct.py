@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.sources import sacct
+from flitwatch_ingest.sources.incarnations import Held, number_restarts
 from flitwatch_stream.shapes import parse_job
 
 UTC = ZoneInfo("UTC")
@@ -162,6 +163,25 @@ def test_output_that_repeats_itself_invents_no_requeue() -> None:
     once, _ = decode(HEADER + "\n".join(lines) + "\n")
     twice, _ = decode(HEADER + "\n".join(lines * 2) + "\n")
     assert [job.restart for job in once] == [1, 0] and twice == once * 2
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_incarnations_come_in_any_outputs_and_every_one_keeps_its_row(data: st.DataObject) -> None:
+    starts = data.draw(st.lists(st.integers(1, 50), min_size=1, max_size=6, unique=True))
+    outputs = data.draw(st.lists(st.lists(st.sampled_from(starts), min_size=1, unique=True), min_size=1, max_size=6))
+    stored: dict[int, float | None] = {}
+    for output in outputs:
+        held = {("c", "9"): [Held(number, start, start, None) for number, start in stored.items()]}
+        found = [(Job("c", "9", "REQUEUED", submit_s=float(at), start_s=float(at)), False) for at in output]
+        jobs = number_restarts(found, held)
+        assert len({job.restart for job in jobs}) == len(jobs)
+        assert [job.start_s for job in sorted(jobs, key=lambda job: job.restart)] == sorted(output)
+        moved = {job.start_s for job in jobs}
+        stored = {number: start for number, start in stored.items() if start not in moved}
+        assert not stored.keys() & {job.restart for job in jobs}
+        stored |= {job.restart: job.start_s for job in jobs}
+    assert set(stored.values()) == {start for output in outputs for start in output}
 
 
 @pytest.mark.shared

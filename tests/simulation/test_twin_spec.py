@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
+from flitwatch.commands.up import up
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput
 from flitwatch_simulation.twin.cluster import Cluster
@@ -70,7 +73,7 @@ def test_command_writes_files_and_one_json_object(tmp_path: Path, capsys: pytest
     ("arguments", "match"),
     [
         (["demo"], "nowhere to write to"),
-        (["demo", "--out", "x", "--start", "yesterday"], "--start 'yesterday' is no time"),
+        (["demo", "--out", "x", "--start", "yesterday"], "'yesterday' is no time"),
         (["nowhere", "--out", "x"], "no scenario and no file"),
         (["demo", "--seconds", "-1", "--out", "x"], "--seconds"),
         (["demo", "--log", "kafka://127.0.0.1:1", "--format", "avro"], "schema registry"),
@@ -86,3 +89,23 @@ def test_bad_use_is_one_line(
     error = capsys.readouterr().err
     assert match in error and error.count("\n") == 1
     assert not (tmp_path / "x").exists()
+
+
+def test_a_spec_nested_without_end_or_with_no_finite_number_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "deep.yaml"
+    file.write_text("users: " + "[" * 20_000)
+    with pytest.raises(BadInput, match="nested too deeply"):
+        load_spec(str(file))
+    file.write_text(yaml.safe_dump(SCENARIOS["demo"] | {"node_rate_bytes_per_s": float("inf")}))
+    with pytest.raises(BadInput, match=r"node_rate_bytes_per_s: .*finite"):
+        load_spec(str(file))
+
+
+def test_the_platform_does_not_start_with_a_twin_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path / "home"))
+    found = CliRunner().invoke(up, ["--twin", "nosuch"])
+    assert isinstance(found.exception, BadInput)
+    assert "no scenario and no file 'nosuch'" in str(found.exception)
+    assert not (tmp_path / "home").exists()

@@ -81,7 +81,7 @@ class NclCollector:
             try:
                 self._publish(ncl.read_run(head, self._run_json))
             except BadInput as bad:
-                if self._run_json is not None and bad.where == str(self._run_json):
+                if self._run_json is not None and (bad.where or "").startswith(str(self._run_json)):
                     raise
                 self._refuse(head, bad, 1)
         self._publisher.flush()

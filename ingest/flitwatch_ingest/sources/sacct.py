@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.sources import sacct_json, sacct_text
+from flitwatch_ingest.sources.incarnations import Found, number_restarts
 from flitwatch_ingest.sources.rejection import Rejection
-
-#: A job and whether its restart count is known (else it follows from its incarnations).
-Found = tuple[Job, bool]
-Incarnation = tuple[float | None, float | None, float | None, str]
 
 
 def decode(
     data: bytes, where: str, *, zone: ZoneInfo | None = None, cluster: str = "default"
 ) -> tuple[list[Job], list[Rejection]]:
-    """Jobs of one sacct output, in the order printed, and what could not be read.
+    """Jobs of one sacct output, in the order printed, and what could not be read; restarts are numbered within this output.
+
+    Parameters and errors are those of `read`.
+    """
+    found, rejected = read(data, where, zone=zone, cluster=cluster)
+    return number_restarts(found), rejected
+
+
+def read(
+    data: bytes, where: str, *, zone: ZoneInfo | None = None, cluster: str = "default"
+) -> tuple[list[Found], list[Rejection]]:
+    """Jobs of one sacct output, each with whether its restart count is known, and what could not be read.
 
     Parameters
     ----------
@@ -40,32 +45,8 @@ def decode(
         The input is no sacct output at all.
     """
     if data.lstrip()[:1] in (b"{", b"["):
-        found, rejected = sacct_json.decode(data, where, cluster)
-    else:
-        found, rejected = sacct_text.decode(data, where, zone, cluster)
-    return number_restarts(found), rejected
-
-
-def number_restarts(found: Iterable[Found]) -> list[Job]:
-    """Give each incarnation of a requeued job its number, by time of submission, where Slurm did not print it; a repeated line is none."""
-    jobs = list(found)
-    incarnations: defaultdict[tuple[str, str], defaultdict[Incarnation, list[int]]]
-    incarnations = defaultdict(lambda: defaultdict(list))
-    for at, (job, known) in enumerate(jobs):
-        if not known:
-            incarnations[job.cluster, job.job_id][_incarnation(job)].append(at)
-    out = [job for job, _ in jobs]
-    for places in incarnations.values():
-        order = sorted(places, key=lambda one: (one[0] or 0.0, one[1] or float("inf"), min(places[one])))
-        for restart, one in enumerate(order):
-            for at in places[one]:
-                out[at] = replace(out[at], restart=restart)
-    return out
-
-
-def _incarnation(job: Job) -> Incarnation:
-    # What was submitted and started at one time is one incarnation, seen again; of what never started nothing else is known.
-    return (job.submit_s, job.start_s, *((job.end_s, job.state) if job.start_s is None else (None, "")))
+        return sacct_json.decode(data, where, cluster)
+    return sacct_text.decode(data, where, zone, cluster)
 
 
 def record(job: Job) -> dict[str, Any]:
@@ -101,4 +82,4 @@ def record(job: Job) -> dict[str, Any]:
     }
 
 
-__all__ = ["BadInput", "Rejection", "decode", "number_restarts", "record"]
+__all__ = ["BadInput", "Rejection", "decode", "read", "record"]

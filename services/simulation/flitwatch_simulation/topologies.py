@@ -18,6 +18,8 @@ FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | theta | edison | quartz1 
 
 #: A link takes about 60 bytes here and in the core: 1.5 GB. The largest machines of today have half a million cables.
 MOST_LINKS = 25_000_000
+#: The core numbers a switch's ports in 16 bits; InfiniBand itself in 8.
+MOST_PORTS = 65_535
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def of_fabric(fabric: Fabric, spec: str | None = None) -> NamedTopology:
     ends = np.where(links.src >= routers, links.src - routers, links.dst - routers + len(fabric.endpoints))
     _, first = np.unique(np.where(terminal, ends, -1), return_index=True)
     keep[first] = True  # a NIC behind several processor tiles is one endpoint with one link
+    _numbered(spec or fabric.name, int(max(links.src_port[keep].max(initial=0), links.dst_port[keep].max(initial=0))))
     ports = [np.maximum(side[keep], 0).astype(np.uint16) for side in (links.src_port, links.dst_port)]
     grouped = fabric.kind is FabricKind.DRAGONFLY and bool((fabric.routers.group >= 0).all())
     try:
@@ -119,6 +122,10 @@ def _xgft(spec: str, rest: str) -> NamedTopology:
     below = [math.prod(w[:level]) * math.prod(m[level:]) for level in range(height[0])]
     cables = sum(count * up * copies for count, up, copies in zip(below, w, p or [1.0] * height[0], strict=True))
     _affordable(spec, 2 * cables)
+    cables_of_pair = [math.ceil(one) for one in p or [1.0] * height[0]]
+    up = [count * copies for count, copies in zip(w, cables_of_pair, strict=True)]
+    down = [count * copies for count, copies in zip(m, cables_of_pair, strict=True)]
+    _numbered(spec, max(below_ports + up_ports for below_ports, up_ports in zip(down, [*up[1:], 0], strict=True)))
     even = all(one.is_integer() for one in p)
     return NamedTopology(spec, "xgft", topology.xgft(m, w, p), ("dmodk",) if even else ("ftree",))
 
@@ -135,6 +142,15 @@ def _affordable(spec: str, links: float) -> None:
         raise TooCostly(
             f"topology {spec[:60]!r} has {links:.3g} links, more than {MOST_LINKS:,}",
             advice="Choose a smaller one.",
+        )
+
+
+def _numbered(spec: str, ports: int) -> None:
+    """Refuse a switch whose ports the core cannot number in 16 bits."""
+    if ports > MOST_PORTS:
+        raise BadRequest(
+            f"topology {spec[:60]!r} has a switch with {ports:,} ports, more than {MOST_PORTS:,}",
+            advice="Choose smaller switches, or more of them.",
         )
 
 

@@ -48,6 +48,7 @@ def up(stack: str, port: int, host: str, twin: str, foreground: bool, as_json: b
             fail(f"already running with stack {state['stack']} on port {state['port']}; stop it first: flitwatch down")
         emit({"url": state["url"], "stack": stack, "pid": state["pid"]}, as_json) if as_json else _say_url(state["url"])
         return
+    _check_twin(twin)
     _need_free(host, port)
     home().mkdir(parents=True, exist_ok=True)
     if foreground:
@@ -65,6 +66,14 @@ def up(stack: str, port: int, host: str, twin: str, foreground: bool, as_json: b
 
 def _say_url(url: str) -> None:
     print(f"Flitwatch is up: {url}")
+
+
+def _check_twin(twin: str) -> None:
+    """A spec that cannot be read is refused before anything starts: its process would be restarted for ever."""
+    if twin != "none":
+        from flitwatch_simulation.twin.spec import load_spec
+
+        load_spec(twin)
 
 
 def _need_free(host: str, port: int) -> None:

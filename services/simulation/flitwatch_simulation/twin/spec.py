@@ -18,7 +18,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class FabricSpec(_Strict):
@@ -163,6 +163,8 @@ def load_spec(text: str) -> TwinSpec:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadInput(f"not readable as YAML: {error}", where=str(path)) from error
+    except RecursionError:
+        raise BadInput("its lists are nested too deeply", where=str(path), advice="See TWIN.md.") from None
     if not isinstance(loaded, dict):
         raise BadInput("a spec is a mapping of keys", where=str(path), advice="See TWIN.md.")
     return _checked(loaded, str(path))

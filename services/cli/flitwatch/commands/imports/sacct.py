@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flitwatch.console import database_options, emit, json_option
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from flitwatch_ingest.sources.incarnations import Held, JobKey
 
 
 @click.command("sacct")
@@ -23,9 +30,13 @@ def sacct(file: Path, timezone: str | None, cluster: str, db_url: str | None, ep
     from flitwatch_domain.importers.text import read_bytes
     from flitwatch_ingest.collectors.sacct import publish_jobs
     from flitwatch_ingest.sources import sacct as source
+    from flitwatch_ingest.sources.incarnations import number_restarts, unnumbered
 
-    jobs, rejected = source.decode(read_bytes(file), str(file), zone=zone_named(timezone), cluster=cluster)
+    found, rejected = source.read(read_bytes(file), str(file), zone=zone_named(timezone), cluster=cluster)
     with door(db_url, ephemeral) as through:
+        # What the log still carries of these jobs is stored first: their numbers go on from there.
+        through.write()
+        jobs = number_restarts(found, _held(through.conn, unnumbered(found)))
         publish_jobs(jobs, through.publisher)
         # The rejected of one file are one source: importing it again does not list them twice.
         name = f"sacct:{file.absolute()}"
@@ -36,3 +47,13 @@ def sacct(file: Path, timezone: str | None, cluster: str, db_url: str | None, ep
         counts = imports.jobs(through.conn, {(job.cluster, job.job_id, job.restart) for job in jobs})
         report = counts._asdict() | through.rejected()
     emit(report, as_json)
+
+
+def _held(conn: psycopg.Connection[Any], keys: set[JobKey]) -> dict[JobKey, list[Held]]:
+    from flitwatch_db import imports
+    from flitwatch_ingest.sources.incarnations import Held
+
+    held: defaultdict[JobKey, list[Held]] = defaultdict(list)
+    for cluster, job_id, restart, submit_s, start_s, end_s in imports.incarnations(conn, keys):
+        held[cluster, job_id].append(Held(restart, submit_s, start_s, end_s))
+    return dict(held)

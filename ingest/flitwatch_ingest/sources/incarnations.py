@@ -1,0 +1,119 @@
+"""Numbers of a requeued job's incarnations, where Slurm's output has no Restarts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from flitwatch_domain.jobs import Job
+
+#: A job and whether its restart count is known (else it follows from its incarnations).
+Found = tuple[Job, bool]
+#: A cluster and a job id.
+JobKey = tuple[str, str]
+
+
+class Held(NamedTuple):
+    """An incarnation that the database holds; times in epoch seconds."""
+
+    restart: int
+    submit_s: float | None
+    start_s: float | None
+    end_s: float | None
+
+
+class _Seen(NamedTuple):
+    submit_s: float | None
+    start_s: float | None
+    end_s: float | None
+    state: str
+
+
+def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]] | None = None) -> list[Job]:
+    """Give each incarnation of a requeued job its number, in the order of submission, where Slurm did not print it.
+
+    A repeated line is no incarnation. One that the database holds (same submission and start) keeps at least its number, and no other one is given the
+    number of an incarnation that is held and not in this output.
+    """
+    jobs = list(found)
+    lines: defaultdict[JobKey, defaultdict[_Seen, list[int]]] = defaultdict(lambda: defaultdict(list))
+    known: defaultdict[JobKey, set[int]] = defaultdict(set)
+    for at, (job, is_known) in enumerate(jobs):
+        if is_known:
+            known[job.cluster, job.job_id].add(job.restart)
+        else:
+            lines[job.cluster, job.job_id][_seen(job)].append(at)
+    out = [job for job, _ in jobs]
+    for key, places in lines.items():
+        order = sorted(places, key=lambda one: (*_when(one), min(places[one])))
+        for one, restart in _numbers(order, (held or {}).get(key, ()), known[key]).items():
+            for at in places[one]:
+                out[at] = replace(out[at], restart=restart)
+    return out
+
+
+def unnumbered(found: Iterable[Found]) -> set[JobKey]:
+    """The jobs whose numbers are not known from Slurm."""
+    return {(job.cluster, job.job_id) for job, is_known in found if not is_known}
+
+
+def _numbers(order: Sequence[_Seen], held: Sequence[Held], known: Collection[int]) -> dict[_Seen, int]:
+    matched = _match(order, held)
+    others = [one for one in held if one not in matched.values()]
+    taken = {one.restart for one in others} | set(known)
+    numbers: dict[_Seen, int] = {}
+    number = 0
+    for one in order:
+        if one in matched:
+            number = max(number, matched[one].restart)
+        else:
+            number = max(number, *(1 + other.restart for other in others if _when(other) < _when(one)), 0)
+        while number in taken:
+            number += 1
+        numbers[one] = number
+        number += 1
+    return numbers
+
+
+def _match(order: Sequence[_Seen], held: Sequence[Held]) -> dict[_Seen, Held]:
+    """Which held incarnation each is: first by equal times, then by times that do not contradict (a pending job that has started since)."""
+    matched: dict[_Seen, Held] = {}
+    free = sorted(held, key=_when)
+    for alike in (_equal, _may_be):
+        for one in order:
+            same = None if one in matched else next((other for other in free if alike(one, other)), None)
+            if same is not None:
+                matched[one] = same
+                free.remove(same)
+    return matched
+
+
+def _equal(one: _Seen, other: Held) -> bool:
+    return one.start_s is not None and (one.submit_s, one.start_s) == (other.submit_s, other.start_s)
+
+
+def _may_be(one: _Seen, other: Held) -> bool:
+    if _differ(one.submit_s, other.submit_s) or _differ(one.start_s, other.start_s):
+        return False
+    started = one.start_s is not None and other.start_s is not None
+    return started or not _differ(one.end_s, other.end_s)
+
+
+def _differ(a: float | None, b: float | None) -> bool:
+    return a is not None and b is not None and a != b
+
+
+def _when(one: _Seen | Held) -> tuple[float, float]:
+    return (one.submit_s or 0.0, float("inf") if one.start_s is None else one.start_s)
+
+
+def _seen(job: Job) -> _Seen:
+    # What was submitted and started at one time is one incarnation, seen again; of what never started nothing else is known.
+    if job.start_s is None:
+        return _Seen(job.submit_s, None, job.end_s, job.state)
+    return _Seen(job.submit_s, job.start_s, None, "")
+
+
+__all__ = ["Found", "Held", "JobKey", "number_restarts", "unnumbered"]
