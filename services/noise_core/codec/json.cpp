@@ -27,6 +27,7 @@ class Reader {
       const std::string_view literal = plan_.literal(field);
       if (static_cast<std::size_t>(end_ - p_) < literal.size() || std::memcmp(p_, literal.data(), literal.size()) != 0) break;
       p_ += literal.size();
+      if (p_ < end_ && *p_ <= ' ') skip_space();
       if (!value(field)) return fault_;
     }
     if (field < fields) {
