@@ -1,5 +1,7 @@
 /** Two canvases of the same size, base below overlay, sharp on every screen; and the size of a box as it changes. */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type PointerEvent, type RefObject } from "react";
+import { zoomOf } from "../lib/zoom";
+import { recorded } from "./recording";
 
 export interface Size {
   width: number;
@@ -25,9 +27,11 @@ export function useSize(): [RefObject<HTMLDivElement | null>, Size | null] {
   return [ref, size];
 }
 
-/** A 2D context whose unit is a CSS pixel; the canvas is cleared by this. */
+/** A 2D context whose unit is a CSS pixel; the canvas is cleared by this. During a recording it is the recording's. */
 export function contextOf(canvas: HTMLCanvasElement, { width, height }: Size): CanvasRenderingContext2D {
-  const scale = Math.max(1, window.devicePixelRatio || 1);
+  const other = recorded(canvas, { width, height });
+  if (other) return other;
+  const scale = Math.max(1, window.devicePixelRatio || 1) * zoomOf();
   canvas.width = Math.round(width * scale);
   canvas.height = Math.round(height * scale);
   const context = canvas.getContext("2d", { alpha: true });
@@ -48,7 +52,10 @@ interface LayersProps {
 
 export function Layers({ size, label, base, overlay, onHover, onPick, onDescend }: LayersProps) {
   const style = { width: size.width, height: size.height };
-  const place = (event: { nativeEvent: MouseEvent }) => ({ x: event.nativeEvent.offsetX, y: event.nativeEvent.offsetY });
+  const place = (event: { nativeEvent: MouseEvent }) => {
+    const zoom = zoomOf();
+    return { x: event.nativeEvent.offsetX / zoom, y: event.nativeEvent.offsetY / zoom };
+  };
   const move = (event: PointerEvent) => onHover?.({ ...place(event), clientX: event.clientX, clientY: event.clientY });
   return (
     // The keyboard's way to the same selection is the page's arrow keys and the table.

@@ -2,6 +2,7 @@
 import { memo, useId, useMemo, useRef, useState, type PointerEvent } from "react";
 import { ratio } from "../lib/format";
 import { clock, day, intervalText, timeTicks, ZONE, type TimeWindow } from "../lib/time";
+import { zoomOf } from "../lib/zoom";
 import { useSize } from "./Canvas";
 import { dragged, gripAt, timelineLayout, type Grip, type TimelineLayout, type TimelineMark, type TimelineSeries } from "./timeline";
 
@@ -51,7 +52,7 @@ export function TimeBrush(props: Props) {
   const shown = drag && !drag.comparing ? drag.window : window;
   const compared = drag?.comparing ? drag.window : comparison;
 
-  const timeAt = (event: PointerEvent) => layout?.invert(event.clientX - (svg.current?.getBoundingClientRect().left ?? 0)) ?? 0;
+  const timeAt = (event: PointerEvent) => layout?.invert((event.clientX - (svg.current?.getBoundingClientRect().left ?? 0)) / zoomOf()) ?? 0;
   const slack = layout ? layout.invert(6) - layout.invert(0) : 0;
 
   const down = (event: PointerEvent<SVGSVGElement>) => {

@@ -6,6 +6,7 @@ import { sliceOf, worstOfLeaves, type Tree } from "./tree";
 import { drawStrip, drawTree, STRIP_HEIGHT, stripAt, stripLayout, switchAt, treeLayout, type Measure, type TreePaint } from "./treePlot";
 import { usePalette } from "./usePalette";
 import { hideTooltip, showTooltip } from "../components/tooltip";
+import { zoomOf } from "../lib/zoom";
 
 interface Props {
   tree: Tree;
@@ -84,13 +85,13 @@ export function TreePicture({ tree, machine, measure, ratios = null, most, slice
         <canvas
           ref={strip} className="tree-strip" style={{ width: size.width, height: STRIP_HEIGHT }} role="img" aria-label={`The worst link around each of ${leaves.length} leaves, to and from spines and nodes`}
           onPointerMove={(event) => {
-            const leaf = stripAt(columns, leaves, event.nativeEvent.offsetX);
+            const leaf = stripAt(columns, leaves, event.nativeEvent.offsetX / zoomOf());
             if (leaf) showTooltip(event.clientX, event.clientY, describe(leaf.leaf));
             else hideTooltip();
           }}
           onPointerLeave={hideTooltip}
           onClick={(event) => {
-            const leaf = stripAt(columns, leaves, event.nativeEvent.offsetX)?.leaf;
+            const leaf = stripAt(columns, leaves, event.nativeEvent.offsetX / zoomOf())?.leaf;
             if (leaf === undefined) return;
             const group = machine.group[leaf] ?? null;
             if (onSlice && columns.groups.length > 1) onSlice(group === slice ? null : group);

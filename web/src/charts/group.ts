@@ -147,7 +147,7 @@ export function drawGroup(
   context.fillRect(0, 0, size.width, size.height);
   const panel = arrangement.panels[layout.panel];
   if (!panel) return;
-  heading(context, palette, label, "all counted tiles of a router together", TITLE - 7);
+  heading(context, palette, label, "all counted tiles of a router together", TITLE - 7, size.width);
   context.font = font(11);
   context.fillStyle = palette.ink3;
   context.textAlign = "center";
@@ -157,13 +157,20 @@ export function drawGroup(
   for (let row = 0; row < panel.rows; row++) context.fillText(String(row), layout.left - 10, layout.top + (row + 0.5) * layout.cellHeight + 3);
   for (const router of panel.routers) routerCell(context, groupRect(layout, arrangement, router), window, router, palette);
   for (const band of layout.bands) {
-    heading(context, palette, band.title, band.note, band.y + 13);
+    heading(context, palette, band.title, band.note, band.y + 13, size.width);
     for (const square of band.squares) drawSquare(context, square, links, palette);
   }
   context.textAlign = "left";
 }
 
-function heading(context: CanvasRenderingContext2D, palette: Palette, title: string, note: string, y: number): void {
+/** As many clauses of a note, from the first, as there is room for. */
+export function fitting(note: string, fits: (text: string) => boolean): string {
+  const clauses = note.split("; ");
+  while (clauses.length && !fits(clauses.join("; "))) clauses.pop();
+  return clauses.join("; ");
+}
+
+function heading(context: CanvasRenderingContext2D, palette: Palette, title: string, note: string, y: number, width: number): void {
   context.textAlign = "left";
   context.font = font(13, 620);
   context.fillStyle = palette.ink;
@@ -171,7 +178,7 @@ function heading(context: CanvasRenderingContext2D, palette: Palette, title: str
   const x = context.measureText(title).width + 10;
   context.font = font(12);
   context.fillStyle = palette.ink3;
-  context.fillText(note, x, y);
+  context.fillText(fitting(note, (text) => x + context.measureText(text).width <= width), x, y);
 }
 
 function routerCell(context: CanvasRenderingContext2D, rect: Rect, window: RouterWindow, router: number, palette: Palette): void {

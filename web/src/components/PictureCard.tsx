@@ -1,7 +1,6 @@
 /** A picture with its table behind it, and both as files. */
 import { useRef, useState, type ReactNode } from "react";
-import { saveCapture } from "../lib/capture";
-import { savePng, saveSvg } from "../lib/picture";
+import { captureEntries } from "../lib/capture";
 import { save } from "../lib/csv";
 import { DataTable, tableCsv, type Column } from "./DataTable";
 import { Icon } from "./Icon";
@@ -13,8 +12,6 @@ interface Props<R> {
   note?: ReactNode;
   /** Of the files. */
   name: string;
-  /** Drawn on canvases rather than as SVG: the file is a PNG. */
-  canvas?: boolean;
   rows: R[];
   columns: Column<R>[];
   id: (row: R) => string;
@@ -23,17 +20,11 @@ interface Props<R> {
   children: ReactNode;
 }
 
-export function PictureCard<R>({ title, note, name, canvas = false, rows, columns, id, className = "", actions, children }: Props<R>) {
+export function PictureCard<R>({ title, note, name, rows, columns, id, className = "", actions, children }: Props<R>) {
   const box = useRef<HTMLElement>(null);
   const [shown, setShown] = useState<"picture" | "table">("picture");
-  const svg = () => box.current?.querySelector<SVGSVGElement>(".picture-body svg") ?? null;
-  const drawn = () => box.current?.querySelector<HTMLElement>(".picture-body") ?? null;
-  const pictures = canvas ? [
-    { id: "png", label: "Picture as PNG", onSelect: () => { const found = drawn(); if (found) saveCapture(found, name, title, typeof note === "string" ? note : ""); } },
-  ] : [
-    { id: "svg", label: "Picture as SVG", onSelect: () => { const found = svg(); if (found) saveSvg(found, name); } },
-    { id: "png", label: "Picture as PNG", onSelect: () => { const found = svg(); if (found) void savePng(found, name); } },
-  ];
+  const body = () => box.current?.querySelector<HTMLElement>(".picture-body") ?? null;
+  const pictures = captureEntries(body, name, () => ({ title, subtitle: typeof note === "string" ? note : "" }));
   return (
     <section ref={box} className={`card picture-card ${className}`} aria-label={title}>
       <div className="card-head">

@@ -1,4 +1,6 @@
 /** The page's one tooltip. It is set as text within the frame of the hover, outside React. */
+import { zoomOf } from "../lib/zoom";
+
 let element: HTMLElement | null = null;
 
 export function showTooltip(x: number, y: number, text: string): void {
@@ -9,9 +11,12 @@ export function showTooltip(x: number, y: number, text: string): void {
     document.body.append(element);
   }
   if (element.textContent !== text) element.textContent = text;
+  const zoom = zoomOf();
   const { offsetWidth, offsetHeight } = element;
-  const left = Math.max(8, Math.min(window.innerWidth - offsetWidth - 8, x + 14));
-  const top = y + 18 + offsetHeight > window.innerHeight ? y - offsetHeight - 8 : y + 16;
+  const [width, height] = [window.innerWidth / zoom, window.innerHeight / zoom];
+  const [px, py] = [x / zoom, y / zoom];
+  const left = Math.max(8, Math.min(width - offsetWidth - 8, px + 14));
+  const top = py + 18 + offsetHeight > height ? py - offsetHeight - 8 : py + 16;
   element.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
   element.style.visibility = "visible";
 }

@@ -1,10 +1,22 @@
-/** What canvases show, as one PNG in the light theme, whatever the screen shows: the theme is changed, drawn and changed back before a frame. */
+/** What a box shows, as one SVG document in the light theme, whatever the screen shows: canvases, SVG and captions where they stand, under a heading. */
 import { flushSync } from "react-dom";
+import { record } from "../charts/recording";
 import { save } from "./csv";
+import { element, savePng, standalone } from "./picture";
+import { redraw } from "./redraw";
 import { themeStore } from "./theme";
+import { zoomOf } from "./zoom";
 
 const MARGIN = 24;
 const HEAD = 56;
+const TYPE = 'Inter, "DejaVu Sans", sans-serif';
+/** Smaller ones are signs beside a text. */
+const SIGN = 16;
+
+export interface Heading {
+  title: string;
+  subtitle: string;
+}
 
 function inLight<T>(act: () => T): T {
   const root = document.documentElement;
@@ -22,35 +34,59 @@ function inLight<T>(act: () => T): T {
   }
 }
 
-/** The canvases within `box` where they stand, under a heading. */
-export function capture(box: HTMLElement, title: string, subtitle: string): HTMLCanvasElement {
+const token = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** A box within another, in the page's own lengths. */
+function within(part: Element, box: DOMRect): { x: number; y: number; width: number; height: number } {
+  const [at, zoom] = [part.getBoundingClientRect(), zoomOf()];
+  return { x: (at.left - box.left) / zoom + MARGIN, y: (at.top - box.top) / zoom + HEAD, width: at.width / zoom, height: at.height / zoom };
+}
+const captions = (box: HTMLElement) => [...box.querySelectorAll<HTMLElement>("figcaption, [data-caption]")];
+const pictures = (box: HTMLElement) => [...box.querySelectorAll("svg")].filter((svg) => !svg.closest("button") && svg.getBoundingClientRect().width > SIGN);
+
+type Vector = CanvasRenderingContext2D & { getSvg: () => SVGSVGElement };
+
+/** Canvases draw once more, into contexts that write SVG, and then again on the screen. */
+export async function capture(box: HTMLElement, { title, subtitle }: Heading): Promise<SVGSVGElement> {
+  const { Context } = await import("svgcanvas");
   return inLight(() => {
-    const canvases = [...box.querySelectorAll("canvas")];
+    const drawn = record((size) => new Context(size), redraw);
+    redraw();
     const place = box.getBoundingClientRect();
-    const scale = Math.max(1, ...canvases.map((canvas) => canvas.width / Math.max(1, canvas.clientWidth)));
-    const picture = document.createElement("canvas");
-    picture.width = Math.round((place.width + 2 * MARGIN) * scale);
-    picture.height = Math.round((place.height + HEAD + MARGIN) * scale);
-    const context = picture.getContext("2d");
-    if (!context) return picture;
-    const style = getComputedStyle(document.documentElement);
-    context.scale(scale, scale);
-    context.fillStyle = style.getPropertyValue("--surface").trim();
-    context.fillRect(0, 0, picture.width, picture.height);
-    context.fillStyle = style.getPropertyValue("--ink").trim();
-    context.font = '650 18px Inter, "DejaVu Sans", sans-serif';
-    context.fillText(title, MARGIN, 28);
-    context.fillStyle = style.getPropertyValue("--ink-3").trim();
-    context.font = '400 12px Inter, "DejaVu Sans", sans-serif';
-    context.fillText(subtitle, MARGIN, 46);
-    for (const canvas of canvases) {
-      const at = canvas.getBoundingClientRect();
-      context.drawImage(canvas, at.left - place.left + MARGIN, at.top - place.top + HEAD, at.width, at.height);
+    const [width, height] = [Math.ceil(place.width / zoomOf() + 2 * MARGIN), Math.ceil(place.height / zoomOf() + HEAD + MARGIN)];
+    const root = element("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
+    const words = (text: string, x: number, y: number, style: string) => {
+      const line = element("text", { x, y, style });
+      line.textContent = text;
+      root.append(line);
+    };
+    const put = (part: SVGSVGElement, shown: Element) => {
+      for (const [name, value] of Object.entries(within(shown, place))) part.setAttribute(name, value.toFixed(2));
+      root.append(part);
+    };
+    root.append(element("rect", { width: "100%", height: "100%", fill: token("--surface") }));
+    words(title, MARGIN, 28, `font: 650 18px ${TYPE}; fill: ${token("--ink")}`);
+    words(subtitle, MARGIN, 46, `font: 400 12px ${TYPE}; fill: ${token("--ink-3")}`);
+    for (const caption of captions(box)) {
+      const at = within(caption, place);
+      words(caption.textContent, at.x, at.y + 14, `font: 400 12px ${TYPE}; fill: ${token("--ink-2")}`);
     }
-    return picture;
+    for (const canvas of box.querySelectorAll("canvas")) {
+      const context = drawn.get(canvas) as Vector | undefined;
+      if (context) put(context.getSvg(), canvas);
+    }
+    for (const svg of pictures(box)) put(standalone(svg), svg);
+    return root;
   });
 }
 
-export function saveCapture(box: HTMLElement, name: string, title: string, subtitle: string): void {
-  capture(box, title, subtitle).toBlob((blob) => blob && save(`${name}.png`, blob));
+/** Entries of an Export menu for the pictures in a box. */
+export function captureEntries(box: () => HTMLElement | null, name: string, heading: () => Heading) {
+  const act = (write: (svg: SVGSVGElement) => void | Promise<void>) => () => {
+    const found = box();
+    if (found) void capture(found, heading()).then(write);
+  };
+  return [
+    { id: "svg", label: "Picture as SVG", onSelect: act((svg) => save(`${name}.svg`, new XMLSerializer().serializeToString(svg), "image/svg+xml")) },
+    { id: "png", label: "Picture as PNG", onSelect: act((svg) => savePng(svg, name)) },
+  ];
 }

@@ -40,7 +40,7 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
   const surface = useRef<CanvasRenderingContext2D | null>(null);
   useLayoutEffect(() => {
     surface.current = base.current ? contextOf(base.current, size) : null;
-  }, [size]);
+  }, [size, palette]);
   useLayoutEffect(() => {
     if (surface.current && pairs) drawMatrix(surface.current, layout, pairs, { selected: selectedGroup, job: jobGroups, hovered }, difference, palette);
   }, [pairs, layout, size, selectedGroup, jobGroups, hovered, difference, palette, font]);

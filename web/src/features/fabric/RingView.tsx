@@ -73,13 +73,13 @@ export function RingView({ congestion, moment, ...props }: Props) {
   }, [arrangement, index, shown]);
   const { box, layers } = usePicture(props, layout);
   return (
-    <div ref={box} className="view-box ring">
-      {layers && <Layers {...layers} />}
-      <p className="ring-note subtitle">
-        {!chords.length ? <>no link between groups is counted<br />all are unknown, none is drawn</> : cut > 0
-          ? <>{count(shown.length)} of {count(chords.length)} counted {what} at {cut} or above<br />the rest is in the matrix</>
-          : <>{count(shown.length)} counted {what}, all drawn<br />the others are unknown</>}
+    <div className="ring">
+      <p className="ring-note subtitle" data-caption="">
+        {!chords.length ? "no link between groups is counted: all are unknown, none is drawn" : cut > 0
+          ? `${count(shown.length)} of ${count(chords.length)} counted ${what} at ${cut} or above · the rest is in the matrix`
+          : `${count(shown.length)} counted ${what}, all drawn · the others are unknown`}
       </p>
+      <div ref={box} className="view-box">{layers && <Layers {...layers} />}</div>
     </div>
   );
 }

@@ -82,7 +82,7 @@ export function usePicture(props: ViewProps, layout: (size: { width: number; hei
   const surface = useRef<CanvasRenderingContext2D | null>(null);
   useLayoutEffect(() => {
     surface.current = overlay.current && size ? contextOf(overlay.current, size) : null;
-  }, [size]);
+  }, [size, palette]);
   useLayoutEffect(() => {
     const context = surface.current;
     if (!context || !size || !geometry) return;

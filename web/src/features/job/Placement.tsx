@@ -12,6 +12,8 @@ import { drawOverlay, rectShape } from "../../charts/overlay";
 import { TilesDrawing, tileAt, tileRect, tilesLayout } from "../../charts/tiles";
 import { usePalette } from "../../charts/usePalette";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
+import type { Column } from "../../components/DataTable";
+import { PictureCard } from "../../components/PictureCard";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { count, plural, ratio } from "../../lib/format";
 
@@ -24,6 +26,21 @@ interface Props {
 }
 
 const MOST_PANELS = 16;
+
+interface Row {
+  router: number;
+  name: string;
+  panel: string;
+  ratio: number | null;
+  here: string;
+}
+
+const columns: Column<Row>[] = [
+  { key: "name", header: "Router", value: (r) => r.name },
+  { key: "panel", header: "Group", value: (r) => r.panel },
+  { key: "ratio", header: "stall / flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
+  { key: "here", header: "Jobs", value: (r) => r.here },
+];
 
 export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
   const topology = useQuery(routersQuery(fabric.name));
@@ -70,14 +87,19 @@ export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
     drawOverlay(contextOf(overlay.current, size), shape, { jobs, selected: null, hovered: null }, palette);
   }, [place, layout, size, window, palette, font, routers, beside]);
 
+  const rows = useMemo(() => (place ? [...new Set([...routers, ...(beside ?? [])])].map((router): Row => {
+    const value = window?.ratio[router] ?? NaN;
+    return {
+      router, name: place.machine.name[router] ?? "", panel: place.arrangement.panels[place.arrangement.panelOf[router] ?? 0]?.label ?? "", ratio: Number.isNaN(value) ? null : value,
+      here: [routers.includes(router) && job, beside?.has(router) && neighbour].filter(Boolean).join(" "),
+    };
+  }) : []), [place, routers, beside, window, job, neighbour]);
   return (
-    <section className="card job-placement" aria-label="Placement">
-      <div className="card-head">
-        <h2>Placement</h2>
-        <span className="subtitle">{`${plural(routers.length, "router")}${place?.left ? `, ${count(place.left)} more groups not drawn` : ""}`}</span>
-        <span className="spacer" />
-        <Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: neighbour ? `${job},${neighbour}` : job }}>Open</Link>
-      </div>
+    <PictureCard
+      title="Placement" name={`job-${job}-placement`} className="job-placement" rows={rows} columns={columns} id={(r) => String(r.router)}
+      note={`${plural(routers.length, "router")}${place?.left ? `, ${count(place.left)} more groups not drawn` : ""}`}
+      actions={<Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: neighbour ? `${job},${neighbour}` : job }}>Open</Link>}
+    >
       <div ref={box} className="placement-box">
         {size && (
           <Layers
@@ -95,6 +117,6 @@ export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
         {beside && <span><i className="legend-box dashed" /> {neighbour}</span>}
         <HeatLegend theme={palette.theme} what="now" width={200} />
       </div>
-    </section>
+    </PictureCard>
   );
 }

@@ -1,21 +1,28 @@
 /** What the application counted in each step, one line a counter on the steps' axis. */
 import { useQuery } from "@tanstack/react-query";
 import { line } from "d3-shape";
+import { useMemo } from "react";
 import { runStepsQuery } from "../../api/queries";
+import type { RunSteps } from "../../api/shapes";
 import { useSize } from "../../charts/Canvas";
+import type { Column as TableColumn } from "../../components/DataTable";
+import { PictureCard } from "../../components/PictureCard";
 import { plural, si } from "../../lib/format";
 
-const HEIGHT = 30;
+const ROW = 30;
 const MOST = 6;
-/** Name and mean beside the line, with the gaps between. */
-const GUTTERS = 464;
+/** Room for a vendor's name at the left and a mean at the right. */
+const LEFT = 330;
+const RIGHT = 72;
 
 type Column = (number | null)[];
 
+const knownOf = (column: Column) => column.filter((v): v is number => v !== null);
+export const meanOf = (column: Column): number => knownOf(column).reduce((a, b) => a + b, 0) / Math.max(1, knownOf(column).length);
+
 function spread(column: Column): number {
-  const known = column.filter((v): v is number => v !== null);
-  const mean = known.reduce((a, b) => a + b, 0) / Math.max(1, known.length);
-  return mean > 0 ? Math.sqrt(known.reduce((sum, v) => sum + (v - mean) ** 2, 0) / known.length) / mean : 0;
+  const mean = meanOf(column);
+  return mean > 0 ? Math.sqrt(knownOf(column).reduce((sum, v) => sum + (v - mean) ** 2, 0) / knownOf(column).length) / mean : 0;
 }
 
 /** Counters that move most come first: a constant explains nothing. */
@@ -23,30 +30,57 @@ export function liveliest(counters: Record<string, Column>): [string, Column][] 
   return Object.entries(counters).filter(([, column]) => column.some((v) => v !== null && v > 0)).sort((a, b) => spread(b[1]) - spread(a[1]));
 }
 
-export function RunCounters({ run }: { run: number }) {
-  const steps = useQuery(runStepsQuery(run));
-  const all = steps.data?.counters ? liveliest(steps.data.counters) : [];
-  return all.length ? <Rows all={all} /> : null;
+interface Row {
+  step: number;
+  at: number;
 }
 
-function Rows({ all }: { all: [string, Column][] }) {
-  const [box, size] = useSize();
-  const width = Math.max(40, (size?.width ?? 0) - GUTTERS);
+export function RunCounters({ run }: { run: number }) {
+  const steps = useQuery(runStepsQuery(run)).data;
+  const all = useMemo(() => (steps?.counters ? liveliest(steps.counters) : []), [steps]);
+  return steps && all.length ? <Counters steps={steps} all={all} run={run} /> : null;
+}
+
+function Counters({ steps, all, run }: { steps: RunSteps; all: [string, Column][]; run: number }) {
+  const columns = useMemo(() => [
+    { key: "step", header: "step", numeric: true, value: (r) => r.step },
+    ...all.map(([name, column]): TableColumn<Row> => ({ key: name, header: name, numeric: true, value: (r) => column[r.at] ?? null, render: (r) => si(column[r.at] ?? null) })),
+  ] satisfies TableColumn<Row>[], [all]);
+  const rows = useMemo(() => steps.step.map((step, at): Row => ({ step, at })), [steps]);
   return (
-    <section className="card job-counters" aria-label="Counters" ref={box}>
-      <div className="card-head"><h2>Counters of each step</h2><span className="subtitle">summed over ranks · {all.length > MOST ? `the ${MOST} of ${plural(all.length, "counter")} that vary most` : plural(all.length, "counter")} · mean at the right</span></div>
-      {all.slice(0, MOST).map(([name, column]) => {
-        const known = column.filter((v): v is number => v !== null);
-        const most = Math.max(...known);
-        const path = line<number | null>().defined((v) => v !== null).x((_, i) => (i / Math.max(1, column.length - 1)) * (width - 2) + 1).y((v) => HEIGHT - 3 - ((v ?? 0) / (most || 1)) * (HEIGHT - 6))(column) ?? "";
-        return (
-          <div className="counter-row" key={name}>
-            <span className="ellipsis" title={name}>{name}</span>
-            <svg width={width} height={HEIGHT} role="img" aria-label={`${name} in each step, up to ${si(most)}`}><path d={path} /></svg>
-            <span>{si(known.reduce((a, b) => a + b, 0) / Math.max(1, known.length))}</span>
-          </div>
-        );
-      })}
-    </section>
+    <PictureCard
+      title="Counters of each step" name={`run-${run}-counters`} className="job-counters" rows={rows} columns={columns} id={(r) => String(r.at)}
+      note={`summed over ranks · ${all.length > MOST ? `the ${MOST} of ${plural(all.length, "counter")} that vary most` : plural(all.length, "counter")} · mean at the right`}
+    >
+      <Lines all={all.slice(0, MOST)} />
+    </PictureCard>
+  );
+}
+
+function Lines({ all }: { all: [string, Column][] }) {
+  const [box, size] = useSize();
+  const height = all.length * ROW;
+  const width = size?.width ?? 0;
+  const right = width - RIGHT;
+  return (
+    <div ref={box} className="counter-lines" style={{ height }}>
+      {right > LEFT + 40 && (
+        <svg width={width} height={height} role="img" aria-label={`${plural(all.length, "counter")} in each step; the table lists them`}>
+          {all.map(([name, column], i) => {
+            const most = Math.max(1, ...knownOf(column));
+            const [base, scale] = [(i + 1) * ROW - 3, (ROW - 6) / most];
+            const path = line<number | null>().defined((v) => v !== null).x((_, at) => LEFT + (at / Math.max(1, column.length - 1)) * (right - LEFT)).y((v) => base - (v ?? 0) * scale)(column) ?? "";
+            return (
+              <g key={name}>
+                <title>{`${name}: up to ${si(most)} a step`}</title>
+                <text className="name" x={0} y={i * ROW + ROW / 2 + 4}>{name.length > 46 ? `${name.slice(0, 45)}…` : name}</text>
+                <path d={path} />
+                <text className="name" x={width} y={i * ROW + ROW / 2 + 4} textAnchor="end">{si(meanOf(column))}</text>
+              </g>
+            );
+          })}
+        </svg>
+      )}
+    </div>
   );
 }

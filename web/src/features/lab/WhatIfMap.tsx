@@ -50,7 +50,7 @@ export function WhatIfMap({ result, task }: { result: unknown; task: number }) {
   const { first, best, stalls_first, stalls_best } = parsed.output.routers;
   const rows = scene.machine.name.map((router, i): Row => ({ router: i, name: router, first: stalls_first[i] ?? null, best: stalls_best[i] ?? null }));
   return (
-    <PictureCard title="The fastest against the first" note={`${best} ÷ ${first}`} name={`what-if-${task}`} rows={rows} columns={columns} id={(r) => String(r.router)} canvas className="whatif-map">
+    <PictureCard title="The fastest against the first" note={`${best} ÷ ${first}`} name={`what-if-${task}`} rows={rows} columns={columns} id={(r) => String(r.router)} className="whatif-map">
       <Tiles scene={scene} first={stalls_first} best={stalls_best} />
     </PictureCard>
   );

@@ -73,7 +73,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
   const cut = (group: number | null) => void navigate({ search: (old) => ({ ...old, slice: group ?? undefined }), replace: true });
   return (
     <PictureCard
-      title="Before and after" name={`recommendation-${id}-links`} rows={rows} columns={columns} id={(r) => String(r.link)} canvas className="before-after"
+      title="Before and after" name={`recommendation-${id}-links`} rows={rows} columns={columns} id={(r) => String(r.link)} className="before-after"
       note="upper half of an edge: down link · lower half: up link · width: traffic"
       actions={<>
         <FractionLegend theme={palette.theme} />

@@ -52,6 +52,9 @@ function Verdict({ one }: { one: RecommendationDetail }) {
         {one.job_id !== null && <a className="button" href={`/jobs/${encodeURIComponent(one.job_id)}`}>Job {one.job_id}</a>}
         {one.task_id !== null && <a className="button" href={`/lab?task=${one.task_id}`}>Task {one.task_id}</a>}
       </div>
+      <dl className="facts made-with">
+        {Object.entries(one.parameters).filter(([, value]) => typeof value !== "object").slice(0, 12).map(([name, value]) => <Parameter key={name} name={name} value={String(value)} />)}
+      </dl>
     </section>
   );
 }
@@ -88,10 +91,9 @@ function Numbers({ one }: { one: RecommendationDetail }) {
         {routes && <><dt>gap to the bound</dt><dd>{percent(routes.true_gap, 2)}, loaded routes {percent(routes.ftree_gap, 1)}</dd></>}
         {routes && routes.entries_changed !== null && <><dt>table entries changed</dt><dd>{count(routes.entries_changed)} of {count(routes.entries)}</dd></>}
         {reconstruction && <><dt>traffic found with</dt><dd>basis {reconstruction.basis}{reconstruction.relative_error !== null && `, true error ${percent(reconstruction.relative_error, 2)}`}{reconstruction.converged === false && <span className="alarm">, not converged</span>}</dd></>}
-        {Object.entries(one.parameters).filter(([, value]) => typeof value !== "object").slice(0, 8).map(([name, value]) => <Parameter key={name} name={name} value={String(value)} />)}
       </dl>
     </section>
   );
 }
 
-const Parameter = ({ name, value }: { name: string; value: string }) => <><dt>{name.replaceAll("_", " ")}</dt><dd>{value}</dd></>;
+const Parameter = ({ name, value }: { name: string; value: string }) => <div><dt>{name.replaceAll("_", " ")}</dt><dd title={value}>{value}</dd></div>;

@@ -52,7 +52,7 @@ export function TrafficCard({ id }: { id: number }) {
   if (!matrix) return <section className="card" aria-label="Traffic"><Waiting what="the traffic" /></section>;
   return (
     <PictureCard
-      title="Communication matrix" name={`recommendation-${id}-traffic`} rows={rows} columns={columns} id={(r) => `${r.src} ${r.dst}`} canvas className="traffic-card"
+      title="Communication matrix" name={`recommendation-${id}-traffic`} rows={rows} columns={columns} id={(r) => `${r.src} ${r.dst}`} className="traffic-card"
       note={`column sends, row receives · ${count(matrix.labels.length)} ${by === "group" ? "groups" : "leaves"} · largest ${bytes(most)}`}
       actions={<Segmented label="By" value={by} options={[{ value: "router", label: "Leaves" }, { value: "group", label: "Groups" }]} onChange={(next) => void navigate({ search: (old) => ({ ...old, by: next === "group" ? "group" : undefined }), replace: true })} />}
     >
