@@ -1,7 +1,7 @@
 /** Two canvases of the same size, base below overlay, sharp on every screen; and the size of a box as it changes. */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type PointerEvent, type RefObject } from "react";
 import { zoomOf } from "../lib/zoom";
-import { recorded } from "./recording";
+import { recorded } from "../lib/recording";
 
 export interface Size {
   width: number;

@@ -29,6 +29,8 @@ interface Props {
   stepMs: number;
   onDrag: (window: TimeWindow, comparing: boolean) => void;
   onCommit: (window: TimeWindow, comparing: boolean) => void;
+  /** A change mark was chosen. */
+  onMark: (at: number) => void;
 }
 
 interface Drag {
@@ -107,9 +109,9 @@ function Band({ layout, span, window, kind }: { layout: TimelineLayout; span: Ti
   );
 }
 
-type BackdropProps = Pick<Props, "span" | "gaps" | "through" | "stale" | "series"> & { layout: TimelineLayout; width: number };
+type BackdropProps = Pick<Props, "span" | "gaps" | "through" | "stale" | "series" | "onMark"> & { layout: TimelineLayout; width: number };
 
-const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, layout, width }: BackdropProps) {
+const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, layout, width, onMark }: BackdropProps) {
   const pattern = useId();
   const left = 40;
   const right = width - 4;
@@ -151,11 +153,13 @@ const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, la
         </>
       )}
       {layout.marks.map((mark) => (
-        <g key={`${mark.ts} ${mark.text}`} className={mark.shown ? "mark" : "mark mark-small"}>
+        // The same marks stand in the menu of what to compare with, for the keyboard.
+        <g key={`${mark.ts} ${mark.text}`} className={mark.shown ? "mark" : "mark mark-small"} onPointerDown={(event) => event.stopPropagation()} onClick={() => onMark(mark.ts)}>
+          <rect className="mark-hit" x={mark.x - 6} y={TOP - 14} width={12} height={16} />
           <line x1={mark.x} x2={mark.x} y1={TOP - 6} y2={BOTTOM} />
           <path d={`M${mark.x} ${TOP - 4}l-3.5 -5h7z`} />
           {mark.shown && mark.x > 330 && <text x={mark.x + 7} y={TOP - 5}>{mark.text}</text>}
-          <title>{`${clock(mark.ts, true)} ${mark.text}`}</title>
+          <title>{`${clock(mark.ts, true)} ${mark.text}: click to compare after with before`}</title>
         </g>
       ))}
       {ticks.map((tick, i) => {

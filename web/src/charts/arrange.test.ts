@@ -34,6 +34,14 @@ describe("arrange", () => {
     expect([noun, panels.length, panels[0]?.rows, panels[0]?.cols]).toEqual(["slice", 2, 3, 4]);
   });
 
+  it("cuts a torus across the axis that is asked for, and keeps a plane of two dimensions whole", () => {
+    const coords = Array.from({ length: 24 }, (_, i) => [i % 4, Math.floor(i / 4) % 3, Math.floor(i / 12)]);
+    const across = (axis: number) => arrange(plain({ kind: "torus", size: 24, coords }), axis).panels.map((p) => [p.label, p.rows, p.cols]);
+    expect(across(0)).toEqual(["x 0", "x 1", "x 2", "x 3"].map((label) => [label, 2, 3]));
+    expect(across(1)).toEqual(["y 0", "y 1", "y 2"].map((label) => [label, 2, 4]));
+    expect(arrange(plain({ kind: "torus", size: 12, coords: coords.slice(0, 12).map((c) => c.slice(0, 2)) })).panels.map((p) => [p.label, p.rows, p.cols])).toEqual([["all", 3, 4]]);
+  });
+
   it("wraps routers without a place so that each has a cell of its own", () => {
     const arrangement = arrange(plain({ kind: "graph", size: 160 }));
     const filled = [...cellsOf(arrangement)].filter((r) => r >= 0);

@@ -65,18 +65,24 @@ export function levelName(level: number, levels: number[]): string {
   return levels.length > 3 ? `spine ${at}` : "spine";
 }
 
-function scheme(machine: Machine): Scheme {
+const AXIS_NAMES = ["x", "y", "z", "u", "v", "w"];
+
+/** Planes of a torus across one axis: the first two others lie in the plane, all that remains numbers it. */
+function planes(coords: (number[] | null)[], axis: number | undefined): Scheme {
+  const dimensions = Math.max(0, ...coords.map((place) => place?.length ?? 0));
+  const along = dimensions > 2 ? Math.min(axis ?? dimensions - 1, dimensions - 1) : dimensions;
+  const [across = 0, down = 1, ...left] = Array.from({ length: dimensions }, (_, d) => d).filter((d) => d !== along);
+  const rest = along < dimensions ? [along, ...left] : left;
+  return {
+    noun: "slice",
+    label: (_, members) => rest.map((d) => `${AXIS_NAMES[d] ?? `axis ${d}`} ${coords[members[0] ?? 0]?.[d] ?? "?"}`).join(", ") || "all",
+    place: (r) => ({ panel: rest.reduce((sum, d, i) => sum + (coords[r]?.[d] ?? 0) * 1024 ** i, 0), row: coords[r]?.[down] ?? null, col: coords[r]?.[across] ?? null }),
+  };
+}
+
+function scheme(machine: Machine, axis?: number): Scheme {
   const { group, row, col, level, coords } = machine;
-  if (machine.kind === "torus" && coords) {
-    return {
-      noun: "slice",
-      label: (key) => `z ${key}`,
-      place: (r) => {
-        const [x = 0, y = 0, ...rest] = coords[r] ?? [];
-        return { panel: rest.reduce((sum, c, i) => sum + c * 1024 ** i, 0), row: y, col: x };
-      },
-    };
-  }
+  if (machine.kind === "torus" && coords) return planes(coords, axis);
   const levels = routerLevels(machine);
   if (machine.kind === "fat_tree" && levels.length > 1) {
     return { noun: "level", label: (key) => levelName(key, levels), place: (r) => ({ panel: level[r] ?? -1, row: null, col: null }) };
@@ -97,8 +103,9 @@ function wrapped(count: number): { rows: number; cols: number } {
   return { rows: Math.max(1, Math.ceil(count / cols)), cols };
 }
 
-export function arrange(machine: Machine): Arrangement {
-  const { noun, label, place } = scheme(machine);
+/** `axis` is that of a torus across which its planes are cut. */
+export function arrange(machine: Machine, axis?: number): Arrangement {
+  const { noun, label, place } = scheme(machine, axis);
   const members = new Map<number, number[]>();
   const places = Array.from({ length: machine.size }, (_, r) => place(r));
   places.forEach((p, r) => {

@@ -1,6 +1,6 @@
 /** What a box shows, as one SVG document in the light theme, whatever the screen shows: canvases, SVG and captions where they stand, under a heading. */
 import { flushSync } from "react-dom";
-import { record } from "../charts/recording";
+import { record } from "./recording";
 import { save } from "./csv";
 import { element, savePng, standalone } from "./picture";
 import { redraw } from "./redraw";

@@ -18,13 +18,14 @@ const api = async (path) => {
 const { items: fabrics } = await api("/fabrics");
 const dragonfly = fabrics.find((f) => f.kind === "dragonfly" && f.last_ts !== null) ?? fabrics.find((f) => f.kind === "dragonfly");
 const sample = fabrics.find((f) => f.timeless && f.kind === "dragonfly");
+const torus = fabrics.find((f) => f.kind === "torus");
 const trees = fabrics.filter((f) => f.kind === "fat_tree");
 const tree = trees.find((f) => f.timeless) ?? trees[0];
 const running = (await api("/jobs?state=RUNNING&limit=200")).items.filter((j) => j.fabric_id === dragonfly?.id || j.cluster === dragonfly?.name);
 const withRun = running.find((j) => (j.runs ?? 0) > 0) ?? (await api("/jobs?limit=200")).items.find((j) => (j.runs ?? 0) > 0);
 const job = withRun ?? running[0] ?? (await api("/jobs?limit=1")).items[0];
 
-const pages = [["home", "/"], ["jobs", "/jobs"], ["blame", "/blame"], ["drivers", "/drivers"], ["forecast", "/forecast"], ["lab", "/lab"], ["lab-noise", "/lab?view=noise"], ["recommendations", "/recommendations"], ["alerts", "/alerts"], ["alerts-rules", "/alerts?view=rules&rule=group-stalls"], ["health", "/health"]];
+const pages = [["home", "/"], ["jobs", "/jobs"], ["blame", "/blame"], ["drivers", "/drivers"], ["forecast", "/forecast"], ["lab", "/lab"], ["lab-noise", "/lab?view=noise"], ["lab-replay", "/lab?replay=on"], ["recommendations", "/recommendations"], ["alerts", "/alerts"], ["alerts-rules", "/alerts?view=rules&rule=group-stalls"], ["health", "/health"]];
 const at = (fabric, search = "") => `/fabric/${encodeURIComponent(fabric.name)}${search}`;
 if (dragonfly) {
   const overlay = running[0] ? `&job=${encodeURIComponent((running.find((j) => j.job_id === job?.job_id) ?? running[0]).job_id)}` : "";
@@ -42,9 +43,21 @@ if (sample) {
   for (const view of ["ring", "tiles", "group"]) pages.push([`sample-${view}`, at(sample, `?view=${view}${overlay}`)]);
 }
 if (tree) pages.push(["tree", at(tree)], ["tree-slice", at(tree, `?slice=${tree.groups[1] ?? 0}`)]);
+if (torus) pages.push(["torus", at(torus, "?axis=x")]);
 if (job) pages.push(["job", `/jobs/${encodeURIComponent(job.job_id)}`]);
+const [own] = (job?.runs ?? 0) > 0 ? (await api(`/jobs/${encodeURIComponent(job.job_id)}`)).runs : [];
+const others = own ? (await api(`/runs?exe=${encodeURIComponent(own.exe)}&limit=50`)).items.filter((run) => run.run_id !== own.run_id && run.ranks === own.ranks).slice(0, 2) : [];
+if (others.length) pages.push(["job-compare", `/jobs/${encodeURIComponent(job.job_id)}?compare=${others.map((run) => run.run_id).join(",")}`]);
 const plain = running.find((j) => !(j.runs ?? 0));
 if (plain) pages.push(["job-without-steps", `/jobs/${encodeURIComponent(plain.job_id)}`]);
+
+/** Nothing is being loaded any more, and what came is drawn. */
+async function settled(page) {
+  await page.waitForSelector("h1");
+  await page.waitForTimeout(800);
+  await page.waitForFunction(() => ![...document.querySelectorAll('[role="status"]')].some((one) => /^Loading/.test(one.textContent)), null, { timeout: 20_000 });
+  await page.waitForTimeout(1700);
+}
 
 const wanted = new RegExp(process.argv[2] ?? "");
 for (const theme of ["light", "dark"]) {
@@ -52,8 +65,8 @@ for (const theme of ["light", "dark"]) {
   const page = await context.newPage();
   for (const [name, path] of pages.filter(([name]) => wanted.test(`${name}-${theme}`))) {
     await page.goto(url + path);
-    await page.waitForSelector("h1");
-    await page.waitForTimeout(2500);
+    await settled(page);
+    if (name === "job-compare") await page.locator(".runs-beside").scrollIntoViewIfNeeded();
     await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
     console.log(`${folder}/${name}-${theme}.png`);
   }
@@ -77,12 +90,19 @@ for (const theme of ["light", "dark"]) {
   const small = await phone.newPage();
   for (const [name, path] of [["home-phone", "/"], ["alerts-phone", "/alerts"]].filter(([name]) => wanted.test(`${name}-${theme}`))) {
     await small.goto(url + path);
-    await small.waitForSelector("h1");
-    await small.waitForTimeout(2500);
+    await settled(small);
     await small.screenshot({ path: `${folder}/${name}-${theme}.png` });
     console.log(`${folder}/${name}-${theme}.png`);
   }
   await phone.close();
+  if (dragonfly && wanted.test(`fabric-wall-${theme}`)) {
+    const wall = await (await browser.newContext({ viewport: { width: 3840, height: 2160 }, colorScheme: theme })).newPage();
+    await wall.goto(url + at(dragonfly, "?view=tiles"));
+    await settled(wall);
+    await wall.screenshot({ path: `${folder}/fabric-wall-${theme}.png` });
+    console.log(`${folder}/fabric-wall-${theme}.png`);
+    await wall.context().close();
+  }
 }
 await browser.close();
 stop();

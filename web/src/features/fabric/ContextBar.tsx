@@ -7,8 +7,9 @@ import { Segmented } from "../../components/Segmented";
 import { duration, plural } from "../../lib/format";
 import type { TimeWindow } from "../../lib/time";
 import type { Store } from "../../lib/store";
-import { SPANS, type FabricSearch, type Span, type View } from "./address";
-import { SPAN_LABELS } from "./clockwork";
+import { AXES, SPANS, type FabricSearch, type Span, type View } from "./address";
+import { AgainstMenu } from "./AgainstMenu";
+import { SPAN_LABELS, type Clockwork } from "./clockwork";
 import { exportEntries } from "./exports";
 import type { Scene, Values } from "./scene";
 import type { FabricJobs } from "./useJobs";
@@ -19,12 +20,13 @@ interface Props {
   search: FabricSearch;
   view: View;
   views: View[];
-  span: TimeWindow | null;
   subtitle: string;
   jobs: FabricJobs;
   values: Store<Values | null>;
   congestion: Congestion | null;
-  canCompare: boolean;
+  /** Null where there is no time to choose from. */
+  clock: Clockwork | null;
+  onMark: (at: number) => void;
   change: (patch: Partial<FabricSearch>, push?: boolean) => void;
 }
 
@@ -33,7 +35,8 @@ const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 const spanText = (search: FabricSearch, span: TimeWindow | null) => (search.span ? SPAN_LABELS[search.span] : span ? duration((span.to - span.from) / 1000) : "");
 const CLASSES = ["green", "black", "blue"];
 
-export function ContextBar({ fabric, scene, search, view, views, span, subtitle, jobs, values, congestion, canCompare, change }: Props) {
+export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs, values, congestion, clock, onMark, change }: Props) {
+  const span = clock?.span ?? null;
   const chosen = search.job?.split(",").filter(Boolean) ?? [];
   const drop = (id: string) => change({ job: chosen.filter((job) => job !== id).join(",") || undefined });
   return (
@@ -49,13 +52,17 @@ export function ContextBar({ fabric, scene, search, view, views, span, subtitle,
           options={[{ value: "all", label: "All" }, ...CLASSES.map((c) => ({ value: c, label: title(c) }))]}
         />
       )}
-      {canCompare && (
+      {fabric.kind === "torus" && view === "tiles" && (scene?.arrangement.panels.length ?? 0) > 1 && (
+        <Segmented label="Slices across" value={search.axis ?? "z"} options={AXES.map((axis) => ({ value: axis, label: axis, title: `Planes across ${axis}` }))} onChange={(axis) => change({ axis: axis === "z" ? undefined : axis })} />
+      )}
+      {clock && (
         <Segmented
           label="Mode" value={search.diff ?? "now"} onChange={(v) => change({ diff: v === "on" ? "on" : undefined })}
           options={[{ value: "now", label: "Now" }, { value: "on", label: "Difference", title: "This window against the one before; Shift-drag on the time axis chooses another" }]}
         />
       )}
-      {canCompare && (
+      {clock && search.diff && <AgainstMenu fabric={fabric.id} clock={clock} search={search} change={change} onMark={onMark} />}
+      {clock && (
         <Menu
           trigger={<><span className="visually-hidden">Time axis </span>{spanText(search, span)}<Icon name="down" /></>}
           entries={SPANS.map((one: Span) => ({ id: one, label: SPAN_LABELS[one], onSelect: () => change({ span: one }) }))}
@@ -78,7 +85,7 @@ export function ContextBar({ fabric, scene, search, view, views, span, subtitle,
           }))}
         />
       )}
-      {canCompare && search.to && chosen[0] && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, at: search.to, job: chosen[0] }} title="This window again, with the job placed or routed otherwise">Replay</Link>}
+      {clock && search.to && chosen[0] && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, at: search.to, job: chosen[0] }} title="This window again, with the job placed or routed otherwise">Replay</Link>}
       {search.from && <button className="button" onClick={() => change({ from: undefined, to: undefined })}>Live</button>}
       <Menu trigger={<>Export<Icon name="down" /></>} entries={scene ? exportEntries({ scene, values, view, jobs, congestion, subtitle }) : []} empty="Nothing to export yet" />
     </div>

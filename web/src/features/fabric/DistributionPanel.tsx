@@ -4,7 +4,11 @@ import { useMemo } from "react";
 import { linkFiguresQuery, type Moment } from "../../api/queries";
 import { useSize } from "../../charts/Canvas";
 import { distribution, Histogram } from "../../charts/Histogram";
+import { HEAT_LABELS } from "../../charts/scale";
+import type { Column } from "../../components/DataTable";
 import { Failure } from "../../components/Notice";
+import { PictureCard } from "../../components/PictureCard";
+import { count } from "../../lib/format";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 
@@ -12,6 +16,14 @@ const TITLES: Record<string, string> = {
   green: "Green links, along the row", black: "Black links, along the column", blue: "Blue links, between groups",
   up: "Up links", down: "Down links", dim0: "Links along x", dim1: "Links along y", dim2: "Links along z",
 };
+
+interface Row {
+  step: string;
+  counts: number[];
+}
+
+/** The steps of the scale in words. */
+const STEPS = [`below ${HEAT_LABELS[0] ?? ""}`, ...HEAT_LABELS.slice(1).map((to, i) => `${HEAT_LABELS[i] ?? ""} to ${to}`), `above ${HEAT_LABELS.at(-1) ?? ""}`];
 
 export function DistributionPanel({ fabric, moment }: { fabric: number; moment: Moment }) {
   const links = useQuery(linkFiguresQuery(fabric, moment, {}));
@@ -31,14 +43,19 @@ export function DistributionPanel({ fabric, moment }: { fabric: number; moment: 
   }, [links.data]);
   const width = size ? (size.width - 32 * Math.max(0, classes.length - 1)) / Math.max(1, classes.length) : 0;
   if (links.data && !classes.length) return null;
+  const columns: Column<Row>[] = [
+    { key: "step", header: "stall / flit", value: (r) => r.step },
+    ...classes.map(({ name }, i): Column<Row> => ({ key: name, header: TITLES[name] ?? `${name} links`, numeric: true, value: (r) => r.counts[i] ?? 0, render: (r) => count(r.counts[i] ?? 0) })),
+  ];
+  const rows = STEPS.map((step, i): Row => ({ step, counts: classes.map(({ values }) => values.counts[i] ?? 0) }));
   return (
-    <section className="card distribution-panel" aria-label="Distribution of links">
+    <PictureCard title="Distribution of links" name={`distribution-${fabric}`} className="distribution-panel" rows={rows} columns={columns} id={(r) => r.step} note="share of links by stall cycles per flit · one sample without time">
       <div ref={box} className="distributions">
         {links.error && !links.data && <Failure error={links.error} retry={() => void links.refetch()} />}
         {width > 0 && classes.map(({ name, values }) => (
           <Histogram key={name} title={TITLES[name] ?? `${name} links`} values={values} width={Math.floor(width)} theme={theme} />
         ))}
       </div>
-    </section>
+    </PictureCard>
   );
 }

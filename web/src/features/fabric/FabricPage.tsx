@@ -6,13 +6,16 @@ import { fabricsQuery, routersQuery } from "../../api/queries";
 import { useFreshness } from "../../api/freshness";
 import type { Fabric } from "../../api/shapes";
 import { neighbour } from "../../charts/arrange";
+import { ChangeLegend, HeatLegend } from "../../charts/legends";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
+import { useStore } from "../../lib/store";
+import { themeStore } from "../../lib/theme";
 import { intervalText, isoTime, parseTime, shifted, type TimeWindow } from "../../lib/time";
-import type { FabricSearch, View } from "./address";
-import { clockwork, TICK_MS } from "./clockwork";
+import { AXES, type FabricSearch, type View } from "./address";
+import { againstText, aroundMark, clockwork, comparisonOf, TICK_MS } from "./clockwork";
 import { ContextBar } from "./ContextBar";
 import { DistributionPanel } from "./DistributionPanel";
 import "./fabric.css";
@@ -35,11 +38,10 @@ export function FabricPage() {
   return <FabricOf key={fabric.id} fabric={fabric} />;
 }
 
-const againstText = (search: FabricSearch) => (search.cfrom ? "the compared one" : "the one before");
-
 function FabricOf({ fabric }: { fabric: Fabric }) {
   const routers = useQuery(routersQuery(fabric.name));
-  const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
+  const { axis } = useSearch({ from: "/fabric/$fabric" });
+  const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data, axis && AXES.indexOf(axis)) : null), [fabric, routers.data, axis]);
   if (routers.error && !scene) return <Failure error={routers.error} retry={() => void routers.refetch()} />;
   return <FabricBody fabric={fabric} scene={scene} />;
 }
@@ -82,10 +84,14 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   const { preview } = values;
   const drag = useCallback((window: TimeWindow, comparing: boolean) => {
     if (!clock) return;
-    const before = { from: 2 * window.from - window.to, to: window.from };
     if (comparing) preview(clock.window, window);
-    else preview(window, difference ? (search.cfrom ? clock.comparison : before) : null);
-  }, [preview, clock, difference, search.cfrom]);
+    else preview(window, difference ? comparisonOf(search, window) : null);
+  }, [preview, clock, difference, search]);
+  const around = useCallback((at: number) => {
+    if (!clock) return;
+    const { after, before } = aroundMark(at, clock.window.to - clock.window.from, edge ?? clock.window.to);
+    change({ diff: "on", from: isoTime(after.from), to: isoTime(after.to), cfrom: isoTime(before.from), cto: isoTime(before.to), against: undefined }, true);
+  }, [clock, edge, change]);
 
   const bindings = useMemo(() => {
     const step = (dRow: number, dCol: number) => () => {
@@ -120,6 +126,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   const subtitle = fabric.timeless || !clock
     ? `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.timeless ? " · one sample" : " · no counters yet: what it carries is unknown"}`
     : difference ? `${window} against ${intervalText(clock.comparison, clock.span.to)}` : `${window}${clock.live ? ", live" : ""} · colours are stalls ÷ flits summed over this window`;
+  const theme = useStore(themeStore);
   const label = `${fabric.kind === "dragonfly" || fabric.kind === "torus" ? "Routers" : "Switches"} of ${fabric.name} coloured by ${difference ? "change of " : ""}stall cycles per flit${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
   const viewProps = scene && {
     scene, values: values.store, selected, jobs: jobs.overlays, jobsAt: jobs.at, label, onSelect: select, onDescend: descend,
@@ -127,8 +134,8 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   return (
     <div className="fabric-page">
       <ContextBar
-        fabric={fabric} scene={scene} search={search} view={view} views={views} span={clock?.span ?? null} subtitle={subtitle} jobs={jobs} values={values.store}
-        congestion={values.congestion} canCompare={clock !== null} change={change}
+        fabric={fabric} scene={scene} search={search} view={view} views={views} subtitle={subtitle} jobs={jobs} values={values.store}
+        congestion={values.congestion} clock={clock} onMark={around} change={change}
       />
       {fresh.state === "stale" && <StaleBanner fresh={fresh} shown={window} />}
       <div className="fabric-main">
@@ -136,7 +143,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           {values.error && !values.congestion ? <Failure error={values.error} retry={values.retry} />
             : !viewProps ? <Waiting what="the machine" />
             : (
-              <PictureView view={view} {...viewProps} moment={values.moment} congestion={values.congestion} linkClass={search.class ?? null} slice={search.slice ?? null} onSlice={cut} />
+              <PictureView view={view} {...viewProps} moment={values.moment} congestion={values.congestion} linkClass={search.class ?? null} slice={search.slice ?? null} onSlice={cut} legend={groupMatrix ? null : difference ? <ChangeLegend theme={theme} against={againstText(search)} /> : <HeatLegend theme={theme} what="all classes" />} />
             )}
           {groupMatrix && scene && (
             <GroupMatrix
@@ -152,8 +159,8 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
       {fabric.timeless && <DistributionPanel fabric={fabric.id} moment={values.moment} />}
       {clock && (
         <TimePanel
-          fabric={fabric.id} clock={clock} difference={difference} through={fresh.through} stale={fresh.state === "stale"}
-          onDrag={drag} onCommit={commit} onPrepare={values.prepare}
+          fabric={fabric.id} name={fabric.name} clock={clock} difference={difference} through={fresh.through} stale={fresh.state === "stale"}
+          onDrag={drag} onCommit={commit} onPrepare={values.prepare} onMark={around}
         />
       )}
     </div>

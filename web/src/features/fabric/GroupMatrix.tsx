@@ -1,7 +1,7 @@
 /** The matrix of groups with the pairs that stall most; the column sends, the row receives. */
-import { useLayoutEffect, useMemo, useRef, useState } from "react";
+import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Congestion } from "../../api/shapes";
-import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
+import { contextOf, Layers, useFontReady } from "../../charts/Canvas";
 import { ChangeLegend, HeatLegend, Swatch } from "../../charts/legends";
 import { drawMatrix, hottestPairs, matrixAt, matrixLayout, pairsOf, type Pair } from "../../charts/matrix";
 import { heatColour } from "../../charts/scale";
@@ -21,6 +21,8 @@ interface Props {
 }
 
 const WIDTH = 312;
+/** In the list beside the matrix; all of them are in the file. */
+const MOST_PAIRS = 100;
 
 export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGroups, what, against, onSelectGroup }: Props) {
   const palette = usePalette();
@@ -32,11 +34,9 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
   const pairs = useMemo(
     () => congestion && pairsOf(groups, congestion.groups, before?.groups ?? null), [groups, congestion, before],
   );
-  const hottest = useMemo(() => (pairs ? hottestPairs(pairs) : []), [pairs]);
+  const hottest = useMemo(() => (pairs ? hottestPairs(pairs).slice(0, MOST_PAIRS) : []), [pairs]);
   const layout = useMemo(() => matrixLayout(groups.length, WIDTH - 4), [groups]);
   const size = useMemo(() => ({ width: WIDTH, height: layout.top + layout.size + 4 }), [layout]);
-  const [box, room] = useSize();
-  const rows = Math.max(3, Math.floor(((room?.height ?? 0) - 24) / 24));
   const surface = useRef<CanvasRenderingContext2D | null>(null);
   useLayoutEffect(() => {
     surface.current = base.current ? contextOf(base.current, size) : null;
@@ -70,7 +70,9 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
           if (group != null) onSelectGroup(group);
         }}
       />
-      <div ref={box} className="matrix-pairs"><PairTable pairs={hottest.slice(0, rows)} difference={difference} onSelectGroup={onSelectGroup} theme={palette.theme} /></div>
+      {/* A box that scrolls must be reachable by keyboard. */}
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <div className="matrix-pairs" tabIndex={0}>{pairs === null ? <p className="muted" role="status">Loading the pairs…</p> : <PairTable pairs={hottest} difference={difference} onSelectGroup={onSelectGroup} theme={palette.theme} />}</div>
       {difference ? <ChangeLegend theme={palette.theme} against={against} /> : <HeatLegend theme={palette.theme} what={what} />}
     </section>
   );
@@ -83,7 +85,8 @@ interface PairTableProps {
   onSelectGroup: (group: number) => void;
 }
 
-function PairTable({ pairs, difference, theme, onSelectGroup }: PairTableProps) {
+/** Not drawn again while the pointer moves over the matrix. */
+const PairTable = memo(function PairTable({ pairs, difference, theme, onSelectGroup }: PairTableProps) {
   if (!pairs.length) return <p className="muted">No link between groups is counted in this window.</p>;
   return (
     <table className="flush tight">
@@ -99,4 +102,4 @@ function PairTable({ pairs, difference, theme, onSelectGroup }: PairTableProps) 
       </tbody>
     </table>
   );
-}
+});

@@ -6,8 +6,12 @@ import { routerQuery, timeseriesQuery, type Moment } from "../../api/queries";
 import type { RouterDetail, Tile } from "../../api/shapes";
 import { heatColour, textOn, type Theme } from "../../charts/scale";
 import { Sparkline } from "../../charts/Sparkline";
-import { ClassGlyph, classPath } from "../../components/Icon";
+import { tableCsv, type Column } from "../../components/DataTable";
+import { ClassGlyph, classPath, Icon } from "../../components/Icon";
+import { Menu } from "../../components/Menu";
 import { Failure, Waiting } from "../../components/Notice";
+import { captureEntries } from "../../lib/capture";
+import { save } from "../../lib/csv";
 import { plural, ratio, si } from "../../lib/format";
 import { intervalText, parseTime, type TimeWindow } from "../../lib/time";
 import { useStore } from "../../lib/store";
@@ -32,6 +36,7 @@ export function RouterPanel({ scene, router, moment, span, onSelect }: Props) {
     <aside className="card router-panel" aria-label="Selected router">
       <div className="router-head">
         <h2 title={name}>{name}</h2>{place !== name && <span className="subtitle">{place}</span>}
+        {shown && <ExportMenu detail={shown} scene={scene} name={name} />}
       </div>
       {detail.error && !shown ? <Failure error={detail.error} retry={() => void detail.refetch()} /> : shown
         ? <Body detail={shown} scene={scene} span={span} theme={theme} windowS={moment.windowMs / 1000} onSelect={onSelect} />
@@ -55,7 +60,7 @@ function Body({ detail, scene, span, theme, windowS, onSelect }: { detail: Route
         <Figure value={counted.length ? si(rate ? flits / windowS : flits, rate ? "/s" : "") : "–"} label={rate ? "flits per second" : "flits"} />
         <Figure value={worst[0] ? ratio(worst[0].ratio) : "–"} label={`worst ${noun}`} />
       </div>
-      <TileGrid tiles={detail.tiles} technology={scene.fabric.technology} theme={theme} scene={scene} onSelect={onSelect} />
+      <div className="router-pictures"><TileGrid tiles={detail.tiles} technology={scene.fabric.technology} theme={theme} scene={scene} onSelect={onSelect} /></div>
       <p className="tile-key">
         {[...new Set(detail.tiles.map((tile) => tile.class).filter((c): c is string => c !== null))].map((c) => (
           <span key={c}><ClassGlyph linkClass={c} /> {c === "terminal" ? "processor" : c}</span>
@@ -79,6 +84,23 @@ function Body({ detail, scene, span, theme, windowS, onSelect }: { detail: Route
       {span && <History scene={scene} router={detail.router} span={span} />}
       <Occupants detail={detail} />
     </>
+  );
+}
+
+function ExportMenu({ detail, scene, name }: { detail: RouterDetail; scene: Scene; name: string }) {
+  const columns: Column<Tile>[] = [
+    { key: "port", header: "port", value: (t) => t.port }, { key: "name", header: "name", value: (t) => t.name }, { key: "class", header: "class", value: (t) => t.class },
+    { key: "to", header: "to", value: (t) => (t.peer?.router == null ? t.peer?.node : scene.machine.name[t.peer.router]) },
+    { key: "flits", header: "flits", value: (t) => t.flits }, { key: "stalls", header: "stall_cycles", value: (t) => t.stall_cycles }, { key: "ratio", header: "stall_per_flit", value: (t) => t.ratio },
+  ];
+  return (
+    <Menu
+      trigger={<><span className="visually-hidden">Export the router</span><Icon name="down" /></>}
+      entries={[
+        { id: "tiles", label: "All its tiles as CSV", onSelect: () => save(`${name}-tiles.csv`, tableCsv(detail.tiles, columns)) },
+        ...captureEntries(() => document.querySelector<HTMLElement>(".router-panel .router-pictures"), `${name}-tiles`, () => ({ title: name, subtitle: "stall cycles per flit of its tiles" })),
+      ]}
+    />
   );
 }
 

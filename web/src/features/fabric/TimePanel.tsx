@@ -1,15 +1,24 @@
-/** The time axis of a fabric page. */
+/** The time axis of a fabric page, its table, and both as files. */
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useMemo, useRef, useState } from "react";
 import { overviewQuery } from "../../api/queries";
+import type { Overview } from "../../api/shapes";
 import { TimeBrush } from "../../charts/TimeBrush";
 import { useFrame } from "../../charts/Canvas";
+import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { Dialog } from "../../components/Dialog";
+import { Icon } from "../../components/Icon";
+import { Menu } from "../../components/Menu";
 import { Failure } from "../../components/Notice";
-import { parseTime, type TimeWindow } from "../../lib/time";
+import { captureEntries } from "../../lib/capture";
+import { save } from "../../lib/csv";
+import { percent, ratio, si } from "../../lib/format";
+import { clock as clockText, intervalText, parseTime, ZONE, type TimeWindow } from "../../lib/time";
 import { overviewPoints, type Clockwork } from "./clockwork";
 
 interface Props {
   fabric: number;
+  name: string;
   clock: Clockwork;
   difference: boolean;
   through: number | null;
@@ -17,9 +26,46 @@ interface Props {
   onDrag: (window: TimeWindow, comparing: boolean) => void;
   onCommit: (window: TimeWindow, comparing: boolean) => void;
   onPrepare: () => void;
+  onMark: (at: number) => void;
 }
 
-export function TimePanel({ fabric, clock, difference, through, stale, onDrag, onCommit, onPrepare }: Props) {
+interface Row {
+  at: string;
+  flits: number | null;
+  ratio: number | null;
+  p50: number | null;
+  p95: number | null;
+  coverage: number | null;
+  happened: string;
+}
+
+/** Rows of the axis, each with the changes that fall into its step. */
+export function axisRows({ ts, step_s, flits, ratio: ratios, p50, p95, coverage, marks, gaps }: Overview): Row[] {
+  return ts.map((at, i) => {
+    const from = parseTime(at) ?? 0;
+    const to = from + step_s * 1000;
+    const within = (time: string | null) => {
+      const ms = parseTime(time);
+      return ms !== null && ms >= from && ms < to;
+    };
+    const happened = [...marks.filter((mark) => within(mark.ts)).map((mark) => mark.text), ...gaps.filter((gap) => within(gap.from)).map((gap) => `${gap.devices} silent`)].join("; ");
+    return { at, flits: flits[i] ?? null, ratio: ratios[i] ?? null, p50: p50[i] ?? null, p95: p95[i] ?? null, coverage: coverage[i] ?? null, happened };
+  });
+}
+
+const columns: Column<Row>[] = [
+  { key: "at", header: `Time, ${ZONE}`, value: (r) => r.at, render: (r) => clockText(parseTime(r.at) ?? 0, true) },
+  { key: "ratio", header: "stall / flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
+  { key: "p50", header: "median", numeric: true, value: (r) => r.p50, render: (r) => ratio(r.p50) },
+  { key: "p95", header: "95th", numeric: true, value: (r) => r.p95, render: (r) => ratio(r.p95) },
+  { key: "flits", header: "flits", numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
+  { key: "coverage", header: "counted", numeric: true, value: (r) => r.coverage, render: (r) => percent(r.coverage) },
+  { key: "happened", header: "Changes", value: (r) => r.happened },
+];
+
+export function TimePanel({ fabric, name, clock, difference, through, stale, onDrag, onCommit, onPrepare, onMark }: Props) {
+  const box = useRef<HTMLElement>(null);
+  const [table, setTable] = useState(false);
   const overview = useQuery(overviewQuery(fabric, clock.span, overviewPoints(clock.span.to - clock.span.from)));
   const data = overview.data;
   const shaped = useMemo(() => ({
@@ -31,12 +77,28 @@ export function TimePanel({ fabric, clock, difference, through, stale, onDrag, o
   }), [data, clock.span.to]);
   const drag = useFrame(onDrag);
   if (overview.error && !data) return <div className="card time-panel"><Failure error={overview.error} retry={() => void overview.refetch()} /></div>;
+  const heading = () => ({ title: `${name}, stall cycles per flit over time`, subtitle: `${intervalText(clock.span, clock.span.to)} ${ZONE}` });
   return (
-    <section className="card time-panel" aria-label="Time" onPointerEnter={onPrepare}>
+    <section ref={box} className="card time-panel" aria-label="Time" onPointerEnter={onPrepare}>
+      <div className="time-menu">
+        <Menu
+          trigger={<><span className="visually-hidden">Time axis as </span>Table, export<Icon name="down" /></>}
+          entries={[
+            { id: "table", label: "Show the table", onSelect: () => setTable(true) },
+            { id: "csv", label: "Table as CSV", onSelect: () => data && save(`${name}-time.csv`, tableCsv(axisRows(data), columns)) },
+            ...captureEntries(() => box.current?.querySelector<HTMLElement>(".brush") ?? null, `${name}-time`, heading),
+          ]}
+        />
+      </div>
       <TimeBrush
         span={clock.span} series={shaped.series} marks={shaped.marks} gaps={shaped.gaps} window={clock.window}
-        comparison={difference ? clock.comparison : null} through={through} stale={stale} stepMs={clock.stepMs} onDrag={drag} onCommit={onCommit}
+        comparison={difference ? clock.comparison : null} through={through} stale={stale} stepMs={clock.stepMs} onDrag={drag} onCommit={onCommit} onMark={onMark}
       />
+      {table && data && (
+        <Dialog open title={`Over time, ${intervalText(clock.span, clock.span.to)} ${ZONE}`} onClose={() => setTable(false)}>
+          <div className="time-table"><DataTable label="The machine over time" rows={axisRows(data)} columns={columns} id={(r) => r.at} /></div>
+        </Dialog>
+      )}
     </section>
   );
 }

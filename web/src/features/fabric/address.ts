@@ -8,6 +8,12 @@ export const SPANS = ["15m", "1h", "6h", "24h"] as const;
 export type Span = (typeof SPANS)[number];
 export const SPAN_MS: Record<Span, number> = { "15m": 900_000, "1h": 3_600_000, "6h": 21_600_000, "24h": 86_400_000 };
 
+/** What a window is compared with where no other window was chosen: the one before is the default. */
+export const AGAINST = ["hour", "hour-ago", "day-ago"] as const;
+export type Against = (typeof AGAINST)[number];
+/** The axis along which the planes of a torus are cut. */
+export const AXES = ["x", "y", "z"] as const;
+
 export interface FabricSearch {
   view?: View;
   class?: string;
@@ -18,6 +24,8 @@ export interface FabricSearch {
   to?: string;
   cfrom?: string;
   cto?: string;
+  against?: Against;
+  axis?: (typeof AXES)[number];
   span?: Span;
   /** Group of leaves of a tree that is drawn by itself. */
   slice?: number;
@@ -38,7 +46,7 @@ export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
     view: oneOf(raw.view, VIEWS), class: text(raw.class), diff: oneOf(raw.diff, ["on"]), job: text(raw.job), router: wholeNumber(raw.router),
     from: window && isoTime(window.from), to: window && isoTime(window.to),
     cfrom: comparison && isoTime(comparison.from), cto: comparison && isoTime(comparison.to),
-    span: oneOf(raw.span, SPANS), slice: wholeNumber(raw.slice),
+    against: oneOf(raw.against, AGAINST), axis: oneOf(raw.axis, AXES), span: oneOf(raw.span, SPANS), slice: wholeNumber(raw.slice),
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fabricSearch } from "./address";
-import { clockwork, frameStepSeconds } from "./clockwork";
+import { aroundMark, clockwork, comparisonOf, frameStepSeconds } from "./clockwork";
 
 const edge = Date.UTC(2026, 10, 21, 14, 30, 3);
 
@@ -33,6 +33,24 @@ describe("clockwork", () => {
       expect(frames * routers * 8).toBeLessThanOrEqual(640_000);
       expect(frames).toBeGreaterThanOrEqual(12);
     }
+  });
+});
+
+describe("what a window is compared with", () => {
+  const window = { from: edge - 600_000, to: edge };
+  it("moves with the window unless one was chosen", () => {
+    expect(comparisonOf({}, window)).toEqual({ from: edge - 1_200_000, to: edge - 600_000 });
+    expect(comparisonOf({ against: "hour" }, window)).toEqual({ from: edge - 4_200_000, to: edge - 600_000 });
+    expect(comparisonOf({ against: "hour-ago" }, window)).toEqual({ from: edge - 4_200_000, to: edge - 3_600_000 });
+    expect(comparisonOf({ against: "day-ago", cfrom: "2026-11-20T00:00:00Z", cto: "2026-11-20T00:10:00Z" }, window)).toEqual({ from: Date.UTC(2026, 10, 20), to: Date.UTC(2026, 10, 20, 0, 10) });
+  });
+  it("is as long before a change as after it, and ends where the data do", () => {
+    fc.assert(fc.property(fc.integer({ min: 0, max: 7_200_000 }), fc.integer({ min: 60_000, max: 3_600_000 }), (ago, length) => {
+      const { after, before } = aroundMark(edge - ago, length, edge);
+      expect(after.from).toBe(before.to);
+      expect(after.to - after.from).toBe(before.to - before.from);
+      expect(after.to).toBeLessThanOrEqual(Math.max(edge, after.from + 60_000));
+    }));
   });
 });
 

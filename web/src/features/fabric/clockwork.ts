@@ -1,5 +1,5 @@
 /** Which window of time the page shows, and the axis around it. Pure: times in milliseconds. */
-import type { TimeWindow } from "../../lib/time";
+import { shifted, type TimeWindow } from "../../lib/time";
 import { SPAN_MS, windowFrom, type FabricSearch, type Span } from "./address";
 
 /** Live pictures follow at this pace; samples may come faster. */
@@ -31,9 +31,30 @@ export function clockwork(search: FabricSearch, edge: number, first: number | nu
   const chosen = windowFrom(search.from, search.to);
   const liveEdge = Math.floor(edge / TICK_MS) * TICK_MS;
   const window = chosen ?? { from: liveEdge - spanMs / LIVE_SHARE, to: liveEdge };
-  const comparison = windowFrom(search.cfrom, search.cto) ?? { from: 2 * window.from - window.to, to: window.from };
+  const comparison = comparisonOf(search, window);
   return { span: axis(window, chosen ? edge : liveEdge, spanMs, stepMs, Boolean(chosen)), window, comparison, live: !chosen, stepMs };
 }
+
+const HOUR_MS = 3_600_000;
+
+/** The window that another one is compared with: the chosen one, or one that moves with it. */
+export function comparisonOf(search: FabricSearch, window: TimeWindow): TimeWindow {
+  const chosen = windowFrom(search.cfrom, search.cto);
+  if (chosen) return chosen;
+  if (search.against === "hour") return { from: window.from - HOUR_MS, to: window.from };
+  if (search.against === "hour-ago") return shifted(window, -HOUR_MS);
+  if (search.against === "day-ago") return shifted(window, -24 * HOUR_MS);
+  return { from: 2 * window.from - window.to, to: window.from };
+}
+
+/** Equally long windows after and before a moment, as far as there are data. */
+export function aroundMark(at: number, length: number, edge: number): { after: TimeWindow; before: TimeWindow } {
+  const half = Math.max(60_000, Math.min(length, edge - at));
+  return { after: { from: at, to: at + half }, before: { from: at - half, to: at } };
+}
+
+export const againstText = (search: FabricSearch): string =>
+  (search.cfrom ? "the chosen one" : search.against === "hour" ? "the hour before" : search.against === "hour-ago" ? "an hour earlier" : search.against === "day-ago" ? "a day earlier" : "the one before");
 
 /** The axis ends at the newest data while that keeps a chosen window well inside, else it centres on the window. */
 function axis(window: TimeWindow, edge: number, spanMs: number, stepMs: number, chosen: boolean): TimeWindow {

@@ -15,7 +15,8 @@ export interface Scene {
   groups: number[];
 }
 
-export function sceneOf(fabric: Fabric, routers: Routers): Scene {
+/** `axis`: along which the planes of a torus are cut, the last one by default. */
+export function sceneOf(fabric: Fabric, routers: Routers, axis?: number): Scene {
   const size = routers.router.length;
   // Routers are dense from 0, but an answer may list them in any order.
   const order = new Int32Array(size);
@@ -27,7 +28,7 @@ export function sceneOf(fabric: Fabric, routers: Routers): Scene {
     kind: fabric.kind, size, name: pick(routers.name), group: pick(routers.group), row: pick(routers.row), col: pick(routers.col),
     level: pick(routers.level), coords: routers.coords && pick(routers.coords), nodes: pick(routers.nodes), sampled: pick(routers.sampled),
   };
-  const arrangement = arrange(machine);
+  const arrangement = arrange(machine, axis);
   const groups = [...new Set(machine.group.filter((g): g is number => g !== null))].sort((a, b) => a - b);
   return { fabric, machine, arrangement, index: cellsOf(arrangement), groups };
 }

@@ -1,6 +1,7 @@
 /** Which views a fabric has: from its kind alone. */
 import type { Moment } from "../../api/queries";
 import type { Congestion, Fabric } from "../../api/shapes";
+import type { ReactNode } from "react";
 import type { View } from "./address";
 import { GroupView } from "./GroupView";
 import { RingView } from "./RingView";
@@ -31,12 +32,14 @@ export interface PictureProps extends ViewProps {
   linkClass: string | null;
   slice: number | null;
   onSlice: (group: number | null) => void;
+  /** Of tiles that no matrix stands beside. */
+  legend: ReactNode;
 }
 
-export function PictureView({ view, moment, congestion, linkClass, slice, onSlice, ...props }: PictureProps) {
+export function PictureView({ view, moment, congestion, linkClass, slice, onSlice, legend, ...props }: PictureProps) {
   if (view === "table") return <TableView {...props} />;
   if (view === "ring") return <RingView {...props} congestion={congestion} moment={moment} />;
   if (view === "group") return <GroupView {...props} moment={moment} linkClass={linkClass} />;
   if (view === "tree") return <TreeView {...props} moment={moment} slice={slice} onSlice={onSlice} />;
-  return <TilesView {...props} />;
+  return <div className="tiles-view"><TilesView {...props} />{legend}</div>;
 }

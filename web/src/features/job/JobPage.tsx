@@ -18,6 +18,7 @@ import { Past } from "./Past";
 import { Placement } from "./Placement";
 import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
+import { RunsBeside } from "./RunsBeside";
 import { StallHistory } from "./StallHistory";
 import { usualTime } from "./usual";
 import { verdict } from "./verdict";
@@ -136,6 +137,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         <div className="job-left">
           <RunCard run={run ?? null} series={steps} figures={runFigures} compare={search.compare} />
           <Past job={job.job_id} />
+          {run && <RunsBeside run={run} compare={search.compare} />}
           {run && <RunCounters run={run.run_id} />}
           {placed && fabric && start !== null && <StallHistory fabric={fabric.id} routers={routers} from={start} to={until} slowAt={slowAt} />}
           {!placed && <section className="card job-note"><p className="muted">{placementNote(job, fabric)}</p></section>}

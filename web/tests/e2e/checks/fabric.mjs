@@ -1,5 +1,7 @@
 // The fabric page: picture, keyboard, address, time axis, table.
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { violations } from "../axe.mjs";
 import { colours, query, ready, title, until } from "../harness.mjs";
 
 export async function fabricPage({ url, check, api, timed, fabricUrl }) {
@@ -91,6 +93,69 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
     assert.ok(Date.parse(query(page).cto) <= Date.parse(chosen.from));
     await page.waitForTimeout(6000);
     assert.equal(query(page).from, chosen.from);
+  });
+
+  await check("a window is compared with the hour before, and the time after a change with that before it", async (page) => {
+    await page.goto(`${fabricUrl}?view=tiles&diff=on`);
+    await ready(page);
+    const choose = async (entry) => {
+      await page.locator("button", { hasText: /^Against/ }).click();
+      await page.locator('[role="menuitem"]', { hasText: entry }).first().click();
+    };
+    await choose(/^the hour before/);
+    await until(() => query(page).against, (against) => against === "hour", "the address says so");
+    await until(() => page.locator("button", { hasText: "Against the hour before" }).count(), (n) => n === 1, "the page says so");
+    await choose(/^after against before/);
+    await until(() => query(page).cto, (cto) => cto && cto === query(page).from, "the change stands between both windows");
+    assert.equal(query(page).against, undefined);
+    assert.equal(Date.parse(query(page).to) - Date.parse(query(page).from), Date.parse(query(page).cto) - Date.parse(query(page).cfrom));
+    const { cfrom } = query(page);
+    // The axis moves with the window that was chosen: it is clicked where it comes to rest.
+    const click = async () => {
+      await page.locator(".brush .mark-hit").first().click({ force: true });
+      return query(page).cfrom;
+    };
+    await until(click, (now) => now && now !== cfrom, "another change is chosen on the axis itself");
+    assert.deepEqual(await violations(page), []);
+  }, { fixtureOnly: true });
+
+  await check("a torus is cut into planes across the axis that is asked for", async (page) => {
+    await page.goto(`${url}/fabric/torus-like`);
+    await ready(page);
+    await page.locator('[aria-label="Slices across"] button', { hasText: "x" }).click();
+    assert.equal(query(page).axis, "x");
+    await until(() => colours(page), (n) => n >= 4, "colours of the scale");
+    assert.match(await title(page), /^t\d+-\d+-\d+$/);
+    assert.deepEqual(await violations(page), []);
+  }, { fixtureOnly: true });
+
+  await check("every view leaves as SVG and as PNG, the axis as a table", async (page) => {
+    const saved = async (name) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[role="menuitem"]', { hasText: name }).click()]);
+      return readFileSync(await download.path());
+    };
+    for (const [path, words] of [["?view=tiles", "g33"], ["?view=ring", "33"], ["?view=group", "Green links"]]) {
+      await page.goto(fabricUrl + path);
+      await ready(page);
+      await until(() => colours(page), (n) => n >= 5, "the picture");
+      const before = await colours(page);
+      await page.locator(".context button", { hasText: "Export" }).click();
+      const svg = (await saved("Picture as SVG")).toString();
+      assert.ok(svg.startsWith("<svg") && svg.includes(words) && !/<script|foreignObject|NaN/.test(svg), path);
+      assert.ok((svg.match(/<(rect|path)/g) ?? []).length > 500, "cells are in it");
+      assert.ok((await colours(page)) >= before / 2, "the screen is drawn as before");
+      await page.locator(".context button", { hasText: "Export" }).click();
+      const png = await saved("Picture as PNG");
+      assert.equal(png.subarray(1, 4).toString(), "PNG");
+      assert.ok(png.length > 20_000, `a picture of ${png.length} bytes`);
+      if (process.env.KEEP) writeFileSync(`${process.env.KEEP}/export${path.replace(/\W/g, "-")}.png`, png);
+    }
+    await page.locator(".time-menu button").click();
+    assert.match((await saved("Table as CSV")).toString(), /^"Time, UTC",stall/);
+    await page.locator(".time-menu button").click();
+    await page.locator('[role="menuitem"]', { hasText: "Show the table" }).click();
+    await page.waitForSelector('[role="dialog"] table[aria-label="The machine over time"] tbody tr[aria-rowindex]');
+    assert.deepEqual(await violations(page), []);
   });
 
   await check("live data advance without a shift of the layout", async (page) => {

@@ -6,13 +6,20 @@ import { firstVisit } from "../visit.mjs";
 
 export async function visits({ url, check, api, timed }) {
   await check("hostile names of jobs and users are text", async (page) => {
-    for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/blame?who=2", "/forecast", "/lab", "/drivers", "/recommendations?id=1", "/alerts", "/alerts?alert=41", "/alerts?view=silences", "/health"]) {
+    for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/blame?who=2", "/forecast", "/lab", "/drivers", "/recommendations?id=1", "/alerts", "/alerts?alert=41", "/alerts?view=rules", "/alerts?view=silences", "/lab?view=noise", "/lab?replay=on", "/recommendations?id=3", "/fabric/torus-like", "/health"]) {
       await page.goto(url + path);
       await page.waitForTimeout(1500);
     }
     const hostile = (await api("/jobs?limit=100")).items.find((job) => job.name.includes("<img"));
     await page.goto(`${url}/jobs/${hostile.job_id}`);
     await page.waitForSelector("h1");
+    await page.goto(`${url}/lab?replay=on&fabric=${timed.name}&job=${hostile.job_id}`);
+    await until(() => page.getByLabel("Job to move").textContent().catch(() => ""), (text) => text.includes("<img src=x"), "the name is in the list as text");
+    await page.goto(`${url}/jobs`);
+    await page.waitForSelector("h1");
+    await page.keyboard.press("/");
+    await page.locator(".search-field").fill("img src");
+    await page.locator(".menu-item", { hasText: "<img src=x" }).first().waitFor();
     await page.goto(`${url}/fabric/${timed.name}?job=${hostile.job_id}`);
     await page.waitForSelector(".chip");
     assert.match(await page.locator(".chip").textContent(), /<img src=x/);
@@ -66,6 +73,22 @@ export async function visits({ url, check, api, timed }) {
     await other.goto(page.url());
     await other.waitForSelector('section[aria-label="mean latency, ns"] .quartiles');
     assert.deepEqual(await violations(other), []);
+  }, { fixtureOnly: true });
+
+  await check("runs of a program stand side by side, with the guidelines that speak against comparing them", async (page) => {
+    const job = (await api("/jobs?limit=200&state=RUNNING")).items.find((one) => one.runs > 0);
+    await page.goto(`${url}/jobs/${job.job_id}`);
+    await page.waitForSelector('section[aria-label="Network noise"] dl');
+    await page.locator("button", { hasText: "Compare" }).click();
+    await page.locator('[role="menuitem"]').first().click();
+    await page.locator("button", { hasText: "Compared with 1" }).click();
+    await page.locator('[role="menuitem"]').nth(1).click();
+    const beside = page.locator('section[aria-label="Runs side by side"]');
+    await until(() => beside.locator("figure").count(), (n) => n === 3, "three runs");
+    await until(() => beside.textContent(), (text) => /QCD of steps.*allocation/s.test(text), "the guideline");
+    await beside.locator(".segmented button", { hasText: "Table" }).click();
+    assert.equal(await beside.locator("thead th").count(), 4);
+    assert.deepEqual(await violations(page), []);
   }, { fixtureOnly: true });
 
   await check("measured noise stands beside simulated noise, with one scale and a table each", async (page) => {

@@ -1,0 +1,38 @@
+/** What a window is compared with: a window that moves with it, or the time before a change against the time after it. */
+import { useQuery } from "@tanstack/react-query";
+import { overviewQuery } from "../../api/queries";
+import { Icon } from "../../components/Icon";
+import { Menu } from "../../components/Menu";
+import { clock as clockText, parseTime } from "../../lib/time";
+import { AGAINST, type FabricSearch } from "./address";
+import { againstText, overviewPoints, type Clockwork } from "./clockwork";
+
+interface Props {
+  fabric: number;
+  clock: Clockwork;
+  search: FabricSearch;
+  change: (patch: Partial<FabricSearch>) => void;
+  onMark: (at: number) => void;
+}
+
+/** The newest changes are the ones that are asked about. */
+const MOST_MARKS = 6;
+
+export function AgainstMenu({ fabric, clock, search, change, onMark }: Props) {
+  const { data } = useQuery(overviewQuery(fabric, clock.span, overviewPoints(clock.span.to - clock.span.from)));
+  const marks = (data?.marks ?? []).flatMap((mark) => {
+    const ts = parseTime(mark.ts);
+    return ts === null ? [] : [{ ts, text: mark.text }];
+  }).sort((a, b) => b.ts - a.ts).slice(0, MOST_MARKS);
+  return (
+    <Menu
+      trigger={<>Against {againstText(search)}<Icon name="down" /></>} heading="This window against"
+      entries={[
+        ...([undefined, ...AGAINST] as const).map((against) => ({
+          id: against ?? "before", label: againstText({ against }), onSelect: () => change({ against, cfrom: undefined, cto: undefined }),
+        })),
+        ...marks.map(({ ts, text }) => ({ id: `${ts} ${text}`, label: <span className="ellipsis">after against before: {text}</span>, detail: clockText(ts), onSelect: () => onMark(ts) })),
+      ]}
+    />
+  );
+}

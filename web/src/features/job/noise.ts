@@ -1,0 +1,94 @@
+/**
+ * What a run's steps and NIC counters say of network noise (De Sensi 2019, section 3): dispersion of step times, and the terms of the message model.
+ * Pure. Unknown is null: a term whose counters were not recorded is not zero.
+ */
+import { quantile } from "d3-array";
+
+type Column = (number | null)[];
+
+const FLITS = "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS";
+const STALLED = "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_STALLED";
+const PACKETS = "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_PKTS";
+const LATENCY = "AR_NIC_ORB_PRF_NET_RSP_TRACK_2";
+/** Cycles of an Aries NIC in a microsecond. */
+const CYCLES_US = 800;
+/** Of the message that the model's time is told for. */
+export const MESSAGE_BYTES = 65_536;
+
+export interface RunNoise {
+  steps: number;
+  total_s: number | null;
+  mean_s: number | null;
+  median_s: number | null;
+  slowest_s: number | null;
+  /** Quartile coefficient of dispersion of the step times: (Q3 - Q1) / (Q3 + Q1). */
+  qcd: number | null;
+  /** The same of the times that the model foretells from each step's NIC counters: the network's share of it. */
+  network_qcd: number | null;
+  /** Stalled NIC cycles a request flit. */
+  stalls_per_flit: number | null;
+  /** Mean time from a request to its response, in NIC cycles. */
+  latency_cycles: number | null;
+  /** Request flits a second: what may be compared between runs of different length. */
+  flits_per_s: number | null;
+  /** Equation 2 for one message of 64 KiB, in microseconds. */
+  message_us: number | null;
+}
+
+const known = (column: Column | undefined): number[] => (column ?? []).filter((value): value is number => value !== null && Number.isFinite(value));
+const total = (column: Column | undefined): number | null => (known(column).length ? known(column).reduce((a, b) => a + b, 0) : null);
+const per = (a: number | null, b: number | null): number | null => (a !== null && b !== null && b > 0 ? a / b : null);
+
+/** Equation 2: T = (p + 512) / 1024 L + f (s + 1) cycles, for a PUT in packets of 64 bytes. */
+export function messageCycles(bytes: number, latency: number, stalls: number): number {
+  const packets = Math.ceil(bytes / 64);
+  const flits = packets + Math.ceil(bytes / 16);
+  return ((packets + 512) / 1024) * latency + flits * (stalls + 1);
+}
+
+function dispersion(values: number[]): number | null {
+  const [q1, q3] = [quantile(values, 0.25), quantile(values, 0.75)];
+  return q1 !== undefined && q3 !== undefined && q1 + q3 > 0 ? (q3 - q1) / (q3 + q1) : null;
+}
+
+/** The model's time of one message in each step whose counters are known, in cycles. */
+function foretold(counters: Record<string, Column>): number[] {
+  return (counters[FLITS] ?? []).flatMap((flits, i) => {
+    const at = (name: string) => counters[name]?.[i] ?? null;
+    const [stalls, latency] = [per(at(STALLED), flits), per(at(LATENCY), at(PACKETS))];
+    return stalls === null || latency === null ? [] : [messageCycles(MESSAGE_BYTES, latency * CYCLES_US, stalls)];
+  });
+}
+
+export function runNoise(time: Column, counters: Record<string, Column> | null): RunNoise {
+  const times = known(time);
+  const taken = total(time);
+  const flits = total(counters?.[FLITS]);
+  const stalls = per(total(counters?.[STALLED]), flits);
+  const latencyUs = per(total(counters?.[LATENCY]), total(counters?.[PACKETS]));
+  const latency = latencyUs === null ? null : latencyUs * CYCLES_US;
+  return {
+    steps: times.length, total_s: taken, mean_s: per(taken, times.length), median_s: quantile(times, 0.5) ?? null, slowest_s: times.length ? Math.max(...times) : null,
+    qcd: dispersion(times), network_qcd: counters ? dispersion(foretold(counters)) : null,
+    stalls_per_flit: stalls, latency_cycles: latency, flits_per_s: per(flits, taken),
+    message_us: latency === null || stalls === null ? null : messageCycles(MESSAGE_BYTES, latency, stalls) / CYCLES_US,
+  };
+}
+
+export interface Compared {
+  nodes: string | null;
+  noise: RunNoise;
+}
+
+/** Whether ratios of latency and stalls may be told: within one allocation alone. */
+export const comparable = ([first, ...others]: Compared[]): boolean => first?.nodes != null && others.every((one) => one.nodes === first.nodes);
+
+/** What the paper's guidelines say against a comparison of these runs, the first being the one that the others are held against. */
+export function guidelines([first, ...others]: Compared[]): string[] {
+  if (!first || !others.length) return [];
+  const said = [];
+  if (others.some((one) => one.nodes === null || first.nodes === null)) said.push("Where some of the runs stood is not known: differences may come from the allocation.");
+  else if (others.some((one) => one.nodes !== first.nodes)) said.push("The runs had different allocations: latency and stalls are those of each run's own nodes, and no ratio of them tells of the network.");
+  if (others.some((one) => Math.abs((one.noise.total_s ?? 0) - (first.noise.total_s ?? 0)) > 0.05 * (first.noise.total_s ?? 0))) said.push("The runs took different times: only rates and ratios are compared, never counts.");
+  return said;
+}
