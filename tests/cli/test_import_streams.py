@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,50 @@ def test_ragged_and_half_written_rows_are_dead_letters(embedded_db: str, tmp_pat
     assert len(result["rejected"]) == 2
     assert result["rejected_total"] == 2
     assert all(str(file) in item["where"] for item in result["rejected"])
+
+
+HALVES = "#Time,Time_usec,ProducerName,component_id,a,b"
+
+
+def rows(seconds: range) -> str:
+    return "".join(f"{1795216800 + s}.000001,1,nid1,1,{100 * (s + 50)},{7 * (s + 50)}\n" for s in seconds)
+
+
+def test_files_are_read_in_the_order_of_time_and_refused_records_bring_no_values(
+    embedded_db: str, tmp_path: Path
+) -> None:
+    newer, older = tmp_path / "a" / "router", tmp_path / "b" / "router"
+    for file, seconds in ((newer, range(60, 120)), (older, range(60))):
+        file.parent.mkdir()
+        file.write_text(f"{HALVES}\n{rows(seconds)}")
+    both = succeed("import", "ldms-csv", str(newer), str(older), "--db", embedded_db)
+    assert (both["records"], both["values"], both["rejected_total"]) == (120, 240, 0)
+    oldest = tmp_path / "router"
+    oldest.write_text(f"{HALVES}\n{rows(range(-40, 0))}")
+    code, out, err = flitwatch("import", "ldms-csv", str(oldest), "--db", embedded_db, "--json")
+    assert code == 0, err
+    late = json.loads(out)
+    assert (late["records"], late["values"], late["rejected_total"]) == (0, 0, 40)
+    assert "40 records are older" in err and "Import old" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("machine.interconnect", "no header of store_csv"),
+        ("router.HEADER.1795216800", "has no rows itself"),
+        ("pipe", "is no regular file"),
+    ],
+)
+def test_a_file_of_which_nothing_can_be_a_row_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    file = tmp_path / name
+    if name == "pipe":
+        os.mkfifo(file)
+    else:
+        file.write_text("c0-0c0s0a0l00 c0-0c0s1a0l00\n" * 3)
+    code, out, err = flitwatch("import", "ldms-csv", str(file), "--json", "--ephemeral")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert str(file) in err and said in err
 
 
 def test_a_bad_rank_of_a_named_run_json_is_an_error(tmp_path: Path, shared: Path) -> None:

@@ -133,6 +133,16 @@ def test_bad_rows_are_rejected_with_line_and_reason(tmp_path: Path) -> None:
     assert expand(snapshot.jobs[0].node_list or "") == [MACHINE.endpoints.node[0]]
 
 
+def test_a_stray_quote_costs_its_own_row_only(tmp_path: Path) -> None:
+    links, counters, jobs = snapshot_files(tmp_path, [row(n, 10, 5) for n in range(20)], [])
+    lines = counters.read_text().splitlines(keepends=True)
+    lines[3] = ',"'.join(lines[3].rsplit(",", 1))
+    counters.write_text("".join(lines))
+    snapshot = read_snapshot(links, counters, jobs, "cut")
+    assert [(item.where, item.reason) for item in snapshot.rejected] == [(f"{counters}:4", "a quote is not closed")]
+    assert len(snapshot.link) + len(snapshot.unmatched) == 19
+
+
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     links, counters, jobs = snapshot_files(tmp_path, [], [])
     with pytest.raises(BadInput, match=r"jobs\.csv:1: has no column sg"):

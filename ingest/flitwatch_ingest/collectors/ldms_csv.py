@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import socket
 import threading
@@ -21,6 +22,8 @@ from flitwatch_ingest.sources.rejection import Rejection
 _LINES_A_FLUSH = 20_000
 #: Files kept open; a closed one is opened again when it grows.
 _MOST_OPEN = 512
+#: Bytes in which a file's header and first row stand (a set has thousands of metrics), and bytes searched for a header at once.
+_BEGINNING, _BLOCK = 2**20, 2**20
 #: A renamed or deleted file may still be written: it is done after so many rounds without growth.
 _IDLE_ROUNDS = 3
 
@@ -34,6 +37,8 @@ class Totals:
     schemas: set[str] = field(default_factory=set)
     producers: set[str] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
+    #: Records and values of each source.
+    read: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class CsvCollector:
@@ -71,6 +76,8 @@ class CsvCollector:
             for place in self._places:
                 if not place.exists():
                     raise NotFound(f"{place} does not exist")
+                if not place.is_dir():
+                    _need_rows(place, alone=len(self._places) == 1)
 
     def close(self) -> None:
         """Close all files."""
@@ -113,7 +120,9 @@ class CsvCollector:
                 found.update(path for path in (*place.glob("*"), *place.glob("*/*")) if path.is_file())
         # A file that was renamed stays under its old name in _open until it is read to its end.
         found.update(self._open)
-        return sorted(path for path in found if ldms_csv.parse_name(path) is not None)
+        rows = sorted(path for path in found if ldms_csv.parse_name(path) is not None)
+        # What is read once is read in the order of time, whatever the names: samples older than those kept are refused.
+        return rows if self._follow else sorted(rows, key=lambda path: _first_time(path) or 0.0)
 
     def _read_file(self, path: Path) -> None:
         tail = self._tail(path)
@@ -178,6 +187,8 @@ class CsvCollector:
         self.totals.values += decoder.values
         self.totals.producers |= decoder.producers
         self.totals.sources.add(entry["source"])
+        records, values = self.totals.read.get(entry["source"], (0, 0))
+        self.totals.read[entry["source"]] = (records + decoder.records, values + decoder.values)
 
     def _files_known(self) -> dict[str, Any]:
         known: dict[str, Any] = self._checkpoint.value.setdefault("files", {})
@@ -218,3 +229,52 @@ class CsvCollector:
             except BadInput as bad:
                 raise BadInput(f"its header file: {bad.reason}", where=str(path)) from bad
         return decoder
+
+
+def _need_rows(path: Path, *, alone: bool) -> None:
+    """BadInput for a named file of which nothing can be a row; a side file may be named beside others, as `folder/*` does."""
+    expected = "Expected a file of store_csv: its first line, or a .HEADER file beside it, names the columns."
+    if not path.is_file():
+        raise BadInput("is no regular file", where=str(path), advice=expected)
+    if ldms_csv.parse_name(path) is None:
+        if not alone:
+            return
+        raise BadInput(
+            "stands beside the data of store_csv and has no rows itself",
+            where=str(path),
+            advice="Name the data file, or the folder.",
+        )
+    if ldms_csv.side_header(path) is not None:
+        return
+    try:
+        with path.open("rb") as stream:
+            first = b"\n" + stream.readline(_BEGINNING).removeprefix(b"\xef\xbb\xbf")
+            kept = b""
+            for block in itertools.chain([first], iter(lambda: stream.read(_BLOCK), b"")):
+                if b"\n#Time" in kept + block:
+                    return
+                kept = block[-8:]
+    except OSError as problem:
+        raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
+    raise BadInput(
+        "has no header of store_csv and there is no .HEADER file beside it: nothing of it is a row",
+        where=str(path),
+        advice=expected,
+    )
+
+
+def _first_time(path: Path) -> float | None:
+    """Epoch seconds of a file's first row; None where it cannot be told from its beginning."""
+    try:
+        with path.open("rb") as stream:
+            lines = stream.read(_BEGINNING).split(b"\n")[:-1]
+    except OSError:
+        return None
+    row = next(
+        (line for line in lines if line.strip() and not line.removeprefix(b"\xef\xbb\xbf").startswith(b"#")), b""
+    )
+    whole = row.partition(b",")[0].partition(b".")[0]
+    if not whole.isdigit() or len(whole) > 15:
+        return None
+    # With time_format=1 the first column counts milliseconds.
+    return int(whole) / (1e3 if len(whole) > 11 else 1.0)

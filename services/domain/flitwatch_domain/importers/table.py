@@ -56,10 +56,9 @@ def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejecte
     BadInput
         The file is empty or lacks one of the `required` columns.
     """
-    text = read_text(path).replace("\0", "\ufffd")
-    reader = csv.reader(io.StringIO(text, newline=""))
+    lines = enumerate(io.StringIO(read_text(path).replace("\0", "\ufffd"), newline=None), start=1)
     try:
-        header = [cell.strip().lstrip("\ufeff").lower() for cell in next(reader, [])]
+        header = [cell.strip().lstrip("\ufeff").lower() for cell in _cells(next(lines, (1, ""))[1])]
     except csv.Error as bad:
         raise BadInput(str(bad), where=f"{path}:1") from bad
     absent = [column for column in required if column not in header]
@@ -69,20 +68,26 @@ def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejecte
             where=f"{path}:1",
             advice=f"Expected a header with {', '.join(required)}.",
         )
-    return header, _rows(reader, {name: at for at, name in enumerate(header)}, str(path), rejected)
+    return header, _rows(lines, {name: at for at, name in enumerate(header)}, str(path), rejected)
 
 
-def _rows(reader: Iterator[list[str]], columns: dict[str, int], path: str, rejected: list[Rejected]) -> Iterator[Row]:
+def _cells(line: str) -> list[str]:
+    # Line by line: these tables have no cell of several lines, and a quote that is not closed must not swallow the rows after it.
+    return next(csv.reader([line], strict=True), [])
+
+
+def _rows(
+    lines: Iterator[tuple[int, str]], columns: dict[str, int], path: str, rejected: list[Rejected]
+) -> Iterator[Row]:
     width = len(columns)
-    while True:
+    for number, line in lines:
+        where = f"{path}:{number}"
         try:
-            cells = next(reader)
-        except StopIteration:
-            return
+            cells = _cells(line)
         except csv.Error as bad:
-            rejected.append(Rejected(f"{path}:{getattr(reader, 'line_num', 0)}", str(bad)))
+            reason = "a quote is not closed" if "unexpected end" in str(bad) else str(bad)
+            rejected.append(Rejected(where, reason))
             continue
-        where = f"{path}:{getattr(reader, 'line_num', 0)}"
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) != width:
