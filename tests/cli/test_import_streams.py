@@ -151,22 +151,13 @@ def rows(seconds: range) -> str:
     return "".join(f"{1795216800 + s}.000001,1,nid1,1,{100 * (s + 50)},{7 * (s + 50)}\n" for s in seconds)
 
 
-def test_files_are_read_in_the_order_of_time_and_refused_records_bring_no_values(
-    embedded_db: str, tmp_path: Path
-) -> None:
+def test_files_that_are_given_together_are_read_in_the_order_of_time(embedded_db: str, tmp_path: Path) -> None:
     newer, older = tmp_path / "a" / "router", tmp_path / "b" / "router"
     for file, seconds in ((newer, range(60, 120)), (older, range(60))):
         file.parent.mkdir()
         file.write_text(f"{HALVES}\n{rows(seconds)}")
     both = succeed("import", "ldms-csv", str(newer), str(older), "--db", embedded_db)
     assert (both["records"], both["values"], both["rejected_total"]) == (120, 240, 0)
-    oldest = tmp_path / "router"
-    oldest.write_text(f"{HALVES}\n{rows(range(-40, 0))}")
-    code, out, err = flitwatch("import", "ldms-csv", str(oldest), "--db", embedded_db, "--json")
-    assert code == 0, err
-    late = json.loads(out)
-    assert (late["records"], late["values"], late["rejected_total"]) == (0, 0, 40)
-    assert "40 records are older" in err and "Import old" in err
 
 
 @pytest.mark.parametrize(
