@@ -40,8 +40,8 @@ export interface TimeWindow {
   to: number;
 }
 
-export function intervalText({ from, to }: TimeWindow, reference: number): string {
-  const seconds = from % 60_000 !== 0 || to % 60_000 !== 0;
+/** Seconds are shown where an end has some; a text that follows the clock asks for them always, so that its width stays. */
+export function intervalText({ from, to }: TimeWindow, reference: number, seconds = from % 60_000 !== 0 || to % 60_000 !== 0): string {
   const days = Math.floor(from / 86_400_000) !== Math.floor(to / 86_400_000);
   return `${moment(from, reference, seconds)}–${days ? moment(to, from, seconds) : clock(to, seconds)}`;
 }

@@ -173,7 +173,7 @@ function History({ scene, router, span }: { scene: Scene; router: number; span: 
   const ts = series.data?.ts.map((t) => parseTime(t) ?? 0) ?? [];
   return (
     <div className="router-block">
-      <div className="card-line"><h3 className="block-title">History</h3><span className="subtitle">{intervalText(steady, steady.to)}, stall / flit</span></div>
+      <div className="card-line"><h3 className="block-title">History</h3><span className="subtitle">{intervalText(steady, steady.to, true)}, stall / flit</span></div>
       <Sparkline ts={ts} values={values} width={318} height={44} label={`Stall ratio of this router, ${intervalText(steady, steady.to)}`} />
     </div>
   );

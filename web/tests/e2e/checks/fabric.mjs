@@ -163,12 +163,13 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
     await ready(page);
     await page.waitForTimeout(1500);
     await page.evaluate(() => {
-      window.__shift = 0;
-      new PerformanceObserver((list) => list.getEntries().forEach((e) => (window.__shift += e.value))).observe({ type: "layout-shift" });
+      window.__shifted = [];
+      const named = ({ node, previousRect, currentRect }) => `${node?.outerHTML ?? node?.textContent}: ${previousRect.x} to ${currentRect.x}, ${previousRect.y} to ${currentRect.y}`;
+      new PerformanceObserver((list) => list.getEntries().forEach((e) => window.__shifted.push(...e.sources.map(named)))).observe({ type: "layout-shift" });
     });
     const first = await page.locator(".fabric-page .subtitle").first().textContent();
     await until(() => page.locator(".fabric-page .subtitle").first().textContent(), (now) => now !== first, "the window follows", 20_000);
-    assert.equal(await page.evaluate(() => window.__shift), 0);
+    assert.deepEqual(await page.evaluate(() => window.__shifted), []);
   });
 
   await check("the table shows the same figures as the picture and sorts", async (page) => {
