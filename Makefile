@@ -79,21 +79,18 @@ test-setup:
 	@$(MAKE) --no-print-directory python-all web
 
 test-static:
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory types
-	@$(MAKE) --no-print-directory test-web
-	@$(MAKE) --no-print-directory test-cxx
+	@$(MAKE) --no-print-directory -j2 -Otarget lint types test-web
 
-# The two halves of pytest run beside each other, sanitizers and fuzzing behind them; every summary is printed at the end.
+# The two halves of pytest run beside each other, the C++ tests, sanitizers and fuzzing behind them; every summary is printed at the end.
 test-side-by-side: # of test
-	@mkdir -p build; echo "beside pytest run its other half and sanitizers with fuzzing: build/test-half-b.log, build/test-native.log" >&2; \
+	@mkdir -p build; echo "beside pytest run its other half, and the C++ tests with sanitizers and fuzzing: build/test-half-b.log, build/test-native.log" >&2; \
 	fuzz=; if command -v clang++ >/dev/null; then fuzz=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
-	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$fuzz >build/test-native.log 2>&1 & native=$$!; \
+	nice -n 5 $(MAKE) --no-print-directory test-cxx test-sanitize $$fuzz >build/test-native.log 2>&1 & native=$$!; \
 	$(MAKE) --no-print-directory test-python SUITES="$(HALF_B)" >build/test-half-b.log 2>&1 & half=$$!; \
 	trap "kill $$native $$half 2>/dev/null" EXIT; \
 	$(MAKE) --no-print-directory test-python SUITES="$(HALF_A)"; a=$$?; wait $$half; b=$$?; wait $$native; native=$$?; trap - EXIT; \
 	cat build/test-native.log build/test-half-b.log; [ $$a = 0 ] || echo "pytest failed in $(HALF_A): see above" >&2; \
-	[ $$b = 0 ] || echo "pytest failed in $(HALF_B): see above" >&2; [ $$native = 0 ] || echo "sanitizers or fuzzing failed: see above" >&2; \
+	[ $$b = 0 ] || echo "pytest failed in $(HALF_B): see above" >&2; [ $$native = 0 ] || echo "C++ tests, sanitizers or fuzzing failed: see above" >&2; \
 	[ $$a = 0 ] && [ $$b = 0 ] && [ $$native = 0 ]
 
 lint: ## style, and the arrows between packages
