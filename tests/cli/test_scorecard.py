@@ -67,3 +67,22 @@ def test_a_piece_is_made_once_and_read_back(tmp_path, monkeypatch: pytest.Monkey
     assert first.rows == second.rows == [{"scenario": "amg-128", "seed": 1, "precision_at_10": None}]
     assert (first.kept, second.kept, second.cpu_s) == (False, True, first.cpu_s)
     assert other.made().rows[0]["seed"] == 2 and made == [1, 2]
+
+
+def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_reported_is_no_verdict() -> None:
+    errors = {(10, 20): 9.0, (10, 40): 8.0, (20, 20): 8.5, (20, 40): 8.2}
+    rows = [
+        {
+            "scenario": "milc-128",
+            "m": m,
+            "k": k,
+            "features": features,
+            "mape": {"ridge": error + more, "attention": 0.0},
+        }
+        for (m, k), error in errors.items()
+        for features, more in (("app", 0.0), ("app+placement+io+sys", -0.1))
+    ]
+    found = {one.what: one for one in checks(card(ablation=rows))}
+    assert [one.holds for one in found.values()] == [True, False, None, True]
+    assert found["forecast milc-128, k 40: error falls with m"].found == "8.00 % at m 10, 8.20 % at m 20"
+    assert "2 of 3 demands hold" in markdown(card(ablation=[row | {"serves": "ridge"} for row in rows]))

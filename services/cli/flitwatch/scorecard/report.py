@@ -16,6 +16,7 @@ little with libraries' versions, not with the machine's load.
 
 """
 FORECASTERS = ("attention", "ridge", "lightgbm", "ratio", "curve", "last steps")
+HOLDS = {True: "yes", False: "**no**", None: "–"}
 Card = dict[str, Any]
 
 
@@ -50,8 +51,13 @@ def _grouped(rows: list[dict[str, Any]], *keys: str) -> dict[tuple[Any, ...], li
 
 
 def _checks(card: Card) -> str:
-    lines = [(one.what, one.wanted, one.found, "yes" if one.holds else "**no**") for one in checks(card)]
-    return "## What was asked for\n\n" + table(("what", "wanted", "found", "holds"), lines) + "\n"
+    found = list(checks(card))
+    lines = [(one.what, one.published, one.wanted, one.found, HOLDS[one.holds]) for one in found]
+    short = sum(one.holds is False for one in found)
+    asked = sum(one.holds is not None for one in found)
+    text = f"{asked - short} of {asked} demands hold; the others are marked **no**.\n\n"
+    heads = ("what", "published, or a prototype's", "wanted", "found", "holds")
+    return "## What was asked for\n\n" + text + table(heads, lines) + "\n"
 
 
 def _blame(card: Card) -> str:
