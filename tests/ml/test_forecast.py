@@ -55,6 +55,23 @@ def test_standardisation_never_sees_held_out_runs() -> None:
     )
 
 
+def test_training_adds_windows_that_the_end_cuts_short_and_only_who_asks_learns_from_them() -> None:
+    series = process(4)
+    standard = Standard.learn(series, ())
+    whole, training = standard.windows(series, 4, 5), standard.training(series, 4, 5)
+    assert len(training.run) == 60 * 12 and training.whole.sum() == len(whole.run) == 60 * 8
+    assert np.array_equal(training.chosen(training.whole).target, whole.target)
+    late = (training.run == 7) & (training.step == 14)
+    assert training.future_s[late] == pytest.approx(series.times[7, 14:].sum())
+    assert training.curve_s[late] == pytest.approx(standard.curve_s[14:].sum())
+    assert np.array_equal(
+        RidgeForecaster().fit(training).log_ratio(whole), RidgeForecaster().fit(whole).log_ratio(whole)
+    )
+    assert not np.array_equal(
+        RidgeForecaster(cut_short=True).fit(training).log_ratio(whole), RidgeForecaster().fit(whole).log_ratio(whole)
+    )
+
+
 def test_naive_forecasts_are_what_they_say() -> None:
     times = np.tile(np.array([2.0, 4, 6, 8, 10, 12]), (3, 1)) * np.array([[1.0], [2], [1]])
     series = StepSeries(times, np.ones((3, 6, 1)))

@@ -119,7 +119,7 @@ def backtest(
     collected = _Collected({name: [] for name in (*NAIVE, *prototypes)})
     for fold, (train, held) in enumerate(islice(run_folds(labels, folds, seed), rounds)):
         standard = Standard.learn(series.runs(train), sets)
-        past = _known(standard.windows(series.runs(train), m, k, stride))
+        past = standard.training(series.runs(train), m, k, stride)
         future = _known(standard.windows(series.runs(held), m, k, stride))
         collected.add(prototypes, past, future, k, held[future.run], fold)
     return collected.summary()
@@ -137,7 +137,7 @@ def unseen(
     """Learn from `known` runs and forecast `new` ones of another kind, for example longer ones (Bhatele 2020, section V-C)."""
     prototypes = learned_forecasters() if learned is None else learned
     standard = Standard.learn(known, sets)
-    past, future = _known(standard.windows(known, m, k)), _known(standard.windows(new, m, k, stride))
+    past, future = standard.training(known, m, k), _known(standard.windows(new, m, k, stride))
     collected = _Collected({name: [] for name in (*NAIVE, *prototypes)})
     collected.add(prototypes, past, future, k, future.run, 0)
     return collected.summary()

@@ -22,12 +22,17 @@ def flat(windows: Windows) -> Floats:
 
 
 class RidgeForecaster(BaseEstimator):
-    """Ridge regression on the flattened window; `strength` is the penalty per thousand windows."""
+    """Ridge regression on the flattened window; `strength` is the penalty per thousand windows.
 
-    def __init__(self, strength: float = 30.0) -> None:
+    It learns from whole windows; with `cut_short` also from those that the end of a run cuts short.
+    """
+
+    def __init__(self, strength: float = 30.0, cut_short: bool = False) -> None:
         self.strength = strength
+        self.cut_short = cut_short
 
     def fit(self, windows: Windows) -> RidgeForecaster:
+        windows = windows if self.cut_short else windows.chosen(windows.whole)
         rows = flat(windows)
         self.centre_, spread = rows.mean(0), rows.std(0)
         self.scale_ = np.where(spread > 1e-9, spread, 1.0)
@@ -45,14 +50,16 @@ class RidgeForecaster(BaseEstimator):
 
 
 class LightGBMForecaster(BaseEstimator):
-    """Gradient boosting on the flattened window, L1 loss, `seeds` models averaged."""
+    """Gradient boosting on the flattened window, L1 loss, `seeds` models averaged; `cut_short` as in RidgeForecaster."""
 
-    def __init__(self, seeds: int = 2) -> None:
+    def __init__(self, seeds: int = 2, cut_short: bool = False) -> None:
         self.seeds = seeds
+        self.cut_short = cut_short
 
     def fit(self, windows: Windows) -> LightGBMForecaster:
         from lightgbm import LGBMRegressor
 
+        windows = windows if self.cut_short else windows.chosen(windows.whole)
         rows, target = flat(windows), windows.target
         shape: dict[str, Any] = {
             "objective": "l1",
@@ -79,6 +86,8 @@ class LightGBMForecaster(BaseEstimator):
 
 class AttentionForecaster(BaseEstimator):
     """Attention that learns what ridge leaves, averaged over `seeds` nets and, on request, with LightGBM.
+
+    All three learn also from windows that the end of a run cuts short: the recipe's own gain, measured in docs/adr/0805.
 
     Parameters
     ----------
@@ -115,7 +124,7 @@ class AttentionForecaster(BaseEstimator):
         from flitwatch_ml.forecast.attention import train
 
         self.device_ = _device(self.device)
-        self.ridge_ = RidgeForecaster().fit(windows) if self.on_ridge else None
+        self.ridge_ = RidgeForecaster(cut_short=True).fit(windows) if self.on_ridge else None
         target = windows.target - (self.ridge_.log_ratio(windows) if self.ridge_ else 0.0)
         linear = _linear_inputs(windows)
         self.linear_centre_, spread = linear.mean(0), linear.std(0)
@@ -136,7 +145,7 @@ class AttentionForecaster(BaseEstimator):
             seed=self.seed,
             device=self.device_,
         )
-        self.boosting_ = LightGBMForecaster().fit(windows) if self.with_boosting else None
+        self.boosting_ = LightGBMForecaster(cut_short=True).fit(windows) if self.with_boosting else None
         return self
 
     def log_ratio(self, windows: Windows) -> Floats:

@@ -20,6 +20,8 @@ Ints = NDArray[np.int64]
 FEATURE_SETS = ("placement", "io", "sys")
 #: Below this spread a feature is constant over runs and is left unscaled.
 CONSTANT = 1e-9
+#: A window that the end of its run cuts short still teaches if at least one in so many of its k steps is there.
+SHORTEST_FUTURE = 5
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Windows:
     curve_s : (windows,)     the mean curve's time of the next k steps
     future_s : (windows,)    the observed time of the next k steps; NaN where it is not known
     last_s : (windows,)      mean time of the last m steps
+    whole : (windows,)       whether the future has all k steps; a window for training may have fewer (`Standard.training`)
     """
 
     past: Floats
@@ -93,6 +96,7 @@ class Windows:
     curve_s: Floats
     future_s: Floats
     last_s: Floats
+    whole: NDArray[np.bool_]
 
     @property
     def target(self) -> Floats:
@@ -130,19 +134,31 @@ class Standard:
         place = _placement(series, sets)
         return cls(curve, centre, np.where(scale > CONSTANT, scale, 1.0), place.mean(0), _safe(place.std(0)), sets)
 
-    def windows(self, series: StepSeries, m: int, k: int, stride: int = 1) -> Windows:
-        """Every window of m known past steps; steps beyond the curve continue at the mean of its last quarter."""
+    def windows(self, series: StepSeries, m: int, k: int, stride: int = 1, least: int | None = None) -> Windows:
+        """Every window of m known past steps; steps beyond the curve continue at the mean of its last quarter.
+
+        With `least`, also those whose future the end of the run cuts short to `least` steps or more.
+        """
         steps = series.times.shape[1]
         if steps < m + k:
             raise NotEnoughData(f"not enough data: m = {m} and k = {k} need {m + k} steps, runs have {steps}")
         curve, centre = _extended(self.curve_s, steps), _extended(self.centre, steps)
         standard = (series.features(self.sets) - centre) / self.scale
         place = (_placement(series, self.sets) - self.placement_centre) / self.placement_scale
-        parts = [self._ending_at(t, series.times, standard, curve, m, k) for t in range(m, steps - k + 1, stride)]
+        ends = range(m, steps - (k if least is None else least) + 1, stride)
+        parts = [self._ending_at(t, series.times, standard, curve, m, k) for t in ends]
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         known = np.isfinite(joined["past"]).all((1, 2)) & np.isfinite(joined["last_s"])
         joined = {name: values[known] for name, values in joined.items()}
         return Windows(placement=place[joined["run"]], **joined)
+
+    def training(self, series: StepSeries, m: int, k: int, stride: int = 1) -> Windows:
+        """The windows to learn from: of known future, also those that the end of the run cuts short.
+
+        Runs are few and short, and most starts within a run have fewer than k steps before them: of 20 steps with m = 8 and k = 10 only three have all.
+        """
+        windows = self.windows(series, m, k, stride, least=max(1, k // SHORTEST_FUTURE))
+        return windows.chosen(np.isfinite(windows.future_s))
 
     def at_end(self, series: StepSeries, m: int, k: int) -> Windows:
         """The window that ends with the last step of each run; the future is not known, and a feature that is not is taken at its mean."""
@@ -171,6 +187,7 @@ class Standard:
             "curve_s": np.full(runs, curve[t : t + k].sum()),
             "future_s": times[:, t : t + k].sum(1),
             "last_s": past_s.mean(1),
+            "whole": np.full(runs, t + k <= times.shape[1]),
         }
 
 

@@ -101,8 +101,7 @@ def fit(series: StepSeries, m: int, k: int, sets: tuple[str, ...], found: Backte
     prototype = learned_forecasters().get(found.serves)
     model = None
     if prototype is not None:
-        windows = standard.windows(series, m, k)
-        model = clone(prototype).fit(windows.chosen(np.isfinite(windows.future_s)))
+        model = clone(prototype).fit(standard.training(series, m, k))
     return Serving(found.serves, standard, model, m, k, found.half_width90, found.mape[found.serves])
 
 

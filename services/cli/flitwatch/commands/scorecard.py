@@ -36,6 +36,9 @@ SMALLEST = "minivite-128"
 @click.option(
     "--part", "parts", multiple=True, type=click.Choice(PARTS), help="Only this part, repeatable.  [default: all]"
 )
+@click.option(
+    "--kept", is_flag=True, help="Make nothing: only what earlier calls made; the table says what is lacking."
+)
 @click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True)
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Write scorecard.json and scorecard.md here."
@@ -48,6 +51,7 @@ def scorecard(
     pooled_users: int,
     folds: int,
     parts: tuple[str, ...],
+    kept: bool,
     processes: int,
     out: Path | None,
     as_json: bool,
@@ -58,7 +62,6 @@ def scorecard(
     """
     from flitwatch.scorecard.pieces import done, simulated
     from flitwatch.scorecard.report import markdown
-    from flitwatch.scorecard.timings import rows as timings
 
     begun = time.perf_counter()
     card: dict[str, Any] = {
@@ -67,14 +70,19 @@ def scorecard(
         "many": many,
         "users": users,
         "pooled_users": pooled_users,
+        "folds": folds,
     }
     card |= {name: [] for name in PARTS}
     pieces = [one for one in _pieces(seeds, many, users, pooled_users, folds) if one.part in (parts or PARTS)]
+    card["lacking"] = []
+    if kept:
+        card["lacking"] = [[one.part, *one.arguments[:3]] for one in pieces if not one.kept.exists()]
+        pieces = [one for one in pieces if one.kept.exists()]
 
     def tell(message: str) -> None:
         stderr.print(f"{time.perf_counter() - begun:6.0f} s  {message}", highlight=False)
 
-    for message in simulated(pieces, processes):
+    for message in simulated(pieces, processes) if not kept else ():
         tell(message)
     card["effort"] = {name: {"pieces": 0, "wall_s": 0.0, "cpu_s": 0.0} for name in PARTS[:-1]}
     for count, (name, made) in enumerate(done(pieces, processes), 1):
@@ -87,7 +95,7 @@ def scorecard(
     for name in PARTS[:-1]:
         card[name].sort(key=lambda row: (_place(row["scenario"]), row.get("seed", 0)))
     if "timings" in (parts or PARTS):
-        card["timings"] = list(timings(SCENARIOS, users))
+        card["timings"] = _timings(kept, users)
     card["wall_s"] = time.perf_counter() - begun
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -96,6 +104,20 @@ def scorecard(
         )
         (out / "scorecard.md").write_text(markdown(card))
     emit(card, as_json) if as_json else print(markdown(card))
+
+
+def _timings(kept: bool, users: int) -> list[dict[str, Any]]:
+    """Measured now, or read back where only that is wanted: they depend on the machine, so that an earlier call's do not stand in for them otherwise."""
+    from flitwatch.scorecard.pieces import folder
+    from flitwatch.scorecard.timings import rows
+
+    last = folder() / "timings.json"
+    if kept:
+        return list(orjson.loads(last.read_bytes())) if last.exists() else []
+    found = list(rows(SCENARIOS, users))
+    last.parent.mkdir(parents=True, exist_ok=True)
+    last.write_bytes(orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY))
+    return found
 
 
 def _place(scenario: str) -> int:

@@ -47,9 +47,14 @@ class Piece:
         named = self.arguments[0]
         return (named,) if isinstance(named, str) else tuple(named)
 
+    @property
+    def kept(self) -> Path:
+        """Where its rows are kept, once the code as it is now has made them."""
+        return folder() / f"{self._name()}.json"
+
     def made(self) -> Made:
         """Make the rows, or read them where the same code made them before."""
-        kept = _folder() / f"{self._name()}.json"
+        kept = self.kept
         if kept.exists():
             stored = orjson.loads(kept.read_bytes())
             return Made(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
@@ -109,7 +114,7 @@ def _cpu_s() -> float:
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
-def _folder() -> Path:
+def folder() -> Path:
     """`$FLITWATCH_CACHE/scorecard`, else `.cache/scorecard` below the working directory."""
     return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "scorecard"
 

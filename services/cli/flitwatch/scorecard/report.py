@@ -55,9 +55,20 @@ def _checks(card: Card) -> str:
     lines = [(one.what, one.published, one.wanted, one.found, HOLDS[one.holds]) for one in found]
     short = sum(one.holds is False for one in found)
     asked = sum(one.holds is not None for one in found)
-    text = f"{asked - short} of {asked} demands hold; the others are marked **no**.\n\n"
+    text = f"{asked - short} of {asked} demands hold; the others are marked **no**.\n\n" + _lacking(card)
     heads = ("what", "published, or a prototype's", "wanted", "found", "holds")
     return "## What was asked for\n\n" + text + table(heads, lines) + "\n"
+
+
+def _lacking(card: Card) -> str:
+    """What was not made, so that nobody takes its absence for a success."""
+    by_part = _grouped([{"part": part, "seed": seed} for part, _, seed, _ in card.get("lacking", ())], "part")
+    if not card["timings"]:
+        by_part["timings",] = []
+    if not by_part:
+        return ""
+    said = [f"{part} ({len(rows)} pieces)" if rows else part for (part,), rows in by_part.items()]
+    return f"**Not made yet**, so not in these tables: {', '.join(said)}.\n\n"
 
 
 def _blame(card: Card) -> str:
@@ -121,7 +132,8 @@ def _forecast(card: Card) -> str:
         for row in card["ablation"]
     ]  # fmt: skip
     return (
-        "## What next: forecast\n\nEvery run held out once; long-milc: runs of 620 steps in segments, by forecasters that learned from 80 steps.\n\n"
+        "## What next: forecast\n\n"
+        + f"Every run held out once, {card.get('folds', 10)} folds; long-milc: runs of 620 steps in segments, by forecasters that learned from 80 steps.\n\n"
         + table(heads, lines)
         + f"\nCoverage of the 90 % intervals out of fold over {len(card['coverage'])} seeds (m and k as above, app):\n\n"
         + table(("scenario", "seeds", "coverage of 90 %"), coverage)

@@ -69,8 +69,7 @@ def _forecast(scenario: str, users: int) -> Rows:
     series = StepSeries(campaign.times_s, campaign.rates, campaign.placement, campaign.io_rates, campaign.sys_rates)
     sets = ("placement", "io", "sys")
     standard = Standard.learn(series, sets)
-    windows = standard.windows(series, 8, 10)
-    windows = windows.chosen(np.isfinite(windows.future_s))
+    windows = standard.training(series, 8, 10)
     model = AttentionForecaster(device="cpu")
     AttentionForecaster(device="cpu", epochs=1, least_steps=2).fit(windows)  # loads libraries
     yield _timed(f"training the forecaster on {len(series.times)} runs", 60.0, lambda: model.fit(windows))
