@@ -97,7 +97,13 @@ def simulated(pieces: Iterable[Piece], processes: int) -> Iterator[str]:
 
 
 def done(pieces: Iterable[Piece], processes: int) -> Iterator[tuple[str, Made]]:
-    """(part, what was made) of each piece as it is done."""
+    """(part, what was made) of each piece as it is done; those kept first, read back without a process for it."""
+    pieces = list(pieces)
+    ready = [piece.kept.exists() for piece in pieces]
+    yield from ((piece.part, piece.made()) for piece, there in zip(pieces, ready, strict=True) if there)
+    pieces = [piece for piece, there in zip(pieces, ready, strict=True) if not there]
+    if not pieces:
+        return
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         waiting = {pool.submit(piece.made): piece.part for piece in pieces}
         try:
