@@ -131,7 +131,7 @@ def _shapes(card: Card) -> Iterator[Check]:
             value for name, value in row["mape"].items() if name != "attention"
         )
     for scenario, errors in least.items():
-        lengths, horizons = (sorted({key[place] for key in errors}) for place in (0, 1))
+        lengths, horizons = sorted({m for m, _, _ in errors}), sorted({k for _, k, _ in errors})
         for k in horizons:
             short, long = (errors[m, k, "app"] for m in lengths)
             found = f"{short:.2f} % at m {lengths[0]}, {long:.2f} % at m {lengths[1]}"
