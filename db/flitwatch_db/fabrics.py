@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from flitwatch_db import jobs, packing
+from flitwatch_db import jobs, packing, route_changes
 from flitwatch_domain.errors import Conflict, NotFound
 from flitwatch_domain.fabric import (
     ROLES,
@@ -88,6 +88,7 @@ def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, t
             assert created is not None
             for table in ("router", "endpoint", "link"):
                 cursor.execute(cast(LiteralString, f"DELETE FROM {table} WHERE fabric_id = %s"), created)  # noqa: S608
+            route_changes.forget_tables(conn, int(created[0]))
         fabric_id = int(created[0])
     _copy_routers(conn, fabric_id, fabric.routers)
     _copy_endpoints(conn, fabric_id, fabric.endpoints)

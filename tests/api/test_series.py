@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import struct
-from datetime import datetime
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
 from api.conftest import Served
 from api.test_congestion import summed
-from api.world import T0, THROUGH, World
+from api.world import HOSTILE, T0, THROUGH, World
+from flitwatch_db import connect, route_changes
 
 
 def table(rows: list) -> np.ndarray:
@@ -94,6 +95,28 @@ def test_coverage_over_time_shows_the_gap(api: Served) -> None:
 )
 def test_bad_parameters_are_refused_with_advice(api: Served, parameters: dict, status: int, word: str) -> None:
     assert word in api.refused("/fabrics/small/timeseries", status, **parameters)["advice"]
+
+
+def test_route_changes_are_marks_of_their_fabric(api: Served, world: World) -> None:
+    before = api.get("/fabrics/small/overview", points=20, **{"from": T0, "to": T0 + 200})["marks"]
+    at = [datetime.fromtimestamp(T0 + s, UTC) for s in (30, 60, 90)]
+    with connect(world.url) as conn:
+        route_changes.record(conn, world.small_id, at[1], np.array([[0, 1], [2, -1]]))
+        route_changes.record(conn, world.small_id, at[2], np.array([[0, 1], [1, -1]]), "after the repair")
+        route_changes.record(conn, world.small_id, at[0], None, HOSTILE)
+        route_changes.record(conn, world.tree_id, at[0], None, "another fabric")
+    try:
+        marks = api.get("/fabrics/small/overview", points=20, **{"from": T0, "to": T0 + 200})["marks"]
+        assert [m["text"] for m in marks if m["kind"] == "routes"] == [
+            f"Routes: {HOSTILE}", "Routes first recorded, 3 entries", "Routes changed, 1 of 3 entries: after the repair",
+        ]  # fmt: skip
+        assert [m for m in marks if m["kind"] == "job"] == before
+        assert [m["ts"] for m in marks] == sorted(m["ts"] for m in marks)
+        late = api.get("/fabrics/small/overview", points=20, **{"from": T0 + 61, "to": T0 + 90})["marks"]
+        assert [m for m in late if m["kind"] == "routes"] == []
+    finally:
+        with connect(world.url) as conn:
+            conn.execute("DELETE FROM route_change")
 
 
 def test_the_overview_sums_the_machine(api: Served, world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from flitwatch_db import connect, fabrics
 from flitwatch_domain.fabric import CountedAt
+from flitwatch_routing import lft
 
 NO_TOPOLOGY = str(Path(__file__).resolve().parents[1] / "conftest.py")
 
@@ -121,6 +123,27 @@ def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, share
     assert round(stalls[black].sum() / flits[black].sum(), 2) == 7.84
 
 
+@pytest.mark.integration
+def test_a_dump_of_tables_is_a_mark_when_routes_change(embedded_db: str, tmp_path: Path) -> None:
+    file, dump = tmp_path / "lab-topo", tmp_path / "opensm-lfts.dump"
+    file.write_text(IB)
+    succeed("import", "fabric", str(file), "--db", embedded_db)
+    with connect(embedded_db, role="reader") as conn:
+        fabric = fabrics.load(conn, "lab")
+    command = ("import", "routes", str(dump), "--fabric", "lab", "--db", embedded_db)
+    lft.write(dump, fabric, np.array([[1, 2]]))
+    os.utime(dump, (1_772_366_400, 1_772_366_400))
+    first = succeed(*command)
+    assert first == {"fabric": "lab", "at": "2026-03-01T12:00:00+00:00", "entries": 2, "changed": None, "new": True}
+    assert succeed(*command) == {**first, "changed": 0, "new": False}
+    lft.write(dump, fabric, np.array([[1, 3]]))
+    later = succeed(*command, "--at", "2026-03-01T15:00:00+01:00")
+    assert later == {"fabric": "lab", "at": "2026-03-01T14:00:00+00:00", "entries": 2, "changed": 1, "new": True}
+    dump.write_text(dump.read_text().replace("guid 0x0000000000000001", "guid 0x0000000000000009"))
+    code, out, err = flitwatch(*command, "--json")
+    assert (code, out) == (1, "") and "no switch 0x0000000000000009" in err
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
@@ -129,6 +152,9 @@ def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, share
         (["import", "fabric", NO_TOPOLOGY], "is neither a Cray interconnect file nor ibnetdiscover output"),
         (["import", "fabric", NO_TOPOLOGY, "--format", "cray"], "conftest.py:1: cannot read"),
         (["import", "dragonview", "--links", NO_TOPOLOGY], "Missing option"),
+        (["import", "routes", "--fabric", "lab"], "nothing says what changed"),
+        (["import", "routes", "--fabric", "lab", "--note", "x", "--at", "14:05"], "is no time with a zone"),
+        (["import", "routes", "--fabric", "lab", "--note", "x\nERROR y"], "is no line of at most 200 characters"),
     ],
 )
 def test_bad_use_is_one_line_and_a_failing_exit(argv: list[str], said: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.reads.columns import Connection, columns
@@ -172,3 +172,18 @@ async def sizes(conn: Connection, fabric_id: int) -> tuple[int, int, int, list[i
     row = await cursor.fetchone()
     assert row is not None
     return int(row[0]), int(row[1]), int(row[2]), list(row[3])
+
+
+async def route_changes(
+    conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int
+) -> list[dict[str, Any]]:
+    """The newest route changes of a fabric in [from, to)."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(
+            SQL(
+                "SELECT ts, note, entries, changed FROM route_change WHERE fabric_id = %s AND ts >= %s AND ts < %s"
+                " ORDER BY ts DESC LIMIT %s"
+            ),
+            [fabric_id, from_, to, limit],
+        )
+        return await cursor.fetchall()

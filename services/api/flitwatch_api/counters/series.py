@@ -18,7 +18,7 @@ from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment
 from flitwatch_api.platform import Platform
 from flitwatch_db.reads import counters as reads
-from flitwatch_db.reads import ingest, jobs
+from flitwatch_db.reads import fabrics, ingest, jobs
 from flitwatch_db.reads.columns import Connection
 from flitwatch_db.reads.fabrics import Reach
 from flitwatch_domain.counters import ROUTER_COLUMNS
@@ -327,13 +327,22 @@ async def _gaps(conn: Connection, topology: Topology, from_: datetime, to: datet
 async def _marks(
     conn: Connection, topology: Topology, names: Names, from_: datetime, to: datetime
 ) -> list[dict[str, Any]]:
-    """Starts of the largest jobs."""
-    rows = await jobs.starts(conn, topology.head.fabric_id, from_, to, MOST_MARKS)
+    """Starts of the largest jobs and changes of routes, in the order of time."""
     marks = []
-    for row in map(names.job, rows):
+    for row in map(names.job, await jobs.starts(conn, topology.head.fabric_id, from_, to, MOST_MARKS)):
         who = " ".join(
             part for part in (row["job_id"], row["name"], f"({row['user']})" if row["user"] else None) if part
         )
         size = f", {row['nodes']} nodes" if row["nodes"] is not None else ""
         marks.append({"ts": row["start"], "kind": "job", "text": f"Job {who} starts{size}"})
-    return marks
+    for row in await fabrics.route_changes(conn, topology.head.fabric_id, from_, to, MOST_MARKS):
+        marks.append({"ts": row["ts"], "kind": "routes", "text": _routes_text(**row)})
+    return sorted(marks, key=lambda mark: mark["ts"])
+
+
+def _routes_text(ts: datetime, note: str | None, entries: int | None, changed: int | None) -> str:
+    """One line of what became of the routes at `ts`."""
+    if entries is None:
+        return f"Routes: {note}"
+    said = f"Routes first recorded, {entries:,} entries" if changed is None else f"Routes changed, {changed:,} of {entries:,} entries"  # fmt: skip
+    return f"{said}: {note}" if note else said

@@ -9,6 +9,7 @@ from flitwatch.commands.imports.fabric import fabric
 from flitwatch.commands.imports.ldms_csv import ldms_csv
 from flitwatch.commands.imports.ncl import ncl
 from flitwatch.commands.imports.noise_bench import noise_bench
+from flitwatch.commands.imports.routes import routes
 from flitwatch.commands.imports.sacct import sacct
 
 
@@ -20,5 +21,5 @@ def import_() -> None:
     """
 
 
-for command in (fabric, dragonview, sacct, ncl, ldms_csv, noise_bench):
+for command in (fabric, routes, dragonview, sacct, ncl, ldms_csv, noise_bench):
     import_.add_command(command)

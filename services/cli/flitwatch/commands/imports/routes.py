@@ -1,0 +1,62 @@
+"""`flitwatch import routes`: when a fabric got other routes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from flitwatch.console import database_options, emit, json_option
+
+
+@click.command("routes")
+@click.argument("dump", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.option("--fabric", "name", required=True, help="The fabric's name, as imported.")
+@click.option("--at", "at", help="Since when they are loaded, RFC 3339 (default: when DUMP was written, or now).")
+@click.option("--note", help="What changed, in a few words; without DUMP it is the whole news.")
+@database_options
+@json_option
+def routes(
+    dump: Path | None, name: str, at: str | None, note: str | None, db_url: str | None, ephemeral: bool, as_json: bool
+) -> None:
+    """Mark on the time axis when routes changed: by DUMP (opensm-lfts.dump), by a note, or both.
+
+    DUMP is compared with the tables known before; one that changes no entry leaves no mark, so this can run every hour.
+    """
+    from flitwatch import platform
+    from flitwatch_db import connect, fabrics, route_changes
+    from flitwatch_domain.errors import BadRequest
+    from flitwatch_routing import lft
+
+    text = note.strip() if note else None
+    if dump is None and not text:
+        raise BadRequest("nothing says what changed", advice="Give a dump of the tables, or --note TEXT.")
+    if text and (len(text) > 200 or not text.isprintable()):
+        raise BadRequest("the note is no line of at most 200 characters", advice="Shorten it.")
+    moment = _moment(at, dump)
+    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
+        row = fabrics.get(conn, name)
+        ports = None if dump is None else lft.read(dump, fabrics.load(conn, name))
+        with conn.transaction():
+            found = route_changes.record(conn, row.fabric_id, moment, ports, text, None if dump is None else dump.name)
+    emit({"fabric": row.name, "at": found.ts.isoformat(), "entries": found.entries, "changed": found.changed, "new": found.new}, as_json)  # fmt: skip
+
+
+def _moment(at: str | None, dump: Path | None) -> datetime:
+    from flitwatch_domain.errors import BadInput, BadRequest
+
+    if at is not None:
+        moment: datetime | None = None
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(at)
+        if moment is None or moment.tzinfo is None:
+            raise BadRequest(f"{at!r} is no time with a zone", advice="Write it as 2026-03-01T14:05:00Z.")
+        return moment.astimezone(UTC)
+    if dump is None:
+        return datetime.now(UTC)
+    try:
+        return datetime.fromtimestamp(dump.stat().st_mtime, UTC)
+    except OSError as failure:
+        raise BadInput(f"cannot be read: {failure.strerror}", where=str(dump)) from failure
