@@ -86,3 +86,12 @@ def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_repo
     assert [one.holds for one in found.values()] == [True, False, None, True]
     assert found["forecast milc-128, k 40: error falls with m"].found == "8.00 % at m 10, 8.20 % at m 20"
     assert "2 of 3 demands hold" in markdown(card(ablation=[row | {"serves": "ridge"} for row in rows]))
+
+
+def test_a_precision_that_no_user_qualifies_for_is_neither_held_nor_missed() -> None:
+    rows = [
+        {"method": f"pooled: {name}", "seed": 1, "precision_at_10": None, "precision_aggressors": 0.875}
+        for name in ("exposure, conditional, by day (ours)", "mi, present throughout (the paper)")
+    ]
+    (found,) = checks(card(blame_pooled=rows))
+    assert found.holds is None and "no user qualifies; among all aggressors 0.88" in found.found

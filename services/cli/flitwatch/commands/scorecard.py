@@ -137,7 +137,8 @@ def _pieces(seeds: int, many: int, users: int, pooled_users: int, folds: int) ->
                 yield Piece("deviation", "deviation.rows", (scenario, seed, users, VARIANTS if seed == 1 else (OURS,)))
     for scenario in FORECAST:
         yield Piece("forecast", "forecast.headline_rows", (scenario, 1, users, folds))
-    yield Piece("blame_pooled", "blame.pooled_rows", (SCENARIOS, 1, pooled_users))
+    for seed in range(1, seeds + 1):
+        yield Piece("blame_pooled", "blame.pooled_rows", (SCENARIOS, seed, pooled_users))
     for seed in range(1, many + 1):
         yield Piece("coverage", "forecast.coverage_rows", (FORECAST[(seed - 1) % len(FORECAST)], seed, users))
     yield Piece("long", "forecast.long_rows", (("milc-128", "long-milc"), 1, users))

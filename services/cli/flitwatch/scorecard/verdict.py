@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -60,11 +61,15 @@ def _blame(card: Card) -> Iterator[Check]:
 def _pooled(card: Card) -> Iterator[Check]:
     pooled = [row for row in card["blame_pooled"] if row["method"].endswith("(ours)")]
     theirs = [row for row in card["blame_pooled"] if row["method"].endswith("(the paper)")]
+    seeds = len({row["seed"] for row in pooled})
+    what = f"blame, {card['pooled_users']} users, six sets pooled, by day: precision, {seeds} seeds"
     precision, paper = _average(pooled, "precision_at_10"), _average(theirs, "precision_at_10")
-    yield Check(
-        f"blame, {card['pooled_users']} users, six sets pooled, by day: precision", "at least 0.90", f"{precision:.3f} (the paper's method {paper:.3f})",
-        precision >= 0.9,
-    )  # fmt: skip
+    if math.isnan(precision):
+        weaker = _average(pooled, "precision_aggressors"), _average(theirs, "precision_aggressors")
+        found = "no user qualifies; among all aggressors {:.2f} (the paper's method {:.2f})".format(*weaker)
+        yield Check(what, "at least 0.90", found, None)
+        return
+    yield Check(what, "at least 0.90", f"{precision:.3f} (the paper's method {paper:.3f})", precision >= 0.9)
 
 
 def _deviation(card: Card) -> Iterator[Check]:
