@@ -1,15 +1,18 @@
 """A site with measured fabrics: Edison's counters, and topologies without a counter; its API and the built page on one port.
 
-`python -m e2e.site` (in tests/) serves it until it is told to stop; `make screenshots` uses that.
+`python -m e2e.site DATA [COMMAND...]` (in tests/) fills a throw-away database from the folder DATA and serves it: to COMMAND, which finds the address in
+FLITWATCH_URL, or until it is interrupted. `make screenshots` uses that.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,3 +43,28 @@ def served(url: str) -> Iterator[str]:
 
     with serving(Settings(db=url, web=PAGE)) as api:
         yield api.url
+
+
+def main(data: Path, command: list[str]) -> int:
+    """Serve the measured fabrics in `data` to a command, or to whoever opens the address that is printed."""
+    from flitwatch_db.embedded import Embedded
+    from flitwatch_db.migrations import migrate
+
+    server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-site-")), durable=False)
+    server.start()
+    try:
+        migrate(server.url)
+        fill(server.url, data)
+        with served(server.url) as url:
+            if command:
+                return subprocess.run(command, env={**os.environ, "FLITWATCH_URL": url}, check=False).returncode
+            print(url, flush=True)
+            with suppress(KeyboardInterrupt):
+                signal.pause()
+            return 0
+    finally:
+        server.destroy()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))

@@ -1,4 +1,5 @@
 /** A tree (or any fabric with levels): levels, edges with both directions, nodes under their leaf, and slices of it (State). */
+import { bytes, fraction } from "../lib/format";
 import type { Machine } from "./arrange";
 
 export interface HalfEdge {
@@ -212,3 +213,21 @@ export function worstOfLeaves(tree: Tree): LeafWorst[] {
 }
 
 export const mostTraffic = (tree: Tree): number => Math.max(0, ...tree.edges.flatMap(({ up, down }) => [up.flits, down.flits]));
+
+/** The leaf with the most congested link to a spine, in words. */
+export function worstLeafText(tree: Tree, machine: Machine): string {
+  const leaves = worstOfLeaves(tree).map((leaf) => ({ leaf: leaf.leaf, value: Math.max(leaf.fromSpines || 0, leaf.toSpines || 0) })).sort((a, b) => b.value - a.value);
+  const first = leaves[0];
+  return first ? `worst at ${machine.name[first.leaf] ?? first.leaf}: ${fraction(first.value)}` : "";
+}
+
+/** Congested bytes of the links of a switch, in words. */
+export function congestedText(tree: Tree, machine: Machine, router: number): string {
+  const edges = tree.edges.filter((edge) => edge.lower === router || edge.upper === router);
+  const share = (side: "up" | "down") => {
+    const [all, marked] = edges.reduce(([a, b], edge) => [a + edge[side].flits, b + edge[side].stalls], [0, 0]);
+    if (edges.every((edge) => !edge[side].counted)) return "not known";
+    return all > 0 ? `${fraction(marked / all)} of ${bytes(all)}` : "nothing";
+  };
+  return `${machine.name[router] ?? router}\nup links congested: ${share("up")}\ndown links congested: ${share("down")}`;
+}

@@ -19,6 +19,8 @@ import { useApplication } from "../estimates/useApplication";
 import { RunsBehind } from "./RunsBehind";
 
 /** q and p as people read them: never a bare zero. */
+/** Three decimals, and no sign before a zero. */
+const bits = (value: number): string => value.toFixed(3).replace(/^-(?=0\.000$)/, "").replace("-", "\u2212");
 export const chance = (value: number | null): string => (value === null ? "–" : value < 0.001 ? "< 0.001" : value.toFixed(3));
 
 export const direction = (entry: Pick<BlameEntry, "testable" | "sign">): string =>
@@ -36,7 +38,7 @@ function columnsOf(by: By, alpha: number): Column<BlameEntry>[] {
     { key: "q", header: "q-value", numeric: true, value: (e) => e.q, render: (e) => (e.testable ? <span className={e.q !== null && e.q <= alpha && e.sign > 0 ? "alarm strong" : undefined}>{chance(e.q)}</span> : <span className="muted" title={e.reason ?? ""}>not testable</span>) },
     { key: "score", header: "score", numeric: true, value: (e) => (e.testable ? e.score : null), render: (e) => (e.testable ? e.score.toFixed(1).replace("-", "\u2212") : "–") },
     { key: "exposed", header: "exposed runs", numeric: true, value: (e) => e.exposed_runs, render: (e) => count(e.exposed_runs) },
-    { key: "bits", header: "MI, bits", numeric: true, value: (e) => e.mi_bits * e.mi_sign, render: (e) => (e.mi_bits * e.mi_sign).toFixed(3).replace("-", "\u2212") },
+    { key: "bits", header: "MI, bits", numeric: true, value: (e) => e.mi_bits * e.mi_sign, render: (e) => bits(e.mi_bits * e.mi_sign) },
     { key: "mi_q", header: "q of MI", numeric: true, value: (e) => e.mi_q, render: (e) => chance(e.mi_q) },
   ];
 }

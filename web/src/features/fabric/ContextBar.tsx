@@ -1,5 +1,7 @@
 /** Title, window and controls of a fabric page. */
+import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { linkFiguresQuery, type Moment } from "../../api/queries";
 import type { Congestion, Fabric } from "../../api/shapes";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
@@ -24,6 +26,8 @@ interface Props {
   jobs: FabricJobs;
   values: Store<Values | null>;
   congestion: Congestion | null;
+  selected: number | null;
+  moment: Moment;
   /** Null where there is no time to choose from. */
   clock: Clockwork | null;
   onMark: (at: number) => void;
@@ -35,7 +39,9 @@ const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 const spanText = (search: FabricSearch, span: TimeWindow | null) => (search.span ? SPAN_LABELS[search.span] : span ? duration((span.to - span.from) / 1000) : "");
 const CLASSES = ["green", "black", "blue"];
 
-export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs, values, congestion, clock, onMark, change }: Props) {
+export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs, values, congestion, selected, moment, clock, onMark, change }: Props) {
+  const queries = useQueryClient();
+  const links = (group: number | null) => queries.fetchQuery(linkFiguresQuery(fabric.id, moment, { ...(group !== null && { group }), ...(search.class && { class: search.class }) }));
   const span = clock?.span ?? null;
   const chosen = search.job?.split(",").filter(Boolean) ?? [];
   const drop = (id: string) => change({ job: chosen.filter((job) => job !== id).join(",") || undefined });
@@ -87,7 +93,7 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
       )}
       {clock && search.to && chosen[0] && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, at: search.to, job: chosen[0] }} title="This window again, with the job placed or routed otherwise">Replay</Link>}
       {search.from && <button className="button" onClick={() => change({ from: undefined, to: undefined })}>Live</button>}
-      <Menu trigger={<>Export<Icon name="down" /></>} entries={scene ? exportEntries({ scene, values, view, jobs, congestion, subtitle }) : []} empty="Nothing to export yet" />
+      <Menu trigger={<>Export<Icon name="down" /></>} entries={scene ? exportEntries({ scene, selected, links, values, view, jobs, congestion, subtitle }) : []} empty="Nothing to export yet" />
     </div>
   );
 }

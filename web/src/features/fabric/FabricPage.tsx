@@ -135,7 +135,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     <div className="fabric-page">
       <ContextBar
         fabric={fabric} scene={scene} search={search} view={view} views={views} subtitle={subtitle} jobs={jobs} values={values.store}
-        congestion={values.congestion} clock={clock} onMark={around} change={change}
+        congestion={values.congestion} selected={selected} moment={values.moment} clock={clock} onMark={around} change={change}
       />
       {fresh.state === "stale" && <StaleBanner fresh={fresh} shown={window} />}
       <div className="fabric-main">

@@ -1,9 +1,15 @@
-/** The routers in a table: the same figures as the picture, for reading, sorting and screen readers. */
+/** The picture in tables, for reading, sorting and screen readers: routers, links, pairs of groups. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
+import type { Moment } from "../../api/queries";
+import type { Congestion } from "../../api/shapes";
 import { DataTable, type Column } from "../../components/DataTable";
+import { Segmented } from "../../components/Segmented";
 import { change, count, percent, ratio, si } from "../../lib/format";
 import { useStore } from "../../lib/store";
 import { SILENT } from "../../charts/scale";
+import type { Rows } from "./address";
+import { LinkTable, linkScope, PairTable } from "./LinkTables";
 import type { ViewProps } from "./usePicture";
 import type { Scene, Values } from "./scene";
 
@@ -57,7 +63,32 @@ export function routerColumns(scene: Scene, difference: boolean): Column<RouterR
   return all.filter((column): column is Column<RouterRow> => column !== false);
 }
 
-export function TableView({ scene, values, selected, jobsAt, label, onSelect }: ViewProps) {
+interface Props extends ViewProps {
+  moment: Moment;
+  congestion: Congestion | null;
+  linkClass: string | null;
+}
+
+export function TableView({ moment, congestion, linkClass, ...props }: Props) {
+  const { scene, selected, onSelect } = props;
+  const { rows = "routers" } = useSearch({ from: "/fabric/$fabric" });
+  const navigate = useNavigate({ from: "/fabric/$fabric" });
+  const group = linkScope(scene, selected);
+  const options: { value: Rows; label: string }[] = [
+    { value: "routers", label: scene.fabric.kind === "fat_tree" ? "Switches" : "Routers" }, { value: "links", label: group === null ? "Links" : `Links of g${group}` },
+    ...(scene.groups.length > 1 && scene.fabric.kind === "dragonfly" ? [{ value: "pairs" as const, label: "Pairs of groups" }] : []),
+  ];
+  return (
+    <div className="tables">
+      <Segmented label="Rows" value={rows} options={options} onChange={(value) => void navigate({ to: ".", search: (old) => ({ ...old, rows: value === "routers" ? undefined : value }), replace: true })} />
+      {rows === "links" ? <LinkTable scene={scene} moment={moment} linkClass={linkClass} selected={selected} onSelect={onSelect} />
+        : rows === "pairs" ? <PairTable groups={scene.groups} congestion={congestion} />
+        : <RouterTable {...props} />}
+    </div>
+  );
+}
+
+function RouterTable({ scene, values, selected, jobsAt, label, onSelect }: ViewProps) {
   const shown = useStore(values);
   const rows = useMemo(() => (shown ? routerRows(scene, shown, jobsAt) : []), [scene, shown, jobsAt]);
   const columns = useMemo(() => routerColumns(scene, shown?.window.factor != null), [scene, shown]);

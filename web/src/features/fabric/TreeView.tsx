@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo, type ReactNode } from "react";
 import { linkFiguresQuery, linksQuery, type Moment } from "../../api/queries";
+import { sampleContextsQuery } from "../../api/samples";
 import { HeatLegend } from "../../charts/legends";
 import { slicesOf, treeOf } from "../../charts/tree";
 import { TreePicture } from "../../charts/TreePicture";
@@ -9,6 +11,7 @@ import { Segmented } from "../../components/Segmented";
 import { Failure, Waiting } from "../../components/Notice";
 import { count } from "../../lib/format";
 import { useStore } from "../../lib/store";
+import { SampledTree } from "./SampledTree";
 import { routerText } from "./scene";
 import type { ViewProps } from "./usePicture";
 
@@ -18,34 +21,56 @@ interface Props extends ViewProps {
   onSlice: (group: number | null) => void;
 }
 
-/** Switches by level with their up and down links, whole or a slice at a time. */
-export function TreeView({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, slice, onSlice }: Props) {
+/** Switches by level with their up and down links, whole or a slice at a time: by counters, or by sampled packets where there are any. */
+export function TreeView(props: Props) {
+  const { fabric, machine } = props.scene;
+  const search = useSearch({ from: "/fabric/$fabric" });
+  const navigate = useNavigate({ from: "/fabric/$fabric" });
+  const contexts = useQuery(sampleContextsQuery(fabric.id)).data?.items ?? [];
+  const topology = useQuery(linksQuery(fabric.id));
+  const slices = useMemo(() => (topology.data ? slicesOf(treeOf(machine, topology.data, null), machine) : []), [machine, topology.data]);
+  const slice = props.slice !== null && slices.includes(props.slice) ? props.slice : null;
+  const measure = search.measure ?? (fabric.last_ts === null && !fabric.timeless ? "packets" : "stalls");
+  const controls = (
+    <>
+      {contexts.length > 0 && (
+        <Segmented
+          label="Colour" value={measure} onChange={(value) => void navigate({ to: ".", search: (old) => ({ ...old, measure: value }), replace: true })}
+          options={[{ value: "stalls", label: "Counters" }, { value: "packets", label: "Packets", title: "Congested fraction of sampled packets" }]}
+        />
+      )}
+      {slices.length > 0 && slices.length <= 8 && (
+        <Segmented label="Slice" value={slice === null ? "all" : String(slice)} options={[{ value: "all", label: "All" }, ...slices.map((g) => ({ value: String(g), label: `Pod ${g}` }))]} onChange={(v) => props.onSlice(v === "all" ? null : Number(v))} />
+      )}
+    </>
+  );
+  if (topology.error && !topology.data) return <Failure error={topology.error} retry={() => void topology.refetch()} />;
+  if (contexts.length > 0 && measure === "packets") return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} />;
+  return <CountedTree {...props} slice={slice} controls={controls} />;
+}
+
+function CountedTree({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, slice, onSlice, controls }: Props & { controls: ReactNode }) {
   const { machine, fabric } = scene;
   const palette = usePalette();
   const topology = useQuery(linksQuery(fabric.id));
   const figures = useQuery(linkFiguresQuery(fabric.id, moment, {}));
   const shown = useStore(values);
   const tree = useMemo(() => (topology.data ? treeOf(machine, topology.data, figures.data ?? null) : null), [machine, topology.data, figures.data]);
-  const slices = useMemo(() => (tree ? slicesOf(tree, machine) : []), [tree, machine]);
   const rings = useMemo(() => new Set(jobs.flatMap((job) => [...job.routers])), [jobs]);
   const counted = tree?.edges.some((edge) => edge.up.counted + edge.down.counted > 0) ?? false;
   const partly = tree?.edges.some((edge) => edge.up.counted + edge.down.counted < edge.up.links + edge.down.links) ?? false;
-  const chosen = slice !== null && slices.includes(slice) ? slice : null;
 
-  if (topology.error && !topology.data) return <Failure error={topology.error} retry={() => void topology.refetch()} />;
   return (
     <div className="tree-view">
       <div className="tree-head">
-        {slices.length > 0 && slices.length <= 8 && (
-          <Segmented label="Slice" value={chosen === null ? "all" : String(chosen)} options={[{ value: "all", label: "All" }, ...slices.map((g) => ({ value: String(g), label: `Pod ${g}` }))]} onChange={(v) => onSlice(v === "all" ? null : Number(v))} />
-        )}
+        {controls}
         <span className="subtitle">upper half of an edge: down link · lower half: up link · {counted ? `width: flits${partly ? " · dashed: no counter" : ""}` : "width: parallel cables; no link is counted"}{tree?.sideways ? ` · ${count(tree.sideways)} links within a level are not drawn` : ""}</span>
         <span className="spacer" />
         {counted && <HeatLegend theme={palette.theme} what="links" width={240} />}
       </div>
       {tree ? (
         <TreePicture
-          tree={tree} machine={machine} measure="stalls" ratios={shown?.window.ratio ?? null} slice={chosen} onSlice={onSlice} selected={selected} onSelect={onSelect} rings={rings} label={label}
+          tree={tree} machine={machine} measure="stalls" ratios={shown?.window.ratio ?? null} slice={slice} onSlice={onSlice} selected={selected} onSelect={onSelect} rings={rings} label={label}
           describe={(router) => routerText(scene, shown, router, jobsAt(router))}
         />
       ) : <Waiting what="the links" />}

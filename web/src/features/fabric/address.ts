@@ -14,6 +14,11 @@ export type Against = (typeof AGAINST)[number];
 /** The axis along which the planes of a torus are cut. */
 export const AXES = ["x", "y", "z"] as const;
 
+/** What the table view lists. */
+export const ROWS = ["routers", "links", "pairs"] as const;
+export type Rows = (typeof ROWS)[number];
+export const MEASURES = ["stalls", "packets"] as const;
+
 export interface FabricSearch {
   view?: View;
   class?: string;
@@ -29,6 +34,13 @@ export interface FabricSearch {
   span?: Span;
   /** Group of leaves of a tree that is drawn by itself. */
   slice?: number;
+  rows?: Rows;
+  /** What colours a tree, where packets were sampled: counters, or those packets. */
+  measure?: (typeof MEASURES)[number];
+  /** Job, message tag and phase of the sampled packets. */
+  packets?: string;
+  tag?: string;
+  phase?: string;
 }
 
 /** Length of the window that an address with `at` alone (an alert's) means: it ends there. */
@@ -47,6 +59,7 @@ export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
     from: window && isoTime(window.from), to: window && isoTime(window.to),
     cfrom: comparison && isoTime(comparison.from), cto: comparison && isoTime(comparison.to),
     against: oneOf(raw.against, AGAINST), axis: oneOf(raw.axis, AXES), span: oneOf(raw.span, SPANS), slice: wholeNumber(raw.slice),
+    rows: oneOf(raw.rows, ROWS), measure: oneOf(raw.measure, MEASURES), packets: text(raw.packets), tag: text(raw.tag), phase: text(raw.phase),
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

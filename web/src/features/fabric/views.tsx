@@ -37,7 +37,7 @@ export interface PictureProps extends ViewProps {
 }
 
 export function PictureView({ view, moment, congestion, linkClass, slice, onSlice, legend, ...props }: PictureProps) {
-  if (view === "table") return <TableView {...props} />;
+  if (view === "table") return <TableView {...props} moment={moment} congestion={congestion} linkClass={linkClass} />;
   if (view === "ring") return <RingView {...props} congestion={congestion} moment={moment} />;
   if (view === "group") return <GroupView {...props} moment={moment} linkClass={linkClass} />;
   if (view === "tree") return <TreeView {...props} moment={moment} slice={slice} onSlice={onSlice} />;

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ingestQuery } from "../../api/queries";
 import type { DeadLetter, IngestStatus } from "../../api/shapes";
+import { CsvButton } from "../../components/CsvButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { bytes, count, duration, plural, si } from "../../lib/format";
@@ -87,19 +88,19 @@ export function HealthPage() {
         <Figure label="Gaps" value={count(data.gaps.length)} detail={open ? `${plural(open, "device")} silent now` : "none open"} bad={open > 0} />
       </section>
       <div className="health-grid">
-        <Card title="Topics" note="what is on the log, and how far the writer is">
+        <Card title="Topics" note="what is on the log, and how far the writer is" action={<CsvButton name="topics" rows={data.topics} columns={columns.topics} />}>
           {data.topics.length ? <DataTable label="Topics" rows={data.topics} columns={columns.topics} id={(t) => t.topic} />
             : <Empty title="Nothing arrives yet">Start a collector, e.g. <code>flitwatch collect ldms-csv DIR</code>.</Empty>}
         </Card>
-        <Card title="Refused records" note="nothing is dropped: the raw bytes stay here">
+        <Card title="Refused records" note="nothing is dropped: the raw bytes stay here" action={<CsvButton name="refused-records" rows={data.dead_letters.recent} columns={columns.letters} />}>
           {data.dead_letters.recent.length ? <DataTable label="Refused records" rows={data.dead_letters.recent} columns={columns.letters} id={(d) => String(d.id)} />
             : <Empty title="None">Every record that came was understood.</Empty>}
         </Card>
-        <Card title="Gaps" note="times without data are gaps, never zeros">
+        <Card title="Gaps" note="times without data are gaps, never zeros" action={<CsvButton name="gaps" rows={data.gaps} columns={columns.gaps} />}>
           {data.gaps.length ? <DataTable label="Gaps" rows={data.gaps} columns={columns.gaps} id={(g) => `${g.device} ${g.schema} ${g.from}`} />
             : <Empty title="None">Every device that ever reported still does.</Empty>}
         </Card>
-        <Card title="Schemas" note="what the producers send">
+        <Card title="Schemas" note="what the producers send" action={<CsvButton name="schemas" rows={data.schemas} columns={columns.schemas} />}>
           {data.schemas.length ? <DataTable label="Schemas" rows={data.schemas} columns={columns.schemas} id={(s) => `${s.name} ${s.first_seen}`} />
             : <Empty title="None seen yet" />}
         </Card>
@@ -112,10 +113,10 @@ function Figure({ label, value, detail, bad = false }: { label: string; value: s
   return <div><div className="subtitle">{label}</div><div className={`health-value${bad ? " alarm" : ""}`}>{value}</div><div className="subtitle">{detail}</div></div>;
 }
 
-function Card({ title, note, children }: { title: string; note: string; children: React.ReactNode }) {
+function Card({ title, note, action, children }: { title: string; note: string; action: React.ReactNode; children: React.ReactNode }) {
   return (
     <section className="card health-card" aria-label={title}>
-      <div className="card-head"><h2>{title}</h2><span className="subtitle">{note}</span></div>
+      <div className="card-head"><h2>{title}</h2><span className="subtitle">{note}</span><span className="spacer" />{action}</div>
       <div className="health-body">{children}</div>
     </section>
   );

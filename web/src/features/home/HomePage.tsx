@@ -1,6 +1,7 @@
 /** Now: six figures that mean something to an operator, then what needs attention, each one click from its evidence. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import { quantile } from "d3-array";
 import { useEffect, useMemo, useState } from "react";
 import { alertsQuery } from "../../api/alerts";
 import type { Alert } from "../../api/alertShapes";
@@ -13,13 +14,17 @@ import { hottestPairs, pairsOf } from "../../charts/matrix";
 import { heatColour } from "../../charts/scale";
 import { Swatch } from "../../charts/legends";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
-import { SeverityMark } from "../../components/Icon";
+import { tableCsv, type Column } from "../../components/DataTable";
+import { Icon, SeverityMark } from "../../components/Icon";
+import { Menu } from "../../components/Menu";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
+import { captureEntries } from "../../lib/capture";
+import { save } from "../../lib/csv";
 import { change, count, plural, ratio } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { currentMachine, machineStore } from "../../lib/machine";
-import { moment as momentText, ZONE } from "../../lib/time";
+import { isoTime, moment as momentText, ZONE } from "../../lib/time";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { sceneOf, type Values } from "../fabric/scene";
@@ -32,6 +37,15 @@ const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const NONE: RunningRun[] = [];
+
+const itemColumns: Column<Item>[] = [
+  { key: "level", header: "level", value: (i) => i.level }, { key: "title", header: "what", value: (i) => i.title }, { key: "detail", header: "detail", value: (i) => i.detail },
+  { key: "stake", header: "at stake", value: (i) => i.stake }, { key: "at", header: `since, ${ZONE}`, value: (i) => (i.at === null ? null : isoTime(i.at)) }, { key: "href", header: "evidence", value: (i) => i.href },
+];
+const stallColumns: Column<ReturnType<typeof jobStalls>[number]>[] = [
+  { key: "job", header: "job", value: (s) => s.job.job_id }, { key: "name", header: "name", value: (s) => s.job.name }, { key: "user", header: "user", value: (s) => s.job.user },
+  { key: "nodes", header: "nodes", value: (s) => s.job.nodes }, { key: "ratio", header: "stall / flit", value: (s) => s.ratio }, { key: "factor", header: "to the machine", value: (s) => s.factor },
+];
 const CALM: Alert[] = [];
 
 export function HomePage() {
@@ -104,7 +118,16 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
       <div className="context">
         <h1>Now</h1>
         {fabric.simulated && <span className="tag">simulated</span>}
-        <span className="subtitle">{fresh.through === null ? fabric.name : `${fabric.name} · ${momentText(fresh.through, now)} ${ZONE} · last 10 minutes`}</span>
+        <span className="subtitle">{fabric.timeless ? `${fabric.name} · one sample without time` : fresh.through === null ? fabric.name : `${fabric.name} · ${momentText(fresh.through, now)} ${ZONE} · last 10 minutes`}</span>
+        <span className="spacer" />
+        <Menu
+          trigger={<>Export<Icon name="down" /></>}
+          entries={[
+            { id: "items", label: "What needs attention as CSV", onSelect: () => save(`${fabric.name}-attention.csv`, tableCsv(open, itemColumns)) },
+            { id: "jobs", label: "Jobs by stalls as CSV", onSelect: () => save(`${fabric.name}-jobs.csv`, tableCsv(stalls, stallColumns)) },
+            ...captureEntries(() => document.querySelector<HTMLElement>(".home-fabric"), `${fabric.name}-home`, () => ({ title: `${fabric.name}${fabric.simulated ? " (simulated)" : ""}`, subtitle: `stall cycles per flit, ${fabric.timeless ? "one sample" : "last 10 minutes"}` })),
+          ]}
+        />
       </div>
       {fresh.state === "stale" && <StaleBanner fresh={fresh} shown="" />}
       <Figures figures={figures} />
@@ -122,7 +145,7 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
               : values ? <Empty title="Nothing needs attention">No job meets unusual stalls, no group is hot, nothing is silent.</Empty> : <Waiting what="the last ten minutes" />}
           </section>
           <section className="card" aria-label="Jobs by stalls">
-            <div className="card-head"><h2>Jobs that meet most stalls</h2><span className="subtitle">stall cycles per flit on their routers, last 10 minutes</span><span className="spacer" /><Link to="/jobs" search={{ state: "RUNNING" }}>All</Link></div>
+            <div className="card-head"><h2>Jobs that meet most stalls</h2><span className="subtitle">stall cycles per flit on their routers, {fabric.timeless ? "one sample" : "last 10 minutes"}</span><span className="spacer" /><Link to="/jobs" search={{ state: "RUNNING" }}>All</Link></div>
             {stalls.length ? (
               <table className="tight">
                 <thead><tr><th scope="col">Job</th><th scope="col">User</th><th scope="col" className="numeric">Nodes</th><th scope="col" className="numeric">stall / flit</th><th scope="col" className="numeric">to the machine</th></tr></thead>
@@ -194,12 +217,13 @@ function homeFigures({ fabric, values, overview, congestion, occupancy, running,
   const hot = ratios.filter((value) => value > HOT).length;
   const flits = values?.figures.reduce((sum, f) => sum + (f.counted ? f.flits : 0), 0) ?? 0;
   const stalls = values?.figures.reduce((sum, f) => sum + (f.counted ? f.stalls : 0), 0) ?? 0;
-  const twentieth = overview?.p95.findLast((v) => v !== null) ?? null;
+  // One sample has no axis of time: its own routers tell.
+  const twentieth = (fabric.timeless ? quantile(ratios, 0.95) : overview?.p95.findLast((v) => v !== null)) ?? null;
   const classes = Object.entries(congestion?.classes ?? {}).filter(([name, c]) => name !== "terminal" && c.p95 !== null).sort((a, b) => (b[1].p95 ?? 0) - (a[1].p95 ?? 0));
   const [worst, ...others] = classes;
   const word = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
   return [
-    { label: "Jobs running", value: jobs ? count(jobs.length) : "–", unit: "", detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes` },
+    { label: fabric.timeless ? "Jobs in the sample" : "Jobs running", value: jobs ? count(jobs.length) : "–", unit: "", detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes` },
     { label: "Stalls of the machine", value: flits > 0 ? ratio(stalls / flits) : "–", unit: flits > 0 ? "per flit" : "", detail: "whole machine", trend: overview?.ratio },
     { label: "95th percentile", value: ratio(twentieth), unit: twentieth === null ? "" : "per flit", detail: "of the routers", trend: overview?.p95 },
     { label: "Hot routers", value: ratios.length ? count(hot) : "–", unit: ratios.length ? `of ${count(ratios.length)}` : "", detail: `above ${HOT} stalls per flit`, bad: hot > 0 },

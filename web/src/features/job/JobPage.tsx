@@ -51,7 +51,8 @@ function useSteps(run: Run | undefined, compare: string | undefined): StepSeries
 function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const search = useSearch({ from: "/jobs/$job" });
   const navigate = useNavigate({ from: "/jobs/$job" });
-  const [neighbour, setNeighbour] = useState<string | null>(null);
+  const neighbour = search.beside ?? null;
+  const setNeighbour = (beside: string | null) => void navigate({ search: (old) => ({ ...old, beside: beside ?? undefined }), replace: true });
   const [now] = useState(() => Date.now());
   const machine = fabric?.name;
   useEffect(() => {
@@ -119,7 +120,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         {run && <CompareMenu run={run} compare={search.compare} onChange={(compare) => void navigate({ search: (old) => ({ ...old, compare }), replace: true })} />}
         {fabric && <Link className="button" to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: job.job_id }}>On the fabric</Link>}
         {fabric && placed && routers.length > 1 && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, job: job.job_id, at: isoTime(until) }}>What if elsewhere</Link>}
-        <Link className="button" to="/jobs" search={job.user ? { user: job.user } : {}}>Jobs of this user</Link>
+        {job.user && <Link className="button" to="/jobs" search={{ user: job.user }}>Jobs of this user</Link>}
       </div>
       <section className="card job-verdict" aria-label="Verdict">
         <div>
@@ -144,7 +145,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         </div>
         <div className="job-right">
           {fabric && routers.length > 0 && <Placement fabric={fabric} job={job.job_id} routers={routers} neighbour={neighbour} moment={moment} />}
-          <Neighbours job={job.job_id} neighbours={job.neighbours} chosen={neighbour} onChoose={setNeighbour} />
+          <Neighbours job={job.job_id} neighbours={job.neighbours} timed={start !== null} chosen={neighbour} onChoose={setNeighbour} />
         </div>
       </div>
     </div>

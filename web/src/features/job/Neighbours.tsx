@@ -2,24 +2,34 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { outlookQuery } from "../../api/estimates";
 import type { JobDetail } from "../../api/shapes";
+import { CsvButton } from "../../components/CsvButton";
+import type { Column } from "../../components/DataTable";
 import { count, duration } from "../../lib/format";
+
+const columns: Column<JobDetail["neighbours"][number]>[] = [
+  { key: "job", header: "job", value: (n) => n.job_id }, { key: "name", header: "name", value: (n) => n.name }, { key: "user", header: "user", value: (n) => n.user },
+  { key: "nodes", header: "nodes", value: (n) => n.nodes }, { key: "routers", header: "shared_routers", value: (n) => n.shared_routers },
+  { key: "groups", header: "shared_groups", value: (n) => n.shared_groups }, { key: "overlap", header: "overlap_s", value: (n) => n.overlap_s },
+];
 
 interface Props {
   job: string;
   neighbours: JobDetail["neighbours"];
+  /** Whether the job has a start: without one nobody knows who ran at the same time. */
+  timed: boolean;
   chosen: string | null;
   onChoose: (job: string | null) => void;
 }
 
 /** Jobs that shared routers or groups while this one ran: presence, not blame. */
-export function Neighbours({ job, neighbours, chosen, onChoose }: Props) {
+export function Neighbours({ job, neighbours, timed, chosen, onChoose }: Props) {
   const outlook = useQuery(outlookQuery(job)).data;
   const blamed = new Map(outlook?.neighbours.filter((n) => n.blamed.length).map((n) => [n.job_id, n.blamed]));
   const ordered = [...neighbours].sort((a, b) => (b.shared_routers ?? 0) - (a.shared_routers ?? 0) || (b.shared_groups ?? 0) * (b.nodes ?? 0) - (a.shared_groups ?? 0) * (a.nodes ?? 0));
   return (
     <section className="card job-neighbours" aria-label="Neighbours">
-      <div className="card-head"><h2>Neighbours on the fabric</h2><span className="subtitle">who was there, not who did it</span></div>
-      {!ordered.length ? <p className="muted job-note">No other job shared its routers or groups.</p> : (
+      <div className="card-head"><h2>Neighbours on the fabric</h2><span className="subtitle">presence, not cause</span><span className="spacer" /><CsvButton name={`job-${job}-neighbours`} rows={ordered} columns={columns} /></div>
+      {!ordered.length ? <p className="muted job-note">{timed ? "No other job shared its routers or groups." : "When this job ran is unknown, and so is who ran beside it."}</p> : (
         // A box that scrolls must be reachable by keyboard.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <div className="neighbour-box" tabIndex={0}>

@@ -29,7 +29,8 @@ export function stallsText(stalls: Outlook["stalls"]): string {
 
 export function Past({ job }: { job: string }) {
   const outlook = useQuery(outlookQuery(job)).data;
-  if (!outlook?.past.length) return null;
+  // Where no job of its like is over, the verdict says so.
+  if (!outlook?.past.some((p) => p.p50_s !== null)) return null;
   return (
     <PictureCard
       title="Elapsed against its past" name={`job-${job}-past`} className="job-past" rows={outlook.past} columns={columns} id={(p) => p.basis}

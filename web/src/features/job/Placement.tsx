@@ -115,7 +115,7 @@ export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
       <div className="placement-key">
         <span><i className="legend-box" /> this job</span>
         {beside && <span><i className="legend-box dashed" /> {neighbour}</span>}
-        <HeatLegend theme={palette.theme} what="now" width={200} />
+        <HeatLegend theme={palette.theme} what={fabric.timeless ? "one sample" : "last minutes"} width={200} />
       </div>
     </PictureCard>
   );

@@ -3,10 +3,11 @@ import { text, wholeNumber } from "../../lib/search";
 export interface JobSearch {
   run?: number;
   compare?: string;
-  view?: string;
+  /** The neighbour that is shown on the placement. */
+  beside?: string;
 }
 
 export function jobSearch(raw: Record<string, unknown>): JobSearch {
-  const all: JobSearch = { run: wholeNumber(raw.run), compare: text(raw.compare), view: text(raw.view) };
+  const all: JobSearch = { run: wholeNumber(raw.run), compare: text(raw.compare), beside: text(raw.beside) };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

@@ -12,6 +12,9 @@ import { resultTables, type Record_, type Scalar } from "./result";
 
 const shown = (value: Scalar | undefined): string => (value === undefined || value === null ? "–" : typeof value === "number" ? (Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(4)))) : String(value));
 
+/** A key of a result as a person writes it. */
+const words = (key: string) => key.replaceAll(/[_.]/g, " ");
+
 /** One task: how far it is, what came out, and why it failed. */
 export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }) {
   const answer = useQuery({ ...taskQuery(id), refetchInterval: ({ state }) => (state.data && !isOver(state.data) ? 1000 : false) });
@@ -52,7 +55,7 @@ function Result({ task }: { task: Task }) {
       {tables.slice(0, 3).map((table) => {
         const numeric = (name: string) => table.rows.some((row) => typeof row[name] === "number");
         const columns = table.columns.map((name): Column<Record_ & { at: number }> => ({
-          key: name, header: name.replaceAll("_", " "), numeric: numeric(name), value: (row) => (typeof row[name] === "boolean" ? String(row[name]) : row[name] as string | number | null), render: (row) => shown(row[name]),
+          key: name, header: words(name), numeric: numeric(name), value: (row) => (typeof row[name] === "boolean" ? String(row[name]) : row[name] as string | number | null), render: (row) => shown(row[name]),
         }));
         const rows = table.rows.map((row, at) => ({ ...row, at }));
         return (
@@ -66,4 +69,4 @@ function Result({ task }: { task: Task }) {
   );
 }
 
-const Fact = ({ name, value }: { name: string; value: Scalar }) => <><dt>{name.replaceAll("_", " ")}</dt><dd>{shown(value)}</dd></>;
+const Fact = ({ name, value }: { name: string; value: Scalar }) => <><dt>{words(name)}</dt><dd>{shown(value)}</dd></>;

@@ -6,7 +6,7 @@ import { beforeAfterQuery } from "../../api/recommendations";
 import type { BeforeAfter } from "../../api/recommendationShapes";
 import type { Machine } from "../../charts/arrange";
 import { FractionLegend } from "../../charts/legends";
-import { mostTraffic, slicesOf, treeOf, worstOfLeaves, type Tree } from "../../charts/tree";
+import { congestedText, mostTraffic, slicesOf, treeOf, worstLeafText, type Tree } from "../../charts/tree";
 import { TreePicture } from "../../charts/TreePicture";
 import { usePalette } from "../../charts/usePalette";
 import type { Column } from "../../components/DataTable";
@@ -83,26 +83,11 @@ export function BeforeAfterPlots({ id }: { id: number }) {
       <div className="plots">
         {(["before", "after"] as const).map((which) => (
           <figure key={which}>
-            <figcaption>{which === "before" ? "Before" : "After"} <span className="muted">{worst(trees[which], machine)}</span></figcaption>
-            <TreePicture tree={trees[which]} machine={machine} measure="fraction" most={most} slice={slice} onSlice={cut} label={`Congested fraction of ${count(rows.length)} links ${which} the change; ${worst(trees[which], machine)}. The table lists the same figures.`} describe={(router) => around(trees[which], machine, router)} />
+            <figcaption>{which === "before" ? "Before" : "After"} <span className="muted">{worstLeafText(trees[which], machine)}</span></figcaption>
+            <TreePicture tree={trees[which]} machine={machine} measure="fraction" most={most} slice={slice} onSlice={cut} label={`Congested fraction of ${count(rows.length)} links ${which} the change; ${worstLeafText(trees[which], machine)}. The table lists the same figures.`} describe={(router) => congestedText(trees[which], machine, router)} />
           </figure>
         ))}
       </div>
     </PictureCard>
   );
-}
-
-function worst(tree: Tree, machine: Machine): string {
-  const leaves = worstOfLeaves(tree).map((leaf) => ({ leaf: leaf.leaf, value: Math.max(leaf.fromSpines || 0, leaf.toSpines || 0) })).sort((a, b) => b.value - a.value);
-  const first = leaves[0];
-  return first ? `worst at ${machine.name[first.leaf] ?? first.leaf}: ${fraction(first.value)}` : "";
-}
-
-function around(tree: Tree, machine: Machine, router: number): string {
-  const edges = tree.edges.filter((edge) => edge.lower === router || edge.upper === router);
-  const share = (side: "up" | "down") => {
-    const [all, marked] = edges.reduce(([a, b], edge) => [a + edge[side].flits, b + edge[side].stalls], [0, 0]);
-    return all > 0 ? `${fraction(marked / all)} of ${bytes(all)}` : "nothing";
-  };
-  return `${machine.name[router] ?? router}\nup links congested: ${share("up")}\ndown links congested: ${share("down")}`;
 }

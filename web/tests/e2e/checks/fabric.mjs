@@ -129,6 +129,26 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
     assert.deepEqual(await violations(page), []);
   }, { fixtureOnly: true });
 
+  await check("a tree shows what the packets of a tag and a phase met, with a table", async (page) => {
+    await page.goto(`${url}/fabric/quartz-like?measure=packets`);
+    await page.waitForSelector(".tree-picture canvas");
+    const said = () => page.locator('.tree-picture [role="img"]').last().getAttribute("aria-label");
+    assert.match(await said(), /all sampled packets.*worst at leaf-\d+: 0\.\d/);
+    const all = await said();
+    await page.locator(".tree-head button", { hasText: "Phase" }).click();
+    await page.locator('[role="menuitem"]', { hasText: "compute" }).click();
+    assert.equal(query(page).phase, "compute");
+    await until(said, (text) => /phase compute/.test(text) && text !== all, "the phase's own picture");
+    await page.locator(".tree-head button", { hasText: "Table" }).click();
+    await page.locator('[role="menuitem"]', { hasText: "Show the table" }).click();
+    assert.match(await page.locator('[role="dialog"] tbody tr[aria-rowindex]').first().textContent(), /leaf-|spine-|core-/);
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press("Escape");
+    await page.locator('[aria-label="Colour"] button', { hasText: "Counters" }).click();
+    assert.equal(query(page).measure, "stalls");
+    await page.waitForSelector("text=stall cycles per flit");
+  }, { fixtureOnly: true });
+
   await check("every view leaves as SVG and as PNG, the axis as a table", async (page) => {
     const saved = async (name) => {
       const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[role="menuitem"]', { hasText: name }).click()]);
@@ -170,6 +190,17 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
     const first = await page.locator(".fabric-page .subtitle").first().textContent();
     await until(() => page.locator(".fabric-page .subtitle").first().textContent(), (now) => now !== first, "the window follows", 20_000);
     assert.deepEqual(await page.evaluate(() => window.__shifted), []);
+  });
+
+  await check("links and pairs of groups stand in tables behind their pictures", async (page) => {
+    await page.goto(`${fabricUrl}?view=table`);
+    await page.locator('[aria-label="Rows"] button', { hasText: /^Links of g\d+$/ }).click();
+    assert.equal(query(page).rows, "links");
+    const first = page.locator(".tables tbody tr[aria-rowindex]").first();
+    await until(() => first.textContent(), (text) => /green|black|blue/.test(text), "a counted link");
+    await page.locator('[aria-label="Rows"] button', { hasText: "Pairs of groups" }).click();
+    await until(() => first.textContent(), (text) => /^g\d+g\d+/.test(text), "a pair of groups");
+    assert.deepEqual(await violations(page), []);
   });
 
   await check("the table shows the same figures as the picture and sorts", async (page) => {

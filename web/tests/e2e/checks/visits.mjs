@@ -1,10 +1,29 @@
 // Visits as people make them: the slow job, the long list, the phone, hostile names.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { violations } from "../axe.mjs";
 import { until } from "../harness.mjs";
 import { firstVisit } from "../visit.mjs";
 
 export async function visits({ url, check, api, timed }) {
+  await check("what home, a job's neighbours and health list leaves as CSV", async (page) => {
+    const saved = async (control) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), control.click()]);
+      return readFileSync(await download.path(), "utf8").trim().split("\n");
+    };
+    await page.goto(url);
+    const items = page.locator(".home-item");
+    await items.first().waitFor();
+    await page.locator(".context button", { hasText: "Export" }).click();
+    const listed = await saved(page.locator('[role="menuitem"]', { hasText: "attention" }));
+    assert.equal(listed.length - 1, await items.count());
+    const job = (await api("/jobs?limit=1&state=RUNNING")).items[0];
+    await page.goto(`${url}/jobs/${job.job_id}`);
+    assert.match((await saved(page.locator('section[aria-label="Neighbours"] button', { hasText: "Export CSV" })))[0], /shared_routers,shared_groups,overlap_s/);
+    await page.goto(`${url}/health`);
+    assert.match((await saved(page.locator('section[aria-label="Gaps"] button', { hasText: "Export CSV" })))[0], /^Device,Schema,/);
+  });
+
   await check("hostile names of jobs and users are text", async (page) => {
     for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/blame?who=2", "/forecast", "/lab", "/drivers", "/recommendations?id=1", "/alerts", "/alerts?alert=41", "/alerts?view=rules", "/alerts?view=silences", "/lab?view=noise", "/lab?replay=on", "/recommendations?id=3", "/fabric/torus-like", "/health"]) {
       await page.goto(url + path);

@@ -1,0 +1,104 @@
+/** A tree in the colours of its packets: how many of a job's, a tag's or a phase's packets found each link congested. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo, useState, type ReactNode } from "react";
+import { linksQuery } from "../../api/queries";
+import { cablesQuery, sampleMapQuery, type SampleContexts } from "../../api/samples";
+import { FractionLegend } from "../../charts/legends";
+import { congestedText, treeOf, worstLeafText } from "../../charts/tree";
+import { TreePicture } from "../../charts/TreePicture";
+import { usePalette } from "../../charts/usePalette";
+import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { Dialog } from "../../components/Dialog";
+import { Icon } from "../../components/Icon";
+import { Menu } from "../../components/Menu";
+import { Empty, Failure, Waiting } from "../../components/Notice";
+import { save } from "../../lib/csv";
+import { bytes, count, fraction, plural, si } from "../../lib/format";
+import { intervalText, parseTime, ZONE } from "../../lib/time";
+import { choices, FILTERS, sampledLinks, sampledSums, type SampledLink } from "./sampled";
+import type { ViewProps } from "./usePicture";
+
+const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+
+type Row = SampledLink & { from: string; to: string };
+
+const columns: Column<Row>[] = [
+  { key: "from", header: "From", value: (r) => r.from },
+  { key: "to", header: "To", value: (r) => r.to },
+  { key: "class", header: "Class", value: (r) => r.class },
+  { key: "fraction", header: "congested", numeric: true, value: (r) => r.fraction, render: (r) => fraction(r.fraction) },
+  { key: "packets", header: "packets", numeric: true, value: (r) => r.packets, render: (r) => si(r.packets) },
+  { key: "packetsError", header: "± packets", numeric: true, value: (r) => r.packetsError, render: (r) => si(r.packetsError) },
+  { key: "bytes", header: "bytes", numeric: true, value: (r) => r.bytes, render: (r) => bytes(r.bytes) },
+];
+
+interface Props extends Pick<ViewProps, "scene" | "selected" | "jobs" | "onSelect"> {
+  contexts: SampleContexts["items"];
+  slice: number | null;
+  onSlice: (group: number | null) => void;
+  /** Controls that stand before those of the packets. */
+  controls: ReactNode;
+}
+
+export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, onSlice, controls }: Props) {
+  const { machine, fabric } = scene;
+  const palette = usePalette();
+  const search = useSearch({ from: "/fabric/$fabric" });
+  const navigate = useNavigate({ from: "/fabric/$fabric" });
+  const [table, setTable] = useState(false);
+  const chosen = { job: search.packets, tag: search.tag, phase: search.phase };
+  const topology = useQuery(linksQuery(fabric.id));
+  const cables = useQuery(cablesQuery(fabric.id));
+  const answer = useQuery(sampleMapQuery(fabric.id, { ...chosen, from: search.from, to: search.to }));
+  const map = answer.data;
+  const rows = useMemo(() => (cables.data && map ? sampledLinks(cables.data, map) : null), [cables.data, map]);
+  const tree = useMemo(() => (topology.data && rows ? treeOf(machine, topology.data, sampledSums(rows)) : null), [topology.data, rows, machine]);
+  const rings = useMemo(() => new Set(jobs.flatMap((job) => [...job.routers])), [jobs]);
+  const listed = useMemo(() => (rows ?? []).map((row): Row => ({ ...row, from: row.src === null ? "node" : machine.name[row.src] ?? "", to: row.dst === null ? "node" : machine.name[row.dst] ?? "" })), [rows, machine]);
+  const failed = cables.error ?? answer.error;
+  const span = map ? { from: parseTime(map.from), to: parseTime(map.to) } : null;
+  const when = span && span.from !== null && span.to !== null ? `${intervalText({ from: span.from, to: span.to }, span.to)} ${ZONE}` : "";
+  const choose = (part: (typeof FILTERS)[number], value: string | undefined) =>
+    void navigate({ to: ".", search: (old) => ({ ...old, [part === "job" ? "packets" : part]: value }), replace: true });
+  const said = [FILTERS.flatMap((part) => (chosen[part] ? [`${part} ${chosen[part]}`] : [])).join(", ") || "all sampled packets", when].filter(Boolean).join(" · ");
+
+  return (
+    <div className="tree-view">
+      <div className="tree-head">
+        {controls}
+        {FILTERS.map((part) => {
+          const values = choices(contexts, chosen, part);
+          return values.length || chosen[part] ? (
+            <Menu
+              key={part} heading={`Packets of one ${part}`} trigger={<>{chosen[part] ? <>{part} <span className="ellipsis">{chosen[part]}</span></> : title(part)}<Icon name="down" /></>}
+              entries={[{ id: "", label: `Any ${part}`, onSelect: () => choose(part, undefined) }, ...values.slice(0, 50).map((value) => ({ id: value, label: <span className="ellipsis">{value}</span>, onSelect: () => choose(part, value) }))]}
+            />
+          ) : null;
+        })}
+        <span className="spacer" />
+        <Menu
+          trigger={<><span className="visually-hidden">Sampled links as </span>Table<Icon name="down" /></>}
+          entries={[{ id: "table", label: "Show the table", onSelect: () => setTable(true) }, { id: "csv", label: "Table as CSV", onSelect: () => save(`${fabric.name}-packets.csv`, tableCsv(listed, columns)) }]}
+        />
+        <FractionLegend theme={palette.theme} />
+      </div>
+      <p className="subtitle tree-note" data-caption>{said} · upper half of an edge: down link · lower half: up link · width: bytes · dashed: not sampled{map?.simulated ? " · simulated" : ""}</p>
+      {failed && !tree ? <Failure error={failed} retry={() => void Promise.all([cables.refetch(), answer.refetch()])} />
+        : !tree ? <Waiting what="the packets" />
+        : !rows?.length ? <Empty title="No packet was sampled then">Choose another window, job, tag or phase.</Empty>
+        : (
+          <TreePicture
+            tree={tree} machine={machine} measure="fraction" slice={slice} onSlice={onSlice} selected={selected} onSelect={onSelect} rings={rings}
+            label={`Congested fraction of ${plural(rows.length, "link")}, ${said}; ${worstLeafText(tree, machine)}. The table lists the same figures.`}
+            describe={(router) => congestedText(tree, machine, router)}
+          />
+        )}
+      {table && (
+        <Dialog open title={`Sampled links, ${said}`} onClose={() => setTable(false)}>
+          <div className="time-table"><DataTable label={`${count(listed.length)} sampled links`} rows={listed} columns={columns} id={(r) => String(r.link)} /></div>
+        </Dialog>
+      )}
+    </div>
+  );
+}
