@@ -39,7 +39,7 @@ export function LoginPage() {
         </div>
       ) : (
         <>
-        {oidc && <><a className="button primary login-provider" href={providerHref(to ?? "/")}>Sign in with {oidc}</a><p className="login-or muted">or with an account of this site</p></>}
+        {oidc && <><a className="button primary" href={providerHref(to ?? "/")}>Sign in with {oidc}</a><p className="login-or muted">or with an account of this site</p></>}
         <form onSubmit={(event) => { event.preventDefault(); enter.mutate({ name, password }); }}>
           <label>Name<input className="field" value={name} onChange={(event) => setName(event.target.value)} autoComplete="username" required maxLength={200} /></label>
           <label>Password<input className="field" type="password" value={password} onChange={(event) => setPassword(event.target.value)} autoComplete="current-password" required maxLength={1024} /></label>
