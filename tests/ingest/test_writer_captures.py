@@ -6,6 +6,7 @@ import fnmatch
 import json
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC
 from pathlib import Path
 
@@ -80,14 +81,15 @@ def through_registry(url: str, path: Path) -> None:
 
 
 def from_csv(url: str, path: Path) -> None:
-    """Each line a record; side files hold none."""
+    """Each line a record; a side file holds none and says so when it is named alone."""
     lines = [line for line in path.read_bytes().splitlines() if not line.startswith(b"#")]
     side = ".HEADER" in path.name or ".KIND" in path.name
     with open_log(url) as log, log.producer() as producer:
         publisher = Publisher(producer)
-        collector = CsvCollector([path], publisher, Checkpoint(None), follow=False, host="h")
-        collector.once()
-        collector.close()
+        with pytest.raises(BadInput, match="has no rows itself") if side else nullcontext():
+            collector = CsvCollector([path], publisher, Checkpoint(None), follow=False, host="h")
+            collector.once()
+            collector.close()
         publisher.flush()
     assert (publisher.published, publisher.rejected) == (0 if side else len(lines), 0)
     drain(url, url)
