@@ -68,11 +68,9 @@ doctor: python ## check this site
 test: test-setup test-static ## set everything up and run every test, with real Kafka, TimescaleDB, Slurm, OpenSM and Chromium
 	@$(MAKE) --no-print-directory test-side-by-side
 
-# Three parts of about the same length, side by side because each mostly waits for real servers. A machine has one Slurm and one OpenSM: what needs either
-# stands in one part.
-PART_A := tests/alerting tests/api tests/cli tests/db tests/domain tests/k8s tests/ml
-PART_B := tests/ingest tests/integration
-PART_C := $(filter-out $(PART_A) $(PART_B),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/test_*.py)))))
+# Two halves of about the same length: each mostly waits for real servers. What needs Slurm or OpenSM, of which a machine has one, stands in one half.
+HALF_A := tests/alerting tests/api tests/cli tests/db tests/domain tests/e2e tests/k8s tests/ml
+HALF_B := $(filter-out $(HALF_A),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/test_*.py)))))
 
 test-setup:
 	@$(SETUP) uv compiler cpp_tests node
@@ -82,20 +80,19 @@ test-setup:
 
 test-static:
 	@$(MAKE) --no-print-directory -j2 -Otarget lint types test-web
+	@$(MAKE) --no-print-directory test-cxx
 
-# The parts of pytest run beside each other, and beside them the C++ tests, sanitizers and fuzzing; every summary is printed at the end.
+# The halves of pytest run beside each other, sanitizers and fuzzing behind them; every summary is printed at the end.
 test-side-by-side: # of test
-	@mkdir -p build; echo "beside this part of pytest run its others and the C++ tests with sanitizers and fuzzing: build/test-*.log" >&2; \
+	@mkdir -p build; echo "beside pytest run its other half and sanitizers with fuzzing: build/test-half-b.log, build/test-native.log" >&2; \
 	fuzz=; if command -v clang++ >/dev/null; then fuzz=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
-	nice -n 5 $(MAKE) --no-print-directory test-cxx test-sanitize $$fuzz >build/test-native.log 2>&1 & native=$$!; \
-	$(MAKE) --no-print-directory test-python SUITES="$(PART_B)" >build/test-b.log 2>&1 & b=$$!; \
-	$(MAKE) --no-print-directory test-python SUITES="$(PART_C)" >build/test-c.log 2>&1 & c=$$!; \
-	trap "kill $$native $$b $$c 2>/dev/null" EXIT; \
-	$(MAKE) --no-print-directory test-python SUITES="$(PART_A)"; a=$$?; \
-	wait $$b; b=$$?; wait $$c; c=$$?; wait $$native; native=$$?; trap - EXIT; \
-	cat build/test-native.log build/test-b.log build/test-c.log; failed=0; \
+	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$fuzz >build/test-native.log 2>&1 & native=$$!; \
+	$(MAKE) --no-print-directory test-python SUITES="$(HALF_B)" >build/test-half-b.log 2>&1 & b=$$!; \
+	trap "kill $$native $$b 2>/dev/null" EXIT; \
+	$(MAKE) --no-print-directory test-python SUITES="$(HALF_A)"; a=$$?; wait $$b; b=$$?; wait $$native; native=$$?; trap - EXIT; \
+	cat build/test-native.log build/test-half-b.log; failed=0; \
 	said() { [ $$1 = 0 ] || { echo "make test: failed, see above: $$2" >&2; failed=1; }; }; \
-	said $$a "pytest $(PART_A)"; said $$b "pytest $(PART_B)"; said $$c "pytest $(PART_C)"; said $$native "C++ tests, sanitizers, fuzzing"; exit $$failed
+	said $$a "pytest $(HALF_A)"; said $$b "pytest $(HALF_B)"; said $$native "sanitizers, fuzzing"; exit $$failed
 
 lint: ## style, and the arrows between packages
 	.venv/bin/ruff check .

@@ -52,13 +52,13 @@ def test_the_measured_fabrics(shared: Path, embedded_db: str, browser: dict[str,
     """Edison's hot links, a tree and a dragonfly without a counter: imported as a user does, then looked at."""
     fill(embedded_db, shared / "data")
     with served(embedded_db) as url:
-        run("site.mjs", {**browser, "FLITWATCH_URL": url}, timeout_s=240)
+        run("site.mjs", {**browser, "FLITWATCH_URL": url}, timeout_s=480)
 
 
 @pytest.mark.slow
 def test_every_view_on_synthetic_data(browser: dict[str, str]) -> None:
     """Keyboard, address, time axis, staleness, hostile names and accessibility, on a machine of 3,264 routers."""
-    run("run.mjs", {name: value for name, value in browser.items() if name != "FLITWATCH_URL"}, timeout_s=600)
+    run("run.mjs", {name: value for name, value in browser.items() if name != "FLITWATCH_URL"}, timeout_s=1200)
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_the_centres_own_login(embedded_db: str, browser: dict[str, str]) -> Non
 
     with a_provider() as provider, serving(settings(embedded_db, provider.issuer, web=PAGE)) as site:
         provider.tell(sites=[site.url], people={"s-1": {"preferred_username": "ann"}, "s-2": {}})
-        run("login.mjs", {**browser, "FLITWATCH_URL": site.url}, timeout_s=120)
+        run("login.mjs", {**browser, "FLITWATCH_URL": site.url}, timeout_s=240)
 
 
 @pytest.mark.slow
