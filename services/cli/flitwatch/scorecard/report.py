@@ -133,7 +133,7 @@ def _forecast(card: Card) -> str:
     ]  # fmt: skip
     return (
         "## What next: forecast\n\n"
-        + f"Every run held out once, {card.get('folds', 10)} folds; long-milc: runs of 620 steps in segments, by forecasters that learned from 80 steps.\n\n"
+        + f"Every run held out once, {card.get('folds', 10)} folds; long-milc: runs of 620 steps in segments, by forecasters that learned from 80 steps. Attention learns also from windows that the end of a run cuts short, ridge and LightGBM\nbeside it from whole ones: part of its gain is that recipe's (docs/adr/0805).\n\n"
         + table(heads, lines)
         + f"\nCoverage of the 90 % intervals out of fold over {len(card['coverage'])} seeds (m and k as above, app):\n\n"
         + table(("scenario", "seeds", "coverage of 90 %"), coverage)
