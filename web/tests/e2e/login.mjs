@@ -2,16 +2,21 @@
 import assert from "node:assert/strict";
 import { start, until } from "./harness.mjs";
 
+/** Log in there and consent. */
+async function atTheProvider(page, who) {
+  await page.locator('input[name="login"]').fill(who);
+  await page.locator('input[name="password"]').fill("any");
+  await page.locator('button[type="submit"]').click();
+  await page.waitForSelector('input[name="prompt"][value="consent"]', { state: "attached" });
+  await page.locator('button[type="submit"]').click();
+}
+
 const suite = await start();
 await suite.check("somebody signs in at the provider and out again", async (page) => {
   await page.goto(`${suite.url}/jobs?sort=-start`);
   await page.locator("header a", { hasText: "Sign in" }).click();
   await page.locator("a", { hasText: "Sign in with Centre login" }).click();
-  await page.locator('input[name="login"]').fill("s-1");
-  await page.locator('input[name="password"]').fill("any");
-  await page.locator('button[type="submit"]').click();
-  await page.waitForSelector('input[name="prompt"][value="consent"]', { state: "attached" });
-  await page.locator('button[type="submit"]').click();
+  await atTheProvider(page, "s-1");
   await page.locator(".account-name", { hasText: "ann" }).waitFor();
   await until(() => page.url(), (at) => at === `${suite.url}/jobs?sort=-start`, "the place that asked");
   assert.equal(await page.evaluate(() => document.cookie), "", "the session is out of scripts' reach");
@@ -29,11 +34,7 @@ await suite.check("somebody signs in at the provider and out again", async (page
 });
 await suite.check("who has no name there is told so on a page", async (page) => {
   await page.goto(`${suite.url}/api/v1/session/oidc`);
-  await page.locator('input[name="login"]').fill("s-2");
-  await page.locator('input[name="password"]').fill("any");
-  await page.locator('button[type="submit"]').click();
-  await page.waitForSelector('input[name="prompt"][value="consent"]', { state: "attached" });
-  await page.locator('button[type="submit"]').click();
+  await atTheProvider(page, "s-2");
   await page.locator("p", { hasText: "Centre login did not say your user name" }).waitFor();
   await page.locator("a", { hasText: "login page" }).click();
   await page.locator("h1", { hasText: "Sign in" }).waitFor();

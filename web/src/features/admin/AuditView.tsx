@@ -4,9 +4,9 @@ import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { auditQuery } from "../../api/people";
 import type { AuditEntry } from "../../api/peopleShapes";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { CsvButton } from "../../components/CsvButton";
+import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
-import { save } from "../../lib/csv";
 import { count } from "../../lib/format";
 import { moment, parseTime } from "../../lib/time";
 
@@ -41,7 +41,7 @@ export function AuditView({ actor }: { actor: string | undefined }) {
         <h2>Audit log</h2><span className="subtitle">{count(rows.length)}{hasNextPage ? " of more; scroll for the rest" : ""} · changes and names seen, newest first; nothing here can be changed</span><span className="spacer" />
         {actor && <button className="button" onClick={() => of(undefined)}>Everybody, not {actor} only</button>}
         <button className="button" onClick={() => void refetch()}>Refresh</button>
-        <button className="button" onClick={() => save("audit.csv", tableCsv(rows, columns))} disabled={!rows.length}>Export CSV</button>
+        <CsvButton name="audit" rows={rows} columns={columns} />
       </div>
       {rows.length ? <DataTable label="Audit log" rows={rows} columns={columns} id={(e) => String(e.audit_id)} onPick={(e) => of(e.actor)} onReachEnd={() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }} />
         : <Empty title="Nothing yet">{actor ? `${actor} has changed nothing and seen nobody's name.` : "What is changed stands here, and whose names were seen."}</Empty>}

@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { alertsQuery, rulesQuery, silencesQuery } from "../../api/alerts";
 import type { Alert, Rule, Silence } from "../../api/alertShapes";
+import { CsvButton } from "../../components/CsvButton";
 import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Notice";
@@ -121,7 +122,7 @@ function Alerts({ firing, rules, silences, now }: Props) {
         <section className="card alerts-past" aria-label="Past alerts">
           <div className="card-head">
             <h2>Past</h2><span className="subtitle">{count(over.length)}{hasNextPage ? " of more; scroll for the rest" : ""} · newest first</span><span className="spacer" />
-            <button className="button" onClick={() => save("alerts.csv", tableCsv(over, columns))} disabled={!over.length}>Export CSV</button>
+            <CsvButton name="alerts" rows={over} columns={columns} />
           </div>
           {past.error && !past.data ? <Failure error={past.error} retry={() => void past.refetch()} />
             : !past.data ? <Waiting what="past alerts" />

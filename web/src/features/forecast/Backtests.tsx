@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { forecastQuery } from "../../api/estimates";
 import type { Application, Backtest } from "../../api/estimateShapes";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
-import { save } from "../../lib/csv";
+import { CsvButton } from "../../components/CsvButton";
+import { DataTable, type Column } from "../../components/DataTable";
 import { count } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
 
@@ -35,7 +35,7 @@ export function Backtests({ application: { exe, nodes } }: { application: Applic
     <section className="card backtests" aria-label="Backtests" style={{ height: 92 + 28 * Math.min(7, tests.length) }}>
       <div className="card-head">
         <h2>Error on held-out runs, %</h2><span className="subtitle">{applicationText({ exe, nodes })} · from the last m steps over the next k · bold: best</span><span className="spacer" />
-        <button className="button" onClick={() => save("backtests.csv", tableCsv(tests, columns))}>Export CSV</button>
+        <CsvButton name="backtests" rows={tests} columns={columns} />
       </div>
       <DataTable label="Backtests" rows={tests} columns={columns} id={(t) => `${t.m} ${t.k} ${t.features}`} />
     </section>

@@ -4,6 +4,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { jobsQuery } from "../../api/queries";
 import type { Job } from "../../api/shapes";
+import { CsvButton } from "../../components/CsvButton";
 import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
@@ -97,7 +98,7 @@ export function JobsPage() {
           onChange={(state) => void navigate({ search: (old) => ({ ...old, state: state === "all" ? undefined : state }) })}
         />
         <input className="field" type="search" aria-label="Filter jobs" placeholder="Job, user or name" value={text} onChange={(event) => setText(event.target.value)} />
-        <button className="button" onClick={() => save("jobs.csv", tableCsv(rows, columns))} disabled={!rows.length}>Export CSV</button>
+        <CsvButton name="jobs" rows={rows} columns={columns} />
       </div>
       <section className="card jobs-card" aria-label="Jobs">
         {jobs.error && !jobs.data ? <Failure error={jobs.error} retry={() => void jobs.refetch()} />

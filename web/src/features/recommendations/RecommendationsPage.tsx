@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { recommendationsQuery } from "../../api/recommendations";
 import type { Recommendation } from "../../api/recommendationShapes";
+import { CsvButton } from "../../components/CsvButton";
 import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
@@ -56,7 +57,7 @@ export function RecommendationsPage() {
         <span className="subtitle">routes, routing modes and placements; nothing is changed by itself</span>
         <span className="spacer" />
         <Segmented label="State" value={search.state ?? "all"} options={[...STATES]} onChange={(state) => void navigate({ search: { state: state === "all" ? undefined : state } })} />
-        <button className="button" onClick={() => save("recommendations.csv", tableCsv(rows, columns))} disabled={!rows.length}>Export CSV</button>
+        <CsvButton name="recommendations" rows={rows} columns={columns} />
       </div>
       <div className="recommendations-main">
         <div className="recommendations-lists">
