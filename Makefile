@@ -7,6 +7,8 @@ SETUP := services/cli/setup.sh
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.cache/uv/bin/uv)
 export PATH := $(CURDIR)/.cache/node/bin:$(PATH)
 PY := .venv/bin/python
+# Bytecode is kept: a run of the tests starts hundreds of Python processes, and each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 STACK ?= embedded
 PORT ?= 8765
 CXX_BUILD := build/tests
