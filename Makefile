@@ -110,9 +110,10 @@ test-cxx: ## the noise core's own tests
 	cmake --build $(CXX_BUILD) -j2 >/dev/null
 	ctest --test-dir $(CXX_BUILD) --output-on-failure -j2
 
+# -Og without variable tracking: the sanitizers' checks make -O1 with full debugging information four times as long to compile.
 test-sanitize: ## the same under ASan and UBSan
-	cmake -S services/noise_core -B $(SANITIZE_BUILD) -G Ninja -DFLITWATCH_TESTS=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DFLITWATCH_SANITIZE=address,undefined >/dev/null
-	cmake --build $(SANITIZE_BUILD) -j2 >/dev/null
+	cmake -S services/noise_core -B $(SANITIZE_BUILD) -G Ninja -DFLITWATCH_TESTS=ON -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-Og -fno-var-tracking" -DFLITWATCH_SANITIZE=address,undefined >/dev/null
+	cmake --build $(SANITIZE_BUILD) -j2 --target flitwatch_tests >/dev/null
 	ctest --test-dir $(SANITIZE_BUILD) --output-on-failure -j2
 
 test-web: ## the page's unit tests
