@@ -9,6 +9,11 @@ export PATH := $(CURDIR)/.cache/node/bin:$(PATH)
 PY := .venv/bin/python
 # Bytecode is kept: a run of the tests starts hundreds of Python processes, and each would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
+# With ccache the extension and the C++ tests, which compile the same sources by the same flags, share the work.
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER := ccache
+export CXX ?= g++
+endif
 STACK ?= embedded
 PORT ?= 8765
 CXX_BUILD := build/tests

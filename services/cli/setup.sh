@@ -83,7 +83,7 @@ part_java() { want java openjdk-17-jre-headless; want mvn maven; }
 part_timescale() { want debootstrap debootstrap; }
 part_mpi() { want mpicxx libopenmpi-dev openmpi-bin; }
 part_fuzz() { want clang++ clang; ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a >/dev/null 2>&1 || { may_install && apt_install "libclang-rt-$(clang --version | sed -n 's/.*version \([0-9]*\).*/\1/p')-dev"; }; }
-part_cpp_tests() { want cmake cmake; want ninja ninja-build; [ -e /usr/include/gtest/gtest.h ] || { if may_install; then apt_install libgtest-dev; else die "GoogleTest is missing: sudo apt-get install libgtest-dev"; fi; }; }
+part_cpp_tests() { want cmake cmake; want ninja ninja-build; has ccache || ! may_install || apt_install ccache; [ -e /usr/include/gtest/gtest.h ] || { if may_install; then apt_install libgtest-dev; else die "GoogleTest is missing: sudo apt-get install libgtest-dev"; fi; }; }
 part_slurm() { has slurmctld && has slurmdbd && has mariadbd && has munged || { may_install || die "Slurm is missing: sudo apt-get install slurm-wlm slurmdbd mariadb-server munge"; apt_quiet slurm-wlm slurmdbd mariadb-server munge; }; }
 part_opensm() { has opensm && has ibsim || { may_install || die "OpenSM is missing: sudo apt-get install opensm ibsim-utils infiniband-diags"; apt_quiet opensm ibsim-utils infiniband-diags; }; }
 part_prometheus() { has prometheus-alertmanager || { may_install || die "Alertmanager is missing: sudo apt-get install prometheus-alertmanager"; apt_quiet prometheus-alertmanager; }; }
