@@ -15,10 +15,21 @@ Ints = NDArray[np.int64]
 def distinct_runs(step_time_s: ArrayLike) -> Ints:
     """A label for each run, shape (runs,), that depends on its times only and not on its place among the runs.
 
-    Runs with the same times in every step are one run recorded twice and share a label.
+    Runs with the same times in every step, to seven digits, are one run recorded twice and share a label.
     """
-    times = np.ascontiguousarray(np.nan_to_num(np.asarray(step_time_s, float), nan=-1.0))
+    times = np.ascontiguousarray(np.nan_to_num(np.asarray(step_time_s, float), nan=-1.0), np.float32)
     return np.unique(times, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def too_few(needed: str, labels: ArrayLike) -> NotEnoughData:
+    """The error for fewer distinct runs than what is `needed`; it says how many of those recorded are copies."""
+    recorded, distinct = len(np.asarray(labels)), len(np.unique(labels))
+    copies = (
+        f" ({recorded} are recorded, but {recorded - distinct} have the times of another)"
+        if recorded > distinct
+        else ""
+    )
+    return NotEnoughData(f"not enough data: {needed} runs, has {distinct}{copies}")
 
 
 def run_folds(labels: ArrayLike, folds: int, seed: int = 0) -> Iterator[tuple[Ints, Ints]]:

@@ -12,8 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_ml.folds import distinct_runs
 
 Floats = NDArray[np.float64]
+#: No time or count is larger, nor (but for zero) smaller than its inverse; sums and squares of such numbers are exact enough.
+LARGEST = 1e30
+#: A table of steps may be this much larger than the rows it comes from.
+SPARSEST = 20
 
 
 def _rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[tuple[int, list[str], list[str]]]:
@@ -43,63 +48,130 @@ def _rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[
 
 def _number(text: str, where: str, name: str) -> float:
     try:
+        if not text.isascii() or "_" in text:
+            raise ValueError
         value = float(text)
     except ValueError:
         raise BadInput(f"{name} is not a number: {text[:40]!r}", where=where) from None
     if not math.isfinite(value):
         raise BadInput(f"{name} is not a finite number: {text[:40]!r}", where=where)
+    if value and not 1 / LARGEST <= abs(value) <= LARGEST:
+        raise BadInput(f"{name} cannot be as large or as small as {text[:40]!r}", where=where)
+    return value
+
+
+def _time(text: str, where: str, whose: str) -> float:
+    value = _number(text, where, "time")
+    if value <= 0:
+        raise BadInput(f"the time of a {whose} must be above zero, not {text[:40]!r}", where=where)
+    return value
+
+
+def _amount(text: str, where: str, name: str) -> float:
+    value = _number(text, where, name)
+    if value < 0:
+        raise BadInput(f"{name} cannot be negative: {text[:40]!r}", where=where)
     return value
 
 
 def _step(text: str, where: str) -> int:
     value = _number(text, where, "step")
-    if value < 0 or value != int(value) or value > 1e6:
+    if value < 0 or value != int(value) or value > 1e9:
         raise BadInput(f"step is not a whole number from 0: {text[:40]!r}", where=where)
     return int(value)
 
 
+def _named(text: str, where: str, what: str) -> str:
+    if not text:
+        raise BadInput(f"{what} is empty", where=where)
+    return text
+
+
 @dataclass(frozen=True)
 class PresenceTable:
-    """runs, users: names;  overlap: (runs, users), 0 where the file says nothing;  time_s: (runs,)"""
+    """runs, users: names;  overlap: (runs, users), 0 where the file says nothing;  time_s: (runs,);  notes: what a reader should know
+
+    Runs stand by time and users by whom they met, so that neither the order of the rows nor a user's name plays a part.
+    """
 
     runs: list[str]
     users: list[str]
     overlap: Floats
     time_s: Floats
+    notes: list[str]
 
 
 def read_presence(presence: Path, times: Path) -> PresenceTable:
     """Read `run,user,overlap` and `run,time`; each run must have one time, each pair at most one overlap."""
     time_of: dict[str, float] = {}
     for line, (run, text), _ in _rows(times, ("run", "time")):
-        if run in time_of:
-            raise BadInput(f"run {run!r} stands here twice", where=f"{times}:{line}")
-        time_of[run] = _number(text, f"{times}:{line}", "time")
-    runs = {run: index for index, run in enumerate(time_of)}
+        where = f"{times}:{line}"
+        if _named(run, where, "run") in time_of:
+            raise BadInput(f"run {run!r} stands here twice", where=where)
+        time_of[run] = _time(text, where, "run")
+    if not time_of:
+        raise BadInput("holds no runs", where=str(times))
+    runs = {run: index for index, run in enumerate(sorted(time_of, key=lambda run: (time_of[run], run)))}
     users: dict[str, int] = {}
     seen: dict[tuple[int, int], float] = {}
     for line, (run, user, text), _ in _rows(presence, ("run", "user", "overlap")):
         where = f"{presence}:{line}"
-        if run not in runs:
+        if _named(run, where, "run") not in runs:
             raise BadInput(f"run {run!r} has no time in {times}", where=where)
-        key = runs[run], users.setdefault(user, len(users))
+        key = runs[run], users.setdefault(_named(user, where, "user"), len(users))
         if key in seen:
             raise BadInput(f"run {run!r} and user {user!r} stand here twice", where=where)
-        seen[key] = _number(text, where, "overlap")
+        seen[key] = _amount(text, where, "overlap")
+    if not users:
+        raise BadInput("holds no users", where=str(presence))
     overlap = np.zeros((len(runs), len(users)))
     for key, value in seen.items():
         overlap[key] = value
-    return PresenceTable(list(runs), list(users), overlap, np.array(list(time_of.values())))
+    names = np.array(list(users))
+    by_name = np.argsort(names, kind="stable")
+    order = by_name[np.argsort(-_alike(overlap[::-1, by_name].T), kind="stable")]
+    overlap, time_s = overlap[:, order], np.array([time_of[run] for run in runs])
+    notes = list(_notes_of_runs(list(runs), overlap, time_s, {run for run, _ in seen}))
+    return PresenceTable(list(runs), names[order].tolist(), overlap, time_s, notes)
+
+
+def _alike(rows: Floats) -> NDArray[np.int64]:
+    """A label for each row, the same for equal rows, in their lexicographic order."""
+    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[int]) -> Iterator[str]:
+    """Runs that nobody was beside, and those with the same time beside the same users: perhaps one run, which would count double."""
+    alone = [run for index, run in enumerate(runs) if index not in told]
+    if alone:
+        yield f"runs without a row of presence: {len(alone)} (first: {alone[0]!r}); nobody is taken to have been beside them"
+    labels = _alike(np.column_stack([time_s, overlap]))
+    if copies := _copies(labels):
+        one, other = copies[0]
+        yield (
+            f"runs {runs[one]!r} and {runs[other]!r}{f', and {len(copies) - 1} more,' if len(copies) > 1 else ''} have the same time and the same users; "
+            "if they are one run, leave one out, for a run that stands there twice counts double"
+        )
+
+
+def _copies(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """(first, later) of each run whose label another has before it."""
+    first = np.unique(labels, return_index=True)[1][labels]
+    return [(int(one), index) for index, one in enumerate(first) if one != index]
 
 
 @dataclass(frozen=True)
 class StepTable:
-    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN where a run lacks a step"""
+    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN where a run lacks a step;  notes: what a reader should know
+
+    Runs stand by their times, whatever the order of the rows; steps begin with the file's first.
+    """
 
     runs: list[str]
     counters: list[str]
     time_s: Floats
     counts: Floats
+    notes: list[str]
 
 
 def read_steps(path: Path) -> StepTable:
@@ -109,16 +181,52 @@ def read_steps(path: Path) -> StepTable:
     counters: list[str] = []
     for line, values, header in _rows(path, ("run", "step", "time"), more=True):
         where = f"{path}:{line}"
-        counters = header[3:]
-        if len(set(counters)) != len(counters):
-            raise BadInput("a counter's name stands twice in the header", where=f"{path}:1")
-        key = runs.setdefault(values[0], len(runs)), _step(values[1], where)
+        if not counters:
+            counters = _counters(header, f"{path}:1")
+        key = runs.setdefault(_named(values[0], where, "run"), len(runs)), _step(values[1], where)
         if key in rows:
             raise BadInput(f"run {values[0]!r}, step {key[1]} stands here twice", where=where)
-        rows[key] = [_number(text, where, name) for name, text in zip(header[2:], values[2:], strict=True)]
+        counts = [_amount(text, where, name) for name, text in zip(counters, values[3:], strict=True)]
+        rows[key] = [_time(values[2], where, "step"), *counts]
     if not rows:
         raise BadInput("holds no steps", where=str(path))
-    table = np.full((len(runs), max(step for _, step in rows) + 1, 1 + len(counters)), np.nan)
-    for key, numbers in rows.items():
-        table[key] = numbers
-    return StepTable(list(runs), counters, table[:, :, 0], table[:, :, 1:])
+    table = _table(path, len(runs), rows, 1 + len(counters))
+    order = np.argsort(_alike(np.nan_to_num(table, nan=-1.0).reshape(len(runs), -1)), kind="stable")
+    names, table = [list(runs)[index] for index in order], table[order]
+    times = table[:, :, 0]
+    return StepTable(names, counters, times, table[:, :, 1:], list(_notes_of_steps(names, times)))
+
+
+def _counters(header: list[str], where: str) -> list[str]:
+    if len(set(header)) != len(header):
+        raise BadInput("a counter's name stands twice in the header", where=where)
+    return [_named(name, where, "a counter's name") for name in header[3:]]
+
+
+def _table(path: Path, runs: int, rows: dict[tuple[int, int], list[float]], width: int) -> Floats:
+    """(runs, steps, time and counters), NaN where a run lacks a step."""
+    numbers = [step for _, step in rows]
+    first, steps = min(numbers), max(numbers) - min(numbers) + 1
+    if runs * steps > SPARSEST * len(rows) + 10_000:
+        raise BadInput(
+            f"steps reach from {first} to {max(numbers)}, but there are only {len(rows)} rows of {runs} runs",
+            where=str(path),
+            advice="Number the steps of each run from 0 on, one after the other",
+        )
+    table = np.full((runs, steps, width), np.nan)
+    for (run, step), values in rows.items():
+        table[run, step - first] = values
+    return table
+
+
+def _notes_of_steps(runs: list[str], time_s: Floats) -> Iterator[str]:
+    missing = np.argwhere(np.isnan(time_s))
+    if len(missing):
+        run, step = missing[0]
+        yield f"{len(missing)} of {time_s.size} steps are missing (first: run {runs[run]!r}, step number {step + 1}); what needs them is left out"
+    if copies := _copies(distinct_runs(time_s)):
+        one, other = copies[0]
+        yield (
+            f"{len(copies)} of {len(runs)} runs have the same times as another (first: {runs[other]!r} as {runs[one]!r}): taken for copies, which count "
+            "as one run and are held out together"
+        )

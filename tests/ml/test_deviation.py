@@ -84,6 +84,33 @@ def test_a_run_recorded_twice_is_held_out_once() -> None:
     assert len(set(labels.tolist())) == 5
 
 
+def test_a_copy_is_one_whose_times_agree_to_seven_digits() -> None:
+    _, times = process(0, runs=5)
+    labels = distinct_runs(np.concatenate([times, times[1:2] * (1 + 1e-12), times[2:3] * (1 + 1e-4)]))
+    assert labels[5] == labels[1] and len(set(labels.tolist())) == 6
+
+
+def test_a_copy_of_a_run_does_not_stand_on_both_sides_even_where_rows_are_divided() -> None:
+    """Counters that tell nothing about the time, but everything about which run it is: a copy in training would give the time away."""
+    rng = np.random.default_rng(0)
+    times = 5 * rng.lognormal(0, 0.4, (60, 6))
+    counts = rng.lognormal(0, 1, (60, 6, 3)) * times[:, :, None]
+    doubled = DeviationModel(folds=5, split="row").fit(np.concatenate([counts] * 4), np.concatenate([times] * 4))
+    assert doubled.mape_ > 0.9 * doubled.baseline_mape_
+
+
+@pytest.mark.parametrize("split", ["run", "row"])
+def test_a_fold_without_a_comparable_step_is_left_out(split) -> None:
+    counts, times = process(10, runs=9, steps=4)
+    if split == "run":
+        times[0, :3] = np.nan
+        times[1:, 3] = np.nan  # the only step of run 0 is one that no other run has
+    else:
+        counts, times = counts[:, :1], times[:, :1]  # nine rows in twenty folds
+    found = DeviationModel(folds=20, split=split).fit(counts, times)
+    assert found.folds_ < 20 and np.isfinite([found.mape_, found.baseline_mape_]).all()
+
+
 def test_missing_steps_are_left_out_and_constant_counters_have_no_relevance() -> None:
     counts, times = process(7)
     counts[5, 3] = np.nan
@@ -108,6 +135,12 @@ def test_missing_steps_are_left_out_and_constant_counters_have_no_relevance() ->
             "run 3 has no complete step",
         ),
         (lambda c, t: (np.ones_like(c) * t[:, :, None], t), NotEnoughData, "every counter is constant"),
+        (lambda c, t: (c[:, :, :0], t), NotEnoughData, "no counters"),
+        (
+            lambda c, t: (np.concatenate([c[:5], c[:4]]), np.concatenate([t[:5], t[:4]])),
+            NotEnoughData,
+            "has 5 .9 are recorded, but 4",
+        ),
     ],
 )
 def test_bad_input_gets_a_clear_error(spoil, error, words) -> None:

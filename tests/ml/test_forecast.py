@@ -35,6 +35,12 @@ QUICK = {
 }
 
 
+def gaps(series: StepSeries) -> tuple[np.ndarray, np.ndarray]:
+    """Every third step of every run is missing."""
+    missing = (np.arange(len(series.times))[:, None] + np.arange(series.times.shape[1])) % 3 == 0
+    return np.where(missing, np.nan, series.times), series.counters
+
+
 def test_a_window_sees_only_its_past() -> None:
     series = process(0)
     standard = Standard.learn(series.runs(np.arange(30)), ())
@@ -112,8 +118,71 @@ def test_attention_is_deterministic_by_seed_and_its_weights_sum_to_one() -> None
     assert not np.array_equal(one, other)
     net = AttentionForecaster(**small).fit(windows).net_
     past = torch.as_tensor(windows.past, dtype=torch.float32).expand(1, -1, -1, -1)
-    weights = net.weights(torch.tanh(net.embed(past) + net.position))
+    weights = net.weights(net.embedded(past))
     assert torch.allclose(weights.sum(-1), torch.ones(1, len(windows.run)))
+
+
+def test_attention_is_softmax_of_query_times_keys_over_values() -> None:
+    import torch
+    from torch.nn import functional
+
+    from flitwatch_ml.forecast.attention import Attention
+
+    torch.manual_seed(0)
+    net = Attention(nets=2, steps=5, features=3, linear=4, hidden=6, dropout=0.2).eval()
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.normal_()
+        past, linear = torch.randn(2, 7, 5, 3), torch.randn(2, 7, 4)
+        steps = torch.tanh(net.embed(past) + net.position)
+        keys, values, query = net.key(steps), net.value(steps), net.query(steps[:, :, -1])
+        weights = torch.softmax(torch.einsum("nwmh,nwh->nwm", keys, query) / 6**0.5, dim=-1)
+        context = torch.einsum("nwm,nwmh->nwh", weights, values)
+        hidden = functional.gelu(net.first(torch.cat([context, steps[:, :, -1], linear], dim=-1)))
+        assert torch.allclose(net.weights(steps), weights, atol=1e-5)
+        assert torch.allclose(net(past, linear), (net.linear(linear) + net.last(hidden)).squeeze(-1), atol=1e-4)
+
+
+def test_dropout_drops_its_share_scales_the_rest_and_rests_when_training_is_over() -> None:
+    import torch
+
+    from flitwatch_ml.forecast.attention import Dropout
+
+    torch.manual_seed(0)
+    dropout, ones = Dropout(0.2), torch.ones(3, 50, 400)
+    first, second, fewer = dropout(ones), dropout(ones), dropout(torch.ones(7, 9))
+    for dropped in (first, second):
+        assert set(dropped.unique().tolist()) == {0.0, 1.25} and float((dropped == 0).float().mean()) == pytest.approx(
+            0.2, abs=0.01
+        )
+    assert not torch.equal(first, second) and fewer.shape == (7, 9)
+    assert torch.equal(dropout.eval()(ones), ones)
+
+
+def test_the_order_of_runs_changes_no_forecast() -> None:
+    series, mixed = process(8, runs=24), np.random.default_rng(0).permutation(24)
+    one, other = (backtest(some, 4, 4, folds=2, rounds=1, learned=QUICK) for some in (series, series.runs(mixed)))
+    assert one.mape == other.mape and one.gain == other.gain and one.coverage90 == other.coverage90
+
+
+def test_one_longer_run_leaves_the_others_their_forecast() -> None:
+    series = process(9, runs=40)
+    times, counters = (
+        np.concatenate([part, np.full((40, 6, *part.shape[2:]), np.nan)], 1) for part in (series.times, series.counters)
+    )
+    times[3, 16:], counters[3, 16:] = 6.0, 1.0
+    found = backtest(StepSeries(times, counters), 4, 4, folds=2, learned={"ridge": RidgeForecaster()})
+    alone = backtest(StepSeries(series.times, series.counters), 4, 4, folds=2, learned={"ridge": RidgeForecaster()})
+    assert found.runs == 40 and found.windows == alone.windows + 6
+    assert found.mape["ridge"] == pytest.approx(alone.mape["ridge"], rel=0.2)
+
+
+def test_a_gain_on_a_forecaster_without_error_is_unknown() -> None:
+    rng = np.random.default_rng(0)
+    times = np.tile(5.0 + np.arange(8), (24, 1))
+    times[:, 0] += np.arange(24)  # the first step tells runs apart, all others are the same in every run
+    result = backtest(StepSeries(times, rng.random((24, 8, 2))), 3, 4, folds=2, learned=QUICK)
+    assert result.mape["curve"] == 0.0 and np.isnan(result.gain).all()
 
 
 def test_intervals_cover_new_runs_as_often_as_they_say() -> None:
@@ -152,6 +221,7 @@ def test_long_runs_continue_the_curve() -> None:
         (lambda s: backtest(s.runs(np.arange(6)), 4, 4), NotEnoughData, "needs 20 runs, has 6"),
         (lambda s: backtest(s, 10, 10), NotEnoughData, "need 20 steps, runs have 16"),
         (lambda s: backtest(s, 4, 4, ("weather",)), BadInput, "weather"),
+        (lambda s: backtest(StepSeries(*gaps(s)), 4, 4), NotEnoughData, "has 8 steps without a gap"),
         (lambda s: backtest(StepSeries(s.times, s.counters), 4, 4, ("io",)), NotEnoughData, "'io'"),
         (lambda s: StepSeries(s.times, s.counters[:, :-1]), BadInput, "do not fit"),
         (lambda s: StepSeries(s.times * 0, s.counters), BadInput, "run 0, step 0"),

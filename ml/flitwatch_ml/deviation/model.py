@@ -10,10 +10,12 @@ from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.deviation.curve import MeanCurve
 from flitwatch_ml.deviation.elimination import Elimination, eliminate
 from flitwatch_ml.deviation.learners import make_learner
-from flitwatch_ml.folds import distinct_runs, run_folds
+from flitwatch_ml.folds import distinct_runs, run_folds, too_few
 
 Floats = NDArray[np.float64]
 MIN_RUNS = 8
+#: Rows below which no tree can be grown.
+LEAST_ROWS = 2
 
 
 class DeviationModel(BaseEstimator):
@@ -64,11 +66,15 @@ class DeviationModel(BaseEstimator):
         features, times, labels = features[canonical], times[canonical], labels[canonical]
         self.runs_ = len(np.unique(labels))
         if self.runs_ < MIN_RUNS:
-            raise NotEnoughData(f"not enough data: needs {MIN_RUNS} runs, has {self.runs_}")
+            raise too_few(f"needs {MIN_RUNS}", labels)
+        if not features.shape[2]:
+            raise NotEnoughData("there are no counters: nothing to relate to step times")
         self.constant_ = _never_deviates(features, times)
         if self.constant_.all():
             raise NotEnoughData("every counter is constant over the runs: nothing to relate to step times")
-        found = [self._fold(features, times, held) for held in self._held_out(labels, times)]
+        found = [fold for held in self._held_out(labels, times) if (fold := self._fold(features, times, held))]
+        if not found:
+            raise NotEnoughData("no step stands in two runs: nothing to compare a held-out run with")
         self._summarise([fold for fold, _ in found], [baseline for _, baseline in found])
         return self
 
@@ -112,15 +118,19 @@ class DeviationModel(BaseEstimator):
                 mask[held] = True
                 masks.append(mask)
             return masks
-        fold = np.random.default_rng(self.seed).integers(0, self.folds, times.shape)
+        drawn = np.random.default_rng(self.seed).integers(0, self.folds, (self.runs_, times.shape[1]))
+        fold = drawn[labels]  # a step and its copy are held out together
         return [fold == k for k in range(self.folds)]
 
-    def _fold(self, features: Floats, times: Floats, held: NDArray[np.bool_]) -> tuple[Elimination, float]:
+    def _fold(self, features: Floats, times: Floats, held: NDArray[np.bool_]) -> tuple[Elimination, float] | None:
+        """What one fold found, and the error of the mean curve alone; None where no held-out step can be compared with a training run."""
         curve = MeanCurve().fit(np.where(held[:, :, None], np.nan, features), np.where(held, np.nan, times))
         x, y = curve.deviations(features, times)
         x = x[:, :, ~self.constant_]
         known = np.isfinite(y) & np.isfinite(x).all(2)
         train, test = known & ~held, known & held
+        if not test.any() or train.sum() < LEAST_ROWS:
+            return None
         observed = times[test]
 
         def percentage_error(predicted: Floats) -> float:

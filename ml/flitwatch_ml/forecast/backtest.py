@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from flitwatch_domain.errors import NotEnoughData
-from flitwatch_ml.folds import distinct_runs, run_folds
+from flitwatch_ml.folds import distinct_runs, run_folds, too_few
 from flitwatch_ml.forecast.baselines import NAIVE
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.intervals import MIN_RUNS as LEAST_RUNS_HELD
@@ -114,14 +114,21 @@ def backtest(
     """
     labels = distinct_runs(series.times)
     if len(np.unique(labels)) < MIN_RUNS:
-        raise NotEnoughData(f"not enough data: a backtest needs {MIN_RUNS} runs, has {len(np.unique(labels))}")
+        raise too_few(f"a backtest needs {MIN_RUNS}", labels)
+    canonical = np.argsort(labels, kind="stable")  # nets that draw rows must not depend on the runs' order
+    series, labels = series.runs(canonical), labels[canonical]
     prototypes = learned_forecasters() if learned is None else learned
     collected = _Collected({name: [] for name in (*NAIVE, *prototypes)})
     for fold, (train, held) in enumerate(islice(run_folds(labels, folds, seed), rounds)):
         standard = Standard.learn(series.runs(train), sets)
         past = standard.training(series.runs(train), m, k, stride)
         future = _known(standard.windows(series.runs(held), m, k, stride))
-        collected.add(prototypes, past, future, k, held[future.run], fold)
+        if not past.whole.any():
+            raise NotEnoughData(f"not enough data: no training run has {m + k} steps without a gap")
+        if len(future.run):
+            collected.add(prototypes, past, future, k, held[future.run], fold)
+    if not collected.observed:
+        raise NotEnoughData(f"not enough data: no held-out run has {m + k} steps without a gap")
     return collected.summary()
 
 
@@ -186,10 +193,13 @@ def _by_run(values: Floats, owner: NDArray) -> Floats:
 
 
 def _gain(errors: dict[str, Floats]) -> tuple[float, float, float]:
-    """Relative gain of attention on the best other forecaster, paired by run, with a bootstrap interval over runs."""
+    """Relative gain of attention on the best other forecaster, paired by run, with a bootstrap interval over runs; NaN where the other makes no error."""
     best = min((name for name in errors if name != "attention"), key=lambda name: errors[name].mean())
     ours, theirs = errors["attention"], errors[best]
+    if not theirs.any():
+        return math.nan, math.nan, math.nan
     draws = np.random.default_rng(0).integers(0, len(ours), (BOOTSTRAPS, len(ours)))
-    gains = 1 - ours[draws].mean(1) / theirs[draws].mean(1)
-    low, high = np.quantile(gains, [0.05, 0.95])
+    drawn_ours, drawn_theirs = ours[draws].mean(1), theirs[draws].mean(1)
+    some = drawn_theirs > 0
+    low, high = np.quantile(1 - drawn_ours[some] / drawn_theirs[some], [0.05, 0.95])
     return float(1 - ours.mean() / theirs.mean()), float(low), float(high)

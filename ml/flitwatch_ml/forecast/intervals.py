@@ -20,7 +20,7 @@ def half_width(log_residuals: ArrayLike, run: ArrayLike, level: float = 0.9) -> 
     size, labels = np.abs(np.asarray(log_residuals, float)), np.asarray(run)
     names, index = np.unique(labels, return_inverse=True)
     if len(names) < MIN_RUNS:
-        raise NotEnoughData(f"intervals need {MIN_RUNS} runs, have {len(names)}")
+        raise NotEnoughData(f"not enough data: intervals need {MIN_RUNS} runs with whole windows, have {len(names)}")
     weight = 1.0 / np.bincount(index)[index] / (len(names) + 1)
     order = np.argsort(size, kind="stable")
     reached = np.cumsum(weight[order])

@@ -126,10 +126,14 @@ class Standard:
         if unknown:
             raise BadInput(f"unknown feature set {sorted(unknown)[0]!r}; there are {', '.join(FEATURE_SETS)}")
         features = series.features(sets)
-        with np.errstate(invalid="ignore"):
-            curve, centre = np.nanmean(series.times, axis=0), np.nanmean(features, axis=0)
-        if not np.isfinite(curve).all():
-            raise NotEnoughData(f"no training run has step {int(np.argmin(np.isfinite(curve)))}")
+        there: NDArray[np.bool_] = np.logical_or.reduce(np.isfinite(series.times), axis=0)
+        steps = (
+            int(np.flatnonzero(there)[-1]) + 1 if there.any() else 0
+        )  # beyond the longest training run there is no curve
+        if not there[:steps].all() or not steps:
+            raise NotEnoughData(f"no training run has step {int(np.argmin(there))}")
+        features = features[:, :steps]
+        curve, centre = np.nanmean(series.times[:, :steps], axis=0), np.nanmean(features, axis=0)
         scale = np.nanstd(features - centre, axis=(0, 1))
         place = _placement(series, sets)
         return cls(curve, centre, np.where(scale > CONSTANT, scale, 1.0), place.mean(0), _safe(place.std(0)), sets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -110,7 +111,7 @@ def _features(sets: tuple[str, ...]) -> str:
 
 
 def _gain(row: Backtest) -> dict[str, float] | None:
-    if "attention" not in row.mape:
+    if "attention" not in row.mape or math.isnan(row.gain[0]):
         return None
     mean, low, high = row.gain
     return {"mean": mean, "low": low, "high": high}
@@ -126,6 +127,8 @@ def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest) -> dict[str, Any]
 def _why(row: Backtest) -> str:
     mean, low, high = row.gain
     text = f"least error over {row.runs} held-out runs"
+    if math.isnan(mean):
+        return f"{text}: none"
     if row.serves != "attention":
         return f"{text}; attention loses by {-mean:.1%}"
     if low <= 0:

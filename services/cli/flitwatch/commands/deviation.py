@@ -12,8 +12,8 @@ from flitwatch.console import emit, fail, json_option
 
 @click.command()
 @click.option("--scenario", help="A scenario of the twin, for example milc-128 (simulated).")
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--users", type=click.IntRange(20, 20000), default=300, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
+@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True)
 @click.option("--inputs", type=click.Choice(["rates", "deltas"]), default="rates", show_default=True)
 @click.option("--learner", type=click.Choice(["lightgbm", "gbr"]), default="lightgbm", show_default=True)
 @click.option("--folds", type=click.IntRange(2, 50), default=10, show_default=True)
@@ -42,6 +42,7 @@ def deviation(
         fail("give --scenario NAME or --steps FILE", code=2)
     from flitwatch_ml.deviation import DeviationModel
 
+    notes: list[str] = []
     if scenario is not None:
         from flitwatch_simulation.twin.campaign import COUNTER_NAMES, generate
 
@@ -52,6 +53,7 @@ def deviation(
 
         table = read_steps(steps)  # type: ignore[arg-type]
         names, counts, times = table.counters, table.counts, table.time_s
+        notes = table.notes
     begun = time.perf_counter()
     model = DeviationModel(inputs=inputs, learner=learner, folds=folds, split=split, seed=seed).fit(counts, times)
     result = {
@@ -68,6 +70,7 @@ def deviation(
         "runs": model.runs_,
         "inputs": inputs,
         "split": split,
+        "notes": notes,
         "simulated": scenario is not None,
     }
     if scenario is not None:

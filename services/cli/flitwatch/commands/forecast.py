@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 
@@ -22,8 +23,8 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 
 @click.command()
 @click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--users", type=click.IntRange(20, 20000), default=300, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
+@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True)
 @click.option("--m", type=click.IntRange(1, 1000), required=True, help="Past steps.")
 @click.option("--k", type=click.IntRange(1, 1000), required=True, help="Steps to foretell.")
 @click.option("--features", callback=_sets, default="app", show_default=True, help="app[+placement][+io][+sys]")
@@ -49,6 +50,7 @@ def forecast(
     from flitwatch_ml.forecast import StepSeries, backtest
 
     torch.set_num_threads(1)  # so small a net gains nothing from more
+    notes: list[str] = []
     if scenario is not None:
         from flitwatch_simulation.twin.campaign import generate
 
@@ -59,6 +61,7 @@ def forecast(
 
         table = read_steps(steps)  # type: ignore[arg-type]
         series = StepSeries(table.time_s, table.counts / table.time_s[:, :, None])
+        notes = table.notes
     begun = time.perf_counter()
     result = backtest(series, m, k, features, folds, seed)
     gain, low, high = result.gain
@@ -66,7 +69,7 @@ def forecast(
         {
             "mape": result.mape["attention"],
             "baselines": {name: value for name, value in result.mape.items() if name != "attention"},
-            "gain": {"mean": gain, "low": low, "high": high},
+            "gain": {name: _known(value) for name, value in (("mean", gain), ("low", low), ("high", high))},
             "coverage90": result.coverage90,
             "train_s": result.train_s,
             "infer_ms": result.infer_ms,
@@ -76,8 +79,14 @@ def forecast(
             "m": m,
             "k": k,
             "features": ["app", *features],
+            "notes": notes,
             "simulated": scenario is not None,
             "wall_s": time.perf_counter() - begun,
         },
         as_json,
     )
+
+
+def _known(value: float) -> float | None:
+    """None where attention stands beside a forecaster without error, so that there is no gain to speak of."""
+    return None if math.isnan(value) else value
