@@ -2,12 +2,14 @@
 
 The last step asks, the m steps answer; the head sees the answer, the last step, and the linear inputs, which also reach the output directly.
 Several nets with their own first weights, dropout and input noise are trained side by side: on one core the time of so small a net goes
-into the calls, not into the arithmetic, so that n nets cost about as much as one.
+into the calls, not into the arithmetic, so that n nets cost about as much as one. What remains goes into random numbers and into products over
+all m steps, so both are made as few as possible.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -18,6 +20,41 @@ from torch.nn import functional
 Floats = NDArray[np.float64]
 MAX_BATCH = 256
 INPUT_NOISE = 0.05
+#: Random numbers are drawn for so many steps at once, and each step takes a stretch of them that begins anywhere.
+STRETCHES = 4
+
+
+class Stretches:
+    """Random numbers drawn once by `draw(count)`; each call hands out a stretch, as drawing anew takes longer than the net itself."""
+
+    def __init__(self, draw: Callable[[int], torch.Tensor]) -> None:
+        self._draw = draw
+        self._numbers = torch.empty(0)
+
+    def of(self, shape: torch.Size) -> torch.Tensor:
+        """Numbers of a shape; those of one call are independent of each other."""
+        size = math.prod(shape)
+        if len(self._numbers) < STRETCHES * size:
+            self._numbers = self._draw(STRETCHES * size)
+        begin = int(torch.randint(len(self._numbers) - size + 1, ()))
+        return self._numbers[begin : begin + size].view(shape)
+
+
+class Dropout(nn.Module):
+    """Dropout by stretches of one mask."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+        self._masks: Stretches | None = None
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        if not self.training or self.share == 0:
+            return values
+        if self._masks is None:
+            kept, device = 1 - self.share, values.device
+            self._masks = Stretches(lambda count: torch.empty(count, device=device).bernoulli_(kept) / kept)
+        return values * self._masks.of(values.shape)
 
 
 class Linear(nn.Module):
@@ -48,17 +85,28 @@ class Attention(nn.Module):
         self.first = Linear(nets, 2 * hidden + linear, 2 * hidden)
         self.last = Linear(nets, 2 * hidden, 1, zero=True)  # training starts at the linear forecast
         self.linear = Linear(nets, linear, 1)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
+
+    def embedded(self, past: torch.Tensor) -> torch.Tensor:
+        """(nets, windows, m, hidden)"""
+        rows = past.reshape(self.nets, -1, past.shape[-1]) @ self.embed.weight
+        shift = self.embed.bias.unsqueeze(1) + self.position
+        return torch.tanh(rows.view(*past.shape[:-1], -1) + shift)
 
     def weights(self, embedded: torch.Tensor) -> torch.Tensor:
-        """Attention of the last step over the m steps, (nets, windows, m), each row summing to one."""
-        query = self.query(embedded[:, :, -1])
-        scores = (self.key(embedded) @ query.unsqueeze(-1)).squeeze(-1) / math.sqrt(embedded.shape[-1])
+        """Attention of the last step over the m steps, (nets, windows, m), each row summing to one.
+
+        A step's score is the product of its key and the query; the key's map goes to the query's side, where there is one row instead of m, and its
+        bias, the same for all steps, falls out of the softmax.
+        """
+        asked = self.query(embedded[:, :, -1]) @ self.key.weight.transpose(1, 2)
+        scores = (embedded @ asked.unsqueeze(-1)).squeeze(-1) / math.sqrt(embedded.shape[-1])
         return torch.softmax(scores, dim=-1)
 
     def forward(self, past: torch.Tensor, linear: torch.Tensor) -> torch.Tensor:
-        embedded = self.dropout(torch.tanh(self.embed(past) + self.position))
-        context = (self.weights(embedded).unsqueeze(-2) @ self.value(embedded)).squeeze(-2)
+        embedded = self.dropout(self.embedded(past))
+        # The weights sum to one, so that the value of the mean is the mean of the values.
+        context = self.value((self.weights(embedded).unsqueeze(-2) @ embedded).squeeze(-2))
         seen = self.first(torch.cat([context, embedded[:, :, -1], linear], dim=-1))
         return (self.linear(linear) + self.last(self.dropout(functional.gelu(seen)))).squeeze(-1)
 
@@ -86,13 +134,14 @@ def train(
     epochs = max(epochs, math.ceil(least_steps / a_pass))
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-2, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=epochs * a_pass)
+    noise = Stretches(lambda count: INPUT_NOISE * torch.randn(count, device=device))
     model.train()
     for _ in range(epochs):
         order = torch.randperm(len(y), device=device)
         for start in range(0, len(y), batch):
             rows = order[start : start + batch]
             shown = x[rows].expand(nets, -1, -1, -1)
-            noisy = shown + INPUT_NOISE * torch.randn(shown.shape, device=device)
+            noisy = shown + noise.of(shown.shape)
             loss = (model(noisy, z[rows].expand(nets, -1, -1)) - y[rows]).abs().mean(1).sum()
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
