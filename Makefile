@@ -71,7 +71,7 @@ doctor: python ## check this site
 
 # --- test ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-setup test-static test-side-by-side lint types test-cxx test-sanitize test-python test-web test-compose fuzz fuzz-importers
+.PHONY: test test-setup test-static test-side-by-side lint types types-python types-web test-cxx test-sanitize test-python test-web test-compose fuzz fuzz-importers
 test: test-setup test-static ## set everything up and run every test, with real Kafka, TimescaleDB, Slurm, OpenSM and Chromium
 	@$(MAKE) --no-print-directory test-side-by-side
 
@@ -86,8 +86,7 @@ test-setup:
 	@$(MAKE) --no-print-directory python-all web
 
 test-static:
-	@$(MAKE) --no-print-directory -j2 -Otarget lint types test-web
-	@$(MAKE) --no-print-directory test-cxx
+	@$(MAKE) --no-print-directory -j2 -Otarget lint types test-web test-cxx
 
 # The halves of pytest run beside each other, sanitizers and fuzzing behind them; every summary is printed at the end.
 test-side-by-side: # of test
@@ -106,8 +105,12 @@ lint: ## style, and the arrows between packages
 	.venv/bin/ruff format --check -q .
 	.venv/bin/lint-imports
 
-types: ## Python and TypeScript types
+types: types-python types-web ## Python and TypeScript types
+
+types-python:
 	.venv/bin/mypy
+
+types-web:
 	cd web && npm run --silent lint
 
 test-cxx: ## the noise core's own tests
