@@ -164,8 +164,8 @@ screenshots: browser python ## every page in both themes to docs/screenshots (UR
 	@$(PY) tests/e2e/pictures.py docs/screenshots
 
 .PHONY: scorecard
-scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md
-	.venv/bin/flitwatch scorecard --out docs
+scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=3: seeds with all six sets)
+	.venv/bin/flitwatch scorecard $(if $(SEEDS),--seeds $(SEEDS)) --out docs
 
 .PHONY: papers-routes
 papers-routes: python-all ## measure the tables of routes, traffic matrices and the loop into docs/papers-routes.md (about an hour; QUICK=1: a check)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from flitwatch.commands.scorecard import PARTS
+from flitwatch.main import main
 from flitwatch.scorecard.pieces import Piece
 from flitwatch.scorecard.report import markdown
 from flitwatch.scorecard.verdict import OURS, PAPER, checks
 
 
 def card(**parts: Any) -> dict[str, Any]:
-    return {"users": 300, "pooled_users": 2000, **{name: [] for name in PARTS}, **parts}
+    return {
+        "command": "flitwatch scorecard",
+        "users": 300,
+        "pooled_users": 2000,
+        **{name: [] for name in PARTS},
+        **parts,
+    }
 
 
 def blamed(method: str, seed: int, precision: float, false_share: float) -> dict[str, Any]:
@@ -89,6 +97,28 @@ def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_repo
     naive_wins = [row | {"scenario": "amg-128", "mape": {"ridge": 9.0, "lightgbm": 9.0, "ratio": 7.0}} for row in rows]
     effect = [one for one in checks(card(ablation=naive_wins)) if "io and sys" in one.what]
     assert [one.holds for one in effect] == [False], "what changes nothing does not overfit"
+
+
+def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyPatch, capfd) -> None:
+    monkeypatch.setenv("FLITWATCH_CACHE", str(tmp_path))  # nothing is kept there, so --kept makes nothing
+    cards = []
+    for options in ([], ["--seeds", "3", "--part", "blame", "--part", "long"]):
+        main(["scorecard", "--kept", "--json", *options, "--out", str(tmp_path)])
+        cards.append(json.loads(capfd.readouterr().out))
+        assert f"Made by `{cards[-1]['command']}`" in (tmp_path / "scorecard.md").read_text()
+    assert [one["command"] for one in cards] == [
+        "flitwatch scorecard",
+        "flitwatch scorecard --seeds 3 --part blame --part long",
+    ]
+    assert cards[0]["seeds"] == 2 and cards[0]["many"] == 20
+    made = [(part, str(sets), seed, users) for part, sets, seed, users in cards[0]["lacking"]]
+    assert len(set(made)) == len(made) - 1  # the smallest set once more, by the paper's learner
+    assert {part for part, *_ in made} == {*PARTS} - {"timings"}
+    assert (
+        sum(part == "coverage" for part, *_ in made)
+        == len({seed for part, _, seed, _ in made if part == "blame"})
+        == 20
+    )
 
 
 def test_a_precision_that_no_user_qualifies_for_is_neither_held_nor_missed() -> None:

@@ -23,7 +23,7 @@ SMALLEST = "minivite-128"
 
 
 @click.command()
-@click.option("--seeds", type=click.IntRange(1, 50), default=3, show_default=True, help="Seeds with all six sets.")
+@click.option("--seeds", type=click.IntRange(1, 50), default=2, show_default=True, help="Seeds with all six sets.")
 @click.option(
     "--many", type=click.IntRange(2, 50), default=20, show_default=True,
     help="Seeds of false shares and coverage, one set each.",
@@ -66,6 +66,7 @@ def scorecard(
     begun = time.perf_counter()
     card: dict[str, Any] = {
         "simulated": True,
+        "command": _command(),
         "seeds": seeds,
         "many": many,
         "users": users,
@@ -120,28 +121,46 @@ def _timings(kept: bool, users: int) -> list[dict[str, Any]]:
     return found
 
 
+def _command() -> str:
+    """What makes this card: the command with the options that are not the default, but for where and how the card is written."""
+    context = click.get_current_context()
+    told = [
+        f"{option.opts[0]} {value}"
+        for option in context.command.params
+        if option.name not in ("out", "as_json", "kept", "processes")
+        and (given := context.params[str(option.name)]) != option.get_default(context)
+        for value in (given if isinstance(given, tuple) else (given,))
+    ]
+    return " ".join(["flitwatch scorecard", *told])
+
+
 def _place(scenario: str) -> int:
     return (*SCENARIOS, "long-milc", "pooled").index(scenario)
 
 
 def _pieces(seeds: int, many: int, users: int, pooled_users: int, folds: int) -> Iterator[Piece]:
-    """Those of one seed together, as its sets share a machine that is made once in a process."""
+    """The longest first, so that no process works on long after the others."""
     from flitwatch.scorecard.deviation import OURS, PAPERS, VARIANTS
     from flitwatch.scorecard.pieces import Piece
 
-    for seed in range(1, max(seeds, many) + 1):
-        one = FORECAST[(seed - 1) % len(FORECAST)]
-        for scenario in SCENARIOS if seed <= seeds else (one,):
-            yield Piece("blame", "blame.rows", (scenario, seed, users))
-            if seed <= seeds:
-                yield Piece("deviation", "deviation.rows", (scenario, seed, users, VARIANTS if seed == 1 else (OURS,)))
-    for scenario in FORECAST:
+    for scenario in reversed(FORECAST):
         yield Piece("forecast", "forecast.headline_rows", (scenario, 1, users, folds))
-    for seed in range(1, seeds + 1):
-        yield Piece("blame_pooled", "blame.pooled_rows", (SCENARIOS, seed, pooled_users))
-    for seed in range(1, many + 1):
-        yield Piece("coverage", "forecast.coverage_rows", (FORECAST[(seed - 1) % len(FORECAST)], seed, users))
-    yield Piece("long", "forecast.long_rows", (("milc-128", "long-milc"), 1, users))
-    for scenario in FORECAST:
+    for scenario in reversed(FORECAST):
         yield Piece("ablation", "forecast.ablation_rows", (scenario, 1, users))
     yield Piece("deviation", "deviation.rows", (SMALLEST, 1, users, (PAPERS,)))
+    for seed in range(1, seeds + 1):
+        for scenario in SCENARIOS:
+            yield Piece("deviation", "deviation.rows", (scenario, seed, users, VARIANTS if seed == 1 else (OURS,)))
+    yield Piece("long", "forecast.long_rows", (("milc-128", "long-milc"), 1, users))
+    for seed in range(1, seeds + 1):
+        yield Piece("blame_pooled", "blame.pooled_rows", (SCENARIOS, seed, pooled_users))
+    for seed in range(1, max(seeds, many) + 1):
+        for scenario in SCENARIOS if seed <= seeds else (_of_seed(seed),):
+            yield Piece("blame", "blame.rows", (scenario, seed, users))
+    for seed in range(1, many + 1):
+        yield Piece("coverage", "forecast.coverage_rows", (_of_seed(seed), seed, users))
+
+
+def _of_seed(seed: int) -> str:
+    """The one set of a seed that does not have all."""
+    return FORECAST[(seed - 1) % len(FORECAST)]

@@ -85,8 +85,9 @@ def simulated(pieces: Iterable[Piece], processes: int) -> Iterator[str]:
     for piece in pieces:
         seed, users = piece.arguments[1:3]
         machines.setdefault((seed, users), {}).update(dict.fromkeys(piece.scenarios))
+    longest_first = sorted(machines.items(), key=lambda one: -len(one[1]) * one[0][1])
     with ThreadPoolExecutor(processes) as pool:
-        waiting = {pool.submit(make, tuple(names), *machine): machine for machine, names in machines.items()}
+        waiting = {pool.submit(make, tuple(names), *machine): machine for machine, names in longest_first}
         try:
             for future in as_completed(waiting):
                 future.result()

@@ -11,7 +11,7 @@ from flitwatch.scorecard.verdict import checks
 HEAD = """# Scorecard
 
 Every estimator on the cluster twin, the paper's methods (Bhatele 2020) beside ours. **All data is simulated**; the truth is counterfactual (the
-same seed without a user), stands in files of its own, and reaches only the process that scores. Made by `make scorecard`; figures wander a
+same seed without a user), stands in files of its own, and reaches only the process that scores. Made by `{command}`; figures wander a
 little with libraries' versions, not with the machine's load.
 
 """
@@ -22,7 +22,14 @@ Card = dict[str, Any]
 
 def markdown(card: Card) -> str:
     """The whole scorecard."""
-    return HEAD + _checks(card) + _blame(card) + _deviation(card) + _forecast(card) + _timings(card)
+    return (
+        HEAD.format(command=card["command"])
+        + _checks(card)
+        + _blame(card)
+        + _deviation(card)
+        + _forecast(card)
+        + _timings(card)
+    )
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
