@@ -10,6 +10,8 @@ export interface Column<R> {
   /** What sorts and what a CSV holds. */
   value: (row: R) => Cell;
   render?: (row: R) => ReactNode;
+  /** Buttons, which a file leaves out. */
+  acts?: true;
   width?: number;
 }
 
@@ -49,8 +51,10 @@ export function sorted<R>(rows: R[], column: Column<R> | undefined, descending: 
   });
 }
 
-export const tableCsv = <R,>(rows: R[], columns: Column<R>[]): string =>
-  csv(columns.map((column) => column.header), rows.map((row) => columns.map((column) => column.value(row))));
+export function tableCsv<R>(rows: R[], columns: Column<R>[]): string {
+  const kept = columns.filter((column) => !column.acts);
+  return csv(kept.map((column) => column.header), rows.map((row) => kept.map((column) => column.value(row))));
+}
 
 const ROW = 28;
 

@@ -4,6 +4,7 @@ import { useMemo, useState } from "react";
 import { revokeToken, tokensQuery } from "../../api/people";
 import type { Token } from "../../api/peopleShapes";
 import type { Session } from "../../api/session";
+import { CsvButton } from "../../components/CsvButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { plural } from "../../lib/format";
@@ -24,7 +25,7 @@ function columnsOf(now: number, busy: boolean, revoke: (id: number) => void): Co
     { key: "used", header: "Last used", numeric: true, value: (t) => t.used, render: (t) => at(t.used) },
     { key: "created", header: "Made", numeric: true, value: (t) => t.created, render: (t) => at(t.created) },
     {
-      key: "acts", header: "Change", value: () => null,
+      key: "acts", header: "Change", acts: true, value: () => null,
       render: (t) => (stateOf(t, now) === "valid" ? <button className="button" onClick={() => revoke(t.token_id)} disabled={busy} aria-label={`Revoke ${t.label} of ${t.account}`}>Revoke</button> : "–"),
     },
   ];
@@ -43,6 +44,7 @@ export function TokensView({ session }: { session: Session }) {
     <section className="card admin-body" aria-label="Tokens">
       <div className="card-head">
         <h2>Tokens</h2><span className="subtitle">{plural(valid, "valid token")} of {data.items.length} · sent as Authorization: Bearer</span><span className="spacer" />
+        <CsvButton name="tokens" rows={data.items} columns={columns} />
         <button className="button primary" onClick={() => setMaking(true)}>New token…</button>
       </div>
       {refused && <p className="alarm admin-note" role="alert">{refused.message}</p>}

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { accountsQuery, changeAccount } from "../../api/people";
 import type { Account } from "../../api/peopleShapes";
+import { CsvButton } from "../../components/CsvButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { plural } from "../../lib/format";
@@ -30,7 +31,7 @@ function columnsOf(now: number, { self, busy, edit, toggle }: Acts): Column<Acco
     { key: "created", header: "Made", numeric: true, value: (a) => a.created, render: (a) => at(a.created) },
     { key: "tokens", header: "Tokens", numeric: true, value: (a) => a.tokens },
     {
-      key: "acts", header: "Change", value: () => null,
+      key: "acts", header: "Change", acts: true, value: () => null,
       render: (a) => (
         <span className="admin-acts">
           <button className="button" onClick={() => edit(a)} aria-label={`Change ${a.name}`}>Change…</button>
@@ -56,6 +57,7 @@ export function UsersView({ self }: { self: string }) {
     <section className="card admin-body" aria-label="Users">
       <div className="card-head">
         <h2>Users</h2><span className="subtitle">{plural(data.items.length, "account")}, {data.items.filter((account) => account.disabled).length} disabled</span><span className="spacer" />
+        <CsvButton name="users" rows={data.items} columns={columns} />
         <button className="button primary" onClick={() => setEdited("new")}>New user…</button>
       </div>
       {refused && <p className="alarm admin-note" role="alert">{refused.message}</p>}

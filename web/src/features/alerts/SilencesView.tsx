@@ -3,12 +3,22 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { endSilence } from "../../api/alerts";
 import type { Silence } from "../../api/alertShapes";
+import { CsvButton } from "../../components/CsvButton";
+import type { Column } from "../../components/DataTable";
 import { Empty } from "../../components/Notice";
 import { duration } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { SilenceDialog } from "./SilenceDialog";
 
 const what = (silence: Silence) => Object.entries(silence.matchers).map(([name, value]) => `${name}=${value}`).join(", ");
+
+const columns: Column<Silence>[] = [
+  { key: "what", header: "Silenced", value: what },
+  { key: "starts", header: "Starts", value: (s) => s.starts },
+  { key: "ends", header: "Ends", value: (s) => s.ends },
+  { key: "comment", header: "Why", value: (s) => s.comment },
+  { key: "by", header: "By", value: (s) => s.created_by },
+];
 
 function when(silence: Silence, now: number): string {
   const [starts, ends] = [parseTime(silence.starts) ?? now, parseTime(silence.ends) ?? now];
@@ -25,6 +35,7 @@ export function SilencesView({ silences, now }: { silences: Silence[]; now: numb
     <section className="card silences" aria-label="Silences">
       <div className="card-head">
         <h2>Silences</h2><span className="subtitle">alerts still fire and are kept; nobody is told · times are {ZONE}</span><span className="spacer" />
+        <CsvButton name="silences" rows={silences} columns={columns} />
         <button className="button primary" onClick={() => setAdding(true)}>New silence…</button>
       </div>
       {end.error && <p className="alarm alerts-note" role="alert">{end.error.message}</p>}

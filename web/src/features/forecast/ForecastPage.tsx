@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { forecastQuery, runningQuery } from "../../api/estimates";
 import type { Application, Forecast, RunningRun } from "../../api/estimateShapes";
+import { CsvButton } from "../../components/CsvButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
 import { Failure, Waiting } from "../../components/Notice";
@@ -50,7 +51,7 @@ export function ForecastPage() {
         <div className="estimate-main">
           <div className="estimate-left">
             <section className="card forecast-runs" aria-label="Running jobs" style={{ height: 88 + 28 * Math.min(6, Math.max(1, runs.length)) }}>
-              <div className="card-head"><h2>Running jobs</h2><span className="subtitle">slowest foretold first</span></div>
+              <div className="card-head"><h2>Running jobs</h2><span className="subtitle">slowest foretold first</span><span className="spacer" /><CsvButton name="running-jobs" rows={runs} columns={runColumns} /></div>
               {running.error && !running.data ? <Failure error={running.error} retry={() => void running.refetch()} />
                 : runs.length ? <DataTable label="Running jobs" rows={runs} columns={runColumns} id={(r) => String(r.run_id)} current={run === undefined ? null : String(run)} onPick={(r) => void navigate({ search: (old) => ({ ...old, run: r.run_id }), replace: true })} />
                 : <p className="muted forecast-note">No job that records its steps runs now.</p>}
