@@ -8,7 +8,7 @@ import os
 import resource
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
@@ -77,17 +77,20 @@ class Piece:
 def simulated(pieces: Iterable[Piece], processes: int) -> Iterator[str]:
     """Make the sets that the pieces read and that are not there yet; a message as each machine's are ready.
 
-    Sets of one seed share a machine and its jobs, so they are made together, in another process.
+    Sets of one seed share a machine and its jobs, so they are made together. The processes make nothing else: they hold truths, which no estimator may see.
     """
-    from flitwatch_simulation.twin.campaign import make
+    from flitwatch_simulation.twin.campaign.__main__ import main as simulate
 
     machines: dict[tuple[int, int], dict[str, None]] = {}
     for piece in pieces:
         seed, users = piece.arguments[1:3]
         machines.setdefault((seed, users), {}).update(dict.fromkeys(piece.scenarios))
-    longest_first = sorted(machines.items(), key=lambda one: -len(one[1]) * one[0][1])
-    with ThreadPoolExecutor(processes) as pool:
-        waiting = {pool.submit(make, tuple(names), *machine): machine for machine, names in longest_first}
+    lacking = {machine: found for machine, names in machines.items() if (found := _lacking(tuple(names), *machine))}
+    if not lacking:
+        return
+    longest_first = sorted(lacking.items(), key=lambda one: -len(one[1]) * one[0][1])
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(simulate, *machine, names): machine for machine, names in longest_first}
         try:
             for future in as_completed(waiting):
                 future.result()
@@ -95,6 +98,12 @@ def simulated(pieces: Iterable[Piece], processes: int) -> Iterator[str]:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _lacking(names: tuple[str, ...], seed: int, users: int) -> list[str]:
+    from flitwatch_simulation.twin.campaign.cache import places
+
+    return [name for name in names if not all(path.exists() for path in places(name, seed, users))]
 
 
 def done(pieces: Iterable[Piece], processes: int) -> Iterator[tuple[str, Made]]:
