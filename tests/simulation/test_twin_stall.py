@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flitwatch_core.fluid import Gather, PatternLoads, link_state
 from flitwatch_simulation.twin.flows import Pattern
 from flitwatch_simulation.twin.kept_loads import KeptLoads
 from flitwatch_simulation.twin.stall import CURVE_FILE, StallCurve, fitted, waiting
@@ -69,3 +70,33 @@ def test_sums_equal_sums_one_by_one_whatever_was_released_meanwhile(seed: int) -
     np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-15)
     fullest = [total[link].max(initial=0.0) for link, _ in alive.values()]
     np.testing.assert_array_equal(kept.fullest(columns, total), fullest)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_step_s_waiting_is_the_curve_s(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    curve = StallCurve(rng.uniform(0.2, 3), rng.uniform(0.5, 0.99), rng.uniform(1, 50))
+    offered, capacity = rng.uniform(0, 2e10, 257), rng.uniform(1e9, 1e10, 257)
+    utilisation, wait, highest = link_state(offered, capacity, curve.scale, curve.knee, curve.slope_above_knee)
+    np.testing.assert_array_equal(utilisation, offered / capacity)
+    np.testing.assert_allclose(wait, curve.waiting(offered / capacity), rtol=1e-14)
+    assert highest == utilisation.max()
+
+
+def test_loads_gather_each_link_once_and_refuse_links_outside_the_fabric() -> None:
+    gather = Gather(6)
+    for _ in range(2):  # the second call finds the memory of the first empty
+        link, share = gather(np.array([4, 1, 4, 0]), np.array([0.5, 0.25, 0.125, 0.0]))
+        np.testing.assert_array_equal(link, [1, 4])
+        np.testing.assert_array_equal(share, [0.25, 0.625])
+    with pytest.raises(ValueError, match="outside"):
+        gather(np.array([6]), np.ones(1))
+    loads = PatternLoads(3)
+    with pytest.raises(ValueError, match="outside"):
+        loads.add(np.array([-1], np.int32), np.ones(1))
+    column = loads.add(np.array([2], np.int32), np.ones(1))
+    np.testing.assert_array_equal(loads.sum(np.array([column, column]), np.array([1.0, 2.0])), [0, 0, 3])
+    loads.release(column)
+    with pytest.raises(ValueError, match="not kept"):
+        loads.sum(np.array([column]), np.ones(1))

@@ -51,18 +51,22 @@ class RunningJob:
     patterns: list[tuple[str, Pattern]]
     run: InstrumentedRun | None = None
     moved: float = field(default=1.0)
-    _rates: tuple[float, tuple[list[float], ...]] = field(default=(0.0, ()), repr=False)
+    _since_s: float = field(default=-np.inf, repr=False)
+    _ahead: list[tuple[Pattern, list[float], bool]] = field(default_factory=list, repr=False)
 
-    def rates_at(self, now_s: float) -> tuple[float, ...]:
-        """(exchange, I/O, incast) rates of a job that behaves; drawn up for a minute at a time, which costs little more than a second."""
-        assert self.behaviour is not None
-        since, rates = self._rates
-        if not rates or not 0 <= now_s - since < len(rates[0]):
+    def ahead(self, now_s: float) -> tuple[int, list[tuple[Pattern, list[float], bool]]]:
+        """Of a job that behaves: the place of this second in the lists, and each pattern with its rates and whether the calendar scales them.
+
+        Drawn up for a minute at a time, which costs little more than a second.
+        """
+        place = now_s - self._since_s
+        if not 0 <= place < RATES_AHEAD_S:
+            assert self.behaviour is not None
             times = np.arange(now_s, now_s + RATES_AHEAD_S) - self.allocation.start_s
-            rates = tuple(kind.tolist() for kind in self.behaviour.rates_at(times))
-            since = now_s
-            self._rates = since, rates
-        return tuple(kind[int(now_s - since)] for kind in rates)
+            rates = dict(zip(("exchange", "io", "incast"), self.behaviour.rates_at(times), strict=True))
+            self._ahead = [(pattern, rates[kind].tolist(), kind != "incast") for kind, pattern in self.patterns]
+            self._since_s, place = now_s, 0.0
+        return int(place), self._ahead
 
 
 @dataclass(frozen=True)
@@ -135,19 +139,19 @@ class Cluster:
         ended = self._end(now)
         started = self._start(now)
         flows, owners = self._flows(now)
-        before = {job: run.counters(self.counters) for job, run in self._runs()}
+        runs = self._runs()
+        before = {job: run.counters(self.counters) for job, run in runs}
         state = self.model.step(flows, 1.0)
         self.counters.update(state)
         self.time_s += 1
         steps: list[tuple[InstrumentedRun, RecordedStep]] = []
         finished: list[InstrumentedRun] = []
-        for job, run in self._runs():
+        for job, run in runs:
             done, self.running[job].moved = run.advance(state, before[job], run.counters(self.counters))
             steps.extend((run, step) for step in done)
             if run.progress.finished:
                 finished.append(run)
-                self._ends.append((now + 1.0, job))
-        heapq.heapify(self._ends)
+                heapq.heappush(self._ends, (now + 1.0, job))
         return Second(self.time_s, started, ended, steps, finished, flows, owners, state)
 
     def _headroom(self) -> int:
@@ -281,27 +285,31 @@ class Cluster:
     def _flows(self, now_s: float) -> tuple[Flows, list[str]]:
         """All patterns and rates of this second, and beside them, for the truth alone, whose they are."""
         patterns: list[Pattern] = []
-        rates: list[float] = []
+        amounts: list[float] = []
         owners: list[str] = []
         day = float(day_load(self._calendar_s + now_s))
         for job in self.running.values():
             if job.user in self._muted:
                 continue
-            amount = self._amounts(job, now_s, day)
-            for kind, pattern in job.patterns:
-                if amount[kind]:
+            if job.run is not None:
+                amount = job.run.application.demand * job.moved
+                if amount:
+                    for _, pattern in job.patterns:
+                        patterns.append(pattern)
+                        amounts.append(amount)
+                        owners.append(job.user)
+                continue
+            crowd = job.allocation.request.user == CROWD
+            place, ahead = job.ahead(now_s)
+            for pattern, rates, by_calendar in ahead:
+                amount = rates[place]
+                if crowd and by_calendar:
+                    amount *= day
+                if amount:
                     patterns.append(pattern)
-                    rates.append(amount[kind] * self.spec.node_rate_bytes_per_s)
-                    owners.append(job.user if job.allocation.request.user != CROWD else "")
-        return Flows(tuple(patterns), np.array(rates)), owners
-
-    @staticmethod
-    def _amounts(job: RunningJob, now_s: float, day: float) -> dict[str, float]:
-        if job.run is not None:
-            return {"run": job.run.application.demand * job.moved}
-        exchange, io, incast = job.rates_at(now_s)
-        quieter = day if job.allocation.request.user == CROWD else 1.0
-        return {"exchange": exchange * quieter, "io": io * quieter, "incast": incast}
+                    amounts.append(amount)
+                    owners.append("" if crowd else job.user)
+        return Flows(tuple(patterns), np.array(amounts) * self.spec.node_rate_bytes_per_s), owners
 
 
 def _shift(request: Request, by_s: float) -> Request:

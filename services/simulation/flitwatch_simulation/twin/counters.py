@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_core.fluid import TileCounters
 from flitwatch_domain.fabric import Fabric
 from flitwatch_simulation.twin.flows import FabricState
 
@@ -60,7 +61,6 @@ NIC_METRICS = (
     "AR_NIC_ORB_PRF_NET_RSP_TRACK_2",
     "AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_NET_TRACK",
 )
-_P = {name: place for place, name in enumerate(PROCESSOR_METRICS)}
 
 
 class Counters:
@@ -74,23 +74,10 @@ class Counters:
     """
 
     def __init__(self, fabric: Fabric, rng: np.random.Generator) -> None:
-        routers, endpoints, links = len(fabric.routers), len(fabric.endpoints), fabric.links
+        routers, endpoints = len(fabric.routers), len(fabric.endpoints)
         self._rng = rng
         self._routers = routers
-        ends_at_router = links.dst < routers
-        wire = np.flatnonzero(ends_at_router & (links.src < routers) & (links.dst_port >= 0))
-        tile = links.dst[wire].astype(np.int64) * NETWORK_TILES + links.dst_port[wire]
-        self._wire, self._tile = wire[np.argsort(tile, kind="stable")], np.sort(tile)
-        self._one_a_tile = bool((np.diff(self._tile) > 0).all())
-        self._wire_router = links.dst[self._wire]
-        out = np.flatnonzero(links.src < routers)
-        self._out = out[np.argsort(links.src[out], kind="stable")]
-        self._leaving, self._first_out = np.unique(links.src[self._out], return_index=True)
-        inject, eject = np.flatnonzero(links.src >= routers), np.flatnonzero(links.dst >= routers)
-        self._inject = inject[np.argsort(links.src[inject])]
-        self._eject = eject[np.argsort(links.dst[eject])]
-        self._home = fabric.endpoints.router
-        self._slot = self._home.astype(np.int64) * PROCESSOR_TILES + (fabric.endpoints.port - NETWORK_TILES) // 2 * 2
+        self._tiles = _tile_counters(fabric)
         past = rng.lognormal(0, 0.3, routers)[:, None] * 2.4e13
         self.network = np.stack(
             [past * rng.lognormal(0, 0.5, (routers, NETWORK_TILES)) * scale for scale in (1, 2.5, 0.2)]
@@ -103,61 +90,11 @@ class Counters:
 
     def update(self, state: FabricState) -> None:
         """Add what one step carried, and how long it waited."""
-        flits = state.link_bytes * FLITS_PER_BYTE
         noise = self._rng.lognormal(0, STALL_NOISE, self._routers)
-        ahead = self._wait_ahead(flits, state.link_wait)
-        self._network_tiles(state, flits, ahead, noise)
-        self._processor_tiles(state, flits, ahead, noise)
-
-    def _wait_ahead(self, flits: NDArray[np.float64], wait: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Per router, the flit-weighted waiting on the links that leave it: what an input queue has to wait for."""
-        ahead, sent = np.zeros(self._routers), flits[self._out]
-        waited = np.add.reduceat(sent * wait[self._out], self._first_out)
-        ahead[self._leaving] = waited / np.maximum(np.add.reduceat(sent, self._first_out), 1.0)
-        return ahead
-
-    def _network_tiles(
-        self, state: FabricState, flits: NDArray[np.float64], ahead: NDArray[np.float64], noise: NDArray[np.float64]
-    ) -> None:
-        wire, router = self._wire, self._wire_router
-        came = flits[wire]
-        per_wait = noise * CYCLES_PER_WAIT
-        waited = state.link_wait[wire] * (0.6 * per_wait)[router] + (0.4 * ahead * per_wait)[router]
-        busy = np.minimum(state.link_utilisation[wire], 1.0)
-        for layer, amount in enumerate((came, came * waited, 0.25 * ROUTER_CLOCK_HZ * state.dt_s * busy * busy)):
-            counted = self.network[layer].reshape(-1)
-            if self._one_a_tile:
-                counted[self._tile] += amount
-            else:
-                counted += np.bincount(self._tile, amount, self._routers * NETWORK_TILES)
-
-    def _processor_tiles(
-        self, state: FabricState, flits: NDArray[np.float64], ahead: NDArray[np.float64], noise: NDArray[np.float64]
-    ) -> None:
-        home = self._home
-        sent, received = flits[self._inject], flits[self._eject]
-        answers = 0.25 * received
-        held = state.link_wait[self._inject] + ahead[home]
-        blocked = state.link_wait[self._eject] * CYCLES_PER_WAIT * noise[home]
-        stalled = sent * held * CYCLES_PER_WAIT * noise[home]
-        busy = np.minimum(state.link_utilisation[self._inject], 1.0)
-        amounts = {
-            "INQ_PRF_INCOMING_FLIT_VC0": sent,
-            "INQ_PRF_INCOMING_FLIT_VC4": answers,
-            "INQ_PRF_REQ_ROWBUS_STALL_CNT": stalled,
-            "INQ_PRF_RSP_ROWBUS_STALL_CNT": answers * ahead[home] * CYCLES_PER_WAIT * noise[home],
-            "INQ_PRF_ROWBUS_2X_USAGE_CNT": 0.25 * busy * busy * ROUTER_CLOCK_HZ * state.dt_s,
-            "COLBUF_PERF_STALL_RQ": received * blocked,
-            "COLBUF_PERF_STALL_RS": 0.25 * sent * blocked,
-        }
-        for name, amount in amounts.items():
-            layer, half = self.processor[_P[name]].reshape(-1), amount / 2
-            layer[self._slot] += half
-            layer[self._slot + 1] += half
-        packets = sent / FLITS_PER_PACKET
-        latency_us = packets * ALONE_LATENCY_US * (1 + held)
-        carried = state.link_bytes
-        self.nic += np.stack([packets, sent, stalled, carried[self._inject], carried[self._eject], latency_us])
+        self._tiles.update(
+            state.link_bytes, state.link_utilisation, state.link_wait, noise, state.dt_s,
+            self.network, self.processor, self.nic,
+        )  # fmt: skip
 
     def router_values(self) -> NDArray[np.int64]:
         """Every tile's counters as the samplers read them: int64[R, 400 + 56], tiles in order, metrics of a tile together."""
@@ -201,6 +138,27 @@ class Counters:
             ],
             axis=1,
         )
+
+
+def _tile_counters(fabric: Fabric) -> TileCounters:
+    """Which link counts where on this fabric."""
+    routers, links = len(fabric.routers), fabric.links
+    wire = np.flatnonzero((links.dst < routers) & (links.src < routers) & (links.dst_port >= 0))
+    tile = links.dst[wire].astype(np.int64) * NETWORK_TILES + links.dst_port[wire]
+    in_order = np.argsort(tile, kind="stable")
+    out = np.flatnonzero(links.src < routers)
+    out = out[np.argsort(links.src[out], kind="stable")]
+    inject, eject = np.flatnonzero(links.src >= routers), np.flatnonzero(links.dst >= routers)
+    home = fabric.endpoints.router.astype(np.int64)
+    return TileCounters(
+        links=len(links), routers=routers, network_tiles=NETWORK_TILES, processor_tiles=PROCESSOR_TILES,
+        wire=wire[in_order], tile=tile[in_order],
+        out=out, out_first=np.searchsorted(links.src[out], np.arange(routers + 1)),
+        inject=inject[np.argsort(links.src[inject])], eject=eject[np.argsort(links.dst[eject])],
+        home=home, slot=home * PROCESSOR_TILES + (fabric.endpoints.port - NETWORK_TILES) // 2 * 2,
+        flits_per_byte=FLITS_PER_BYTE, cycles_per_wait=CYCLES_PER_WAIT, clock_hz=ROUTER_CLOCK_HZ,
+        flits_per_packet=FLITS_PER_PACKET, alone_latency_us=ALONE_LATENCY_US,
+    )  # fmt: skip
 
 
 def router_metric_names() -> list[str]:

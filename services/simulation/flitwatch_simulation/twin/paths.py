@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_core.fluid import Gather
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_simulation.twin.machine import Machine
@@ -25,7 +26,7 @@ class DragonflyPaths:
 
     def __init__(self, fabric: Fabric, machine: Machine) -> None:
         self._machine = machine
-        self._links = len(fabric.links)
+        self._gather = Gather(len(fabric.links))
         links = fabric.links
         between = np.flatnonzero(fabric.router_links())
         src, dst = links.src[between].astype(np.int64), links.dst[between].astype(np.int64)
@@ -104,9 +105,8 @@ class DragonflyPaths:
         if detour:
             self._around(begin, end, share * detour, _mix(salt + 7), found)
         links, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        load = np.bincount(links, weights, self._links).astype(np.float64)
-        used = np.flatnonzero(load)
-        return used.astype(np.int32), load[used]
+        loads: Loads = self._gather(links, weights)
+        return loads
 
     def _pick(self, first: Int, count: Int, table: Int, key: Int, salt: Int) -> Int:
         return table[first[key] + salt % count[key]]

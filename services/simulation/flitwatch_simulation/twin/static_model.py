@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_core.fluid import link_state
 from flitwatch_domain.fabric import Fabric
 from flitwatch_simulation.twin.flows import FabricState, Flows, Pattern
 from flitwatch_simulation.twin.kept_loads import KeptLoads
@@ -32,13 +33,16 @@ class StaticPathModel:
         """Carry `flows` for `dt_s` seconds."""
         columns = self._columns(flows.patterns)
         offered = self._kept.sum(columns, flows.rate)
-        utilisation = offered / self._capacity
+        curve = self._curve
+        utilisation, wait, highest = link_state(
+            offered, self._capacity, curve.scale, curve.knee, curve.slope_above_knee
+        )
         accepted = np.ones(len(columns))
         carried = offered
-        if utilisation.max(initial=0.0) > 1:
+        if highest > 1:
             accepted = 1 / np.maximum(self._kept.fullest(columns, utilisation), 1.0)
             carried = self._kept.sum(columns, flows.rate * accepted)
-        return FabricState(dt_s, carried * dt_s, utilisation, self._curve.waiting(utilisation), accepted)
+        return FabricState(dt_s, carried * dt_s, utilisation, wait, accepted)
 
     def release(self, pattern: Pattern) -> None:
         """Forget a pattern's paths."""

@@ -1,0 +1,52 @@
+// What each pattern of flows puts on the links per unit rate, and the sum over patterns at their rates of the moment.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace flitwatch::fluid {
+
+// Adds up shares link by link: each link once, in ascending order, links whose sum is 0 left out. The scratch memory is kept between calls.
+class Gather {
+ public:
+  explicit Gather(std::size_t links) : sum_(links), met_(links) {}
+  std::pair<std::vector<std::int32_t>, std::vector<double>> operator()(std::span<const std::int64_t> link, std::span<const double> share);
+
+ private:
+  std::vector<double> sum_;
+  std::vector<std::uint8_t> met_;
+  std::vector<std::int32_t> touched_;
+};
+
+// Columns of a sparse matrix links x patterns. A column is named by a number that is never used again; sums run over columns in the order of
+// their numbers, so they depend neither on what was released meanwhile nor on the order in which columns are asked for.
+class PatternLoads {
+ public:
+  explicit PatternLoads(std::size_t links) : links_(links) {}
+
+  std::size_t links() const { return links_; }
+  std::size_t columns() const { return columns_.size(); }
+  // Throws std::invalid_argument for a link outside [0, links) and for arrays of different length.
+  std::int64_t add(std::span<const std::int32_t> link, std::span<const double> share);
+  void release(std::int64_t column) { columns_.erase(column); }
+  // Load of every link, where column[k] runs at rate[k]; std::invalid_argument for a column that is not kept.
+  std::vector<double> sum(std::span<const std::int64_t> column, std::span<const double> rate) const;
+  // The highest value among the links of each column; 0 for a column without links.
+  std::vector<double> fullest(std::span<const std::int64_t> column, std::span<const double> value) const;
+
+ private:
+  struct Column {
+    std::vector<std::int32_t> link;
+    std::vector<double> share;
+  };
+  const Column& at(std::int64_t column) const;
+
+  std::size_t links_;
+  std::int64_t next_ = 0;
+  std::unordered_map<std::int64_t, Column> columns_;
+};
+
+}  // namespace flitwatch::fluid
