@@ -127,9 +127,9 @@ test-sanitize: ## the same under ASan and UBSan
 test-web: ## the page's unit tests
 	cd web && npm run --silent test
 
-# Real servers on a busy machine now and then miss a time limit: a failed test gets a second try, and the summary counts it.
+# Real servers on a busy machine now and then miss a time limit: a failed test gets a second try, and the summary names it.
 test-python: ## every pytest suite, or those of SUITES
-	.venv/bin/pytest -q --reruns 1 $(SUITES)
+	.venv/bin/pytest -q -raR --reruns 1 $(SUITES)
 
 fuzz: fuzz-importers ## every fuzz target and the whole API, MINUTES=60 or FUZZ_S=120 seconds in all
 	@FUZZ_API_EXAMPLES=$(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 10 ))),20) .venv/bin/pytest -q tests/api/test_any_request.py
