@@ -28,12 +28,21 @@ const queries = new QueryClient({
 const router = makeRouter();
 followEvents(queries);
 
+/** None where the address is not well-formed; the router then says so. */
+function nameIn(part: string | undefined): string | undefined {
+  try {
+    return part && decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
 // A fabric page needs its code, the list of machines and the routers: asked for at once, not one after the other.
-const opening = /^\/fabric\/([^/]+)/.exec(location.pathname)?.[1];
+const opening = nameIn(/^\/fabric\/([^/]+)/.exec(location.pathname)?.[1]);
 if (opening) {
   void import("./features/fabric/FabricPage");
   void queries.prefetchQuery(fabricsQuery());
-  void queries.prefetchQuery(routersQuery(decodeURIComponent(opening)));
+  void queries.prefetchQuery(routersQuery(opening));
 }
 
 const root = document.getElementById("app");

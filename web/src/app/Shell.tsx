@@ -1,6 +1,6 @@
 /** The frame around every page: machine, pages, search, freshness; keyboard and help. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { fabricsQuery } from "../api/queries";
 import { Icon } from "../components/Icon";
@@ -14,13 +14,15 @@ import { devices } from "../features/fabric/scene";
 import { AccountMenu } from "./AccountMenu";
 import { Freshness } from "./Freshness";
 import { OldData } from "./OldData";
+import { titleOf } from "./title";
 
 const SearchDialog = lazy(() => import("./SearchDialog"));
 const HelpDialog = lazy(() => import("./HelpDialog"));
 
 export function Shell() {
   const navigate = useNavigate();
-  const { fabric: inAddress } = useParams({ strict: false }) as { fabric?: string };
+  const { fabric: inAddress, job } = useParams({ strict: false }) as { fabric?: string; job?: string };
+  const path = useRouterState({ select: (state) => state.location.pathname });
   const fabrics = useQuery(fabricsQuery()).data?.items;
   const remembered = useStore(machineStore);
   const theme = useStore(themeStore);
@@ -32,6 +34,10 @@ export function Shell() {
   useEffect(() => {
     if (machine && inAddress) rememberMachine(machine.name);
   }, [machine, inAddress]);
+
+  useEffect(() => {
+    document.title = titleOf(path, { fabric: inAddress, job });
+  }, [path, inAddress, job]);
 
   const bindings = useMemo(() => [
     { keys: "?", label: "Show the keys", run: () => setOpen("help") },

@@ -26,6 +26,9 @@ interface Props<R> {
   columns: Column<R>[];
   id: (row: R) => string;
   initialSort?: Sort;
+  /** The order, where the page holds it (in its address). */
+  sort?: Sort | null;
+  onSort?: (sort: Sort) => void;
   current?: string | null;
   onPick?: (row: R) => void;
   onReachEnd?: () => void;
@@ -58,9 +61,10 @@ export function tableCsv<R>(rows: R[], columns: Column<R>[]): string {
 
 const ROW = 28;
 
-export function DataTable<R>({ label, rows, columns, id, initialSort, current = null, onPick, onReachEnd }: Props<R>) {
+export function DataTable<R>({ label, rows, columns, id, initialSort, sort: held, onSort, current = null, onPick, onReachEnd }: Props<R>) {
   const box = useRef<HTMLDivElement>(null);
-  const [sort, setSort] = useState<Sort | null>(initialSort ?? null);
+  const [own, setOwn] = useState<Sort | null>(initialSort ?? null);
+  const sort = held === undefined ? own : held;
   const ordered = useMemo(
     () => sorted(rows, columns.find((column) => column.key === sort?.key), sort?.descending ?? false), [rows, columns, sort],
   );
@@ -83,8 +87,7 @@ export function DataTable<R>({ label, rows, columns, id, initialSort, current = 
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [current]);
 
-  const toggle = (column: Column<R>) =>
-    setSort((old) => (old?.key === column.key ? { key: column.key, descending: !old.descending } : { key: column.key, descending: Boolean(column.numeric) }));
+  const toggle = (column: Column<R>) => (onSort ?? setOwn)({ key: column.key, descending: sort?.key === column.key ? !sort.descending : Boolean(column.numeric) });
   const before = items[0]?.start ?? 0;
   const after = last ? virtual.getTotalSize() - last.end : 0;
   return (

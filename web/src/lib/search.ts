@@ -1,4 +1,7 @@
-/** The address bar as flat text: every value a plain string, so that addresses stay short and can be typed. */
+/** The address bar as flat text: every value a plain string, so that addresses stay short and can be typed.
+
+The router lays what a page's `...Search` returns over what was typed: a value that is not understood must stand there as undefined, for a key that is
+left out would let the typed text through. */
 export type FlatSearch = Record<string, string>;
 
 export function parseSearch(text: string): FlatSearch {

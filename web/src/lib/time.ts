@@ -3,10 +3,14 @@
 export const ZONE = "UTC";
 const pad = (n: number) => String(n).padStart(2, "0");
 
+/** No instant beyond this can be written as a date (ECMA-262, 21.4.1.1). */
+const LAST_MS = 8.64e15;
+
+/** Milliseconds of an RFC 3339 time or of seconds since 1970; null for anything else. */
 export function parseTime(text: string | null | undefined): number | null {
   if (!text) return null;
   const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text);
-  return Number.isFinite(ms) ? ms : null;
+  return Math.abs(ms) <= LAST_MS ? ms : null;
 }
 
 /** RFC 3339 without needless milliseconds. */

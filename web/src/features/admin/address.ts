@@ -10,5 +10,5 @@ export interface AdminSearch {
 
 export function adminSearch(raw: Record<string, unknown>): AdminSearch {
   const all: AdminSearch = { view: oneOf(raw.view, ["tokens", "audit"]), actor: text(raw.actor) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return all;
 }

@@ -1,5 +1,6 @@
 /** One alert: what was seen before it fired, where its evidence stands, who was told, and a silence. */
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { alertQuery } from "../../api/alerts";
 import type { AlertDetail } from "../../api/alertShapes";
@@ -8,6 +9,7 @@ import { thresholdLayout } from "../../charts/threshold";
 import type { Column } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
 import { Failure, Waiting } from "../../components/Notice";
+import { PageLink } from "../../components/PageLink";
 import { PictureCard } from "../../components/PictureCard";
 import { duration, plural } from "../../lib/format";
 import { clock, moment, parseTime, ZONE } from "../../lib/time";
@@ -33,8 +35,8 @@ export function AlertPanel({ id, signals, now }: { id: number; signals: Map<stri
           </div>
         </div>
         <div className="alert-actions">
-          {page && <a className="button primary" href={page}>Open the evidence</a>}
-          <a className="button" href={`/alerts?view=rules&rule=${encodeURIComponent(alert.rule)}`}>Rule {alert.rule}</a>
+          {page && <PageLink className="button primary" href={page}>Open the evidence</PageLink>}
+          <Link className="button" to="/alerts" search={{ view: "rules", rule: alert.rule }}>Rule {alert.rule}</Link>
           {alert.phase !== "resolved" && <button className="button" onClick={() => setSilencing(true)}>Silence…</button>}
         </div>
       </section>

@@ -8,6 +8,7 @@ import { CsvButton } from "../../components/CsvButton";
 import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Notice";
+import { PageLink } from "../../components/PageLink";
 import { Segmented } from "../../components/Segmented";
 import { save } from "../../lib/csv";
 import { count, duration, plural } from "../../lib/format";
@@ -117,7 +118,7 @@ function Alerts({ firing, rules, silences, now }: Props) {
         <section className="card alerts-firing" aria-label="Firing">
           <div className="card-head"><h2>Firing now</h2><span className="subtitle">{count(firing.length)}{pending.length > 0 && ` · ${pending.length} above the threshold, not yet for long enough`}</span></div>
           {firing.length + pending.length > 0 ? <ul className="alert-list">{firing.map(item)}{pending.map(item)}</ul>
-            : <p className="muted alerts-note">{rules.length ? `Nothing fires. ${plural(rules.filter((rule) => rule.enabled).length, "rule")} watch.` : "No rule is known yet: the engine reads them when it starts (flitwatch alerting)."}</p>}
+            : <p className="muted alerts-note">{rules.length ? `Nothing fires. ${plural(rules.filter((rule) => rule.enabled).length, "rule watches", "rules watch")}.` : "No rule is known yet: the engine reads them when it starts (flitwatch alerting)."}</p>}
         </section>
         <section className="card alerts-past" aria-label="Past alerts">
           <div className="card-head">
@@ -157,7 +158,7 @@ function Row({ alert, signal, current, silence, now }: RowProps) {
         <span className="subtitle ellipsis">{alert.severity} · {alert.rule} · {lasted(alert, now)} · peak {valueText(alert.peak, signal)}</span>
       </button>
       <span className="alert-tags">{silence && <span className="tag">silenced</span>}{alert.phase === "pending" && <span className="tag">pending</span>}{alert.simulated && <span className="tag">simulated</span>}</span>
-      {page && <a href={page} aria-label={`Evidence: ${alert.summary}`}>Evidence →</a>}
+      {page && <PageLink href={page} aria-label={`Evidence: ${alert.summary}`}>Evidence →</PageLink>}
     </li>
   );
 }

@@ -13,5 +13,5 @@ export interface AlertsSearch {
 
 export function alertsSearch(raw: Record<string, unknown>): AlertsSearch {
   const all: AlertsSearch = { view: oneOf(raw.view, ["rules", "silences"]), alert: wholeNumber(raw.alert), rule: text(raw.rule), task: wholeNumber(raw.task) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return all;
 }

@@ -1,10 +1,11 @@
 /** Who: names ranked by how much exposure to their jobs goes with slow runs; never called a cause. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo } from "react";
 import { blameQuery, type By } from "../../api/estimates";
 import type { Application, Blame, BlameEntry } from "../../api/estimateShapes";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { useAddressSort } from "../../components/addressSort";
+import { DataTable, sorted, tableCsv, type Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
@@ -12,6 +13,7 @@ import { save } from "../../lib/csv";
 import { count, plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { day, parseTime } from "../../lib/time";
+import { useTyped } from "../../lib/typed";
 import { ApplicationMenu, applicationText } from "../estimates/ApplicationMenu";
 import "../estimates/estimates.css";
 import { Lacking } from "../estimates/Lacking";
@@ -79,15 +81,16 @@ function Ranking({ application, by }: { application: Application; by: By }) {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const blame = pages.data?.pages[0] ?? null;
-  const [text, setText] = useState(search.q ?? "");
+  const ask = useCallback((q: string) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true }), [navigate]);
+  const [text, setText] = useTyped(search.q ?? "", ask);
   const asked = useDeferredValue(text.trim().toLowerCase());
-  useEffect(() => {
-    const timer = setTimeout(() => void navigate({ search: (old) => ({ ...old, q: asked || undefined }), replace: true }), 250);
-    return () => clearTimeout(timer);
-  }, [asked, navigate]);
   const all = useMemo(() => pages.data?.pages.flatMap((page) => page.entries) ?? [], [pages.data]);
-  const entries = useMemo(() => (asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all), [all, asked]);
   const columns = useMemo(() => columnsOf(by, blame?.method.alpha ?? 0.1), [by, blame?.method.alpha]);
+  const [sort, setSort] = useAddressSort(columns);
+  const entries = useMemo(() => {
+    const named = asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all;
+    return sorted(named, columns.find((column) => column.key === sort?.key), sort?.descending ?? false);
+  }, [all, asked, columns, sort]);
   const who = entries.find((entry) => entry.place === search.who) ?? all.find((entry) => entry.place === search.who) ?? entries[0];
   const bindings = useMemo(() => {
     const at = who ? entries.indexOf(who) : -1;
@@ -116,7 +119,7 @@ function Ranking({ application, by }: { application: Application; by: By }) {
             <input className="field" type="search" aria-label="Filter names" placeholder="Name" value={text} onChange={(event) => setText(event.target.value)} />
             <button className="button" onClick={() => save("blame.csv", blameCsv(entries, columns))}>Export CSV</button>
           </div>
-          {entries.length ? <DataTable label="Ranking" rows={entries} columns={columns} id={(e) => String(e.place)} current={who ? String(who.place) : null} onPick={(e) => void navigate({ search: (old) => ({ ...old, who: e.place }), replace: true })} />
+          {entries.length ? <DataTable label="Ranking" rows={entries} columns={columns} id={(e) => String(e.place)} sort={sort} onSort={setSort} current={who ? String(who.place) : null} onPick={(e) => void navigate({ search: (old) => ({ ...old, who: e.place }), replace: true })} />
             : <Empty title="No name fits">Use fewer letters.</Empty>}
         </section>
         <div className="estimate-side">

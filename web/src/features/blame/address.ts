@@ -7,9 +7,10 @@ export interface BlameSearch {
   /** Place in the ranking of whom the runs are shown. */
   who?: number;
   q?: string;
+  sort?: string;
 }
 
 export function blameSearch(raw: Record<string, unknown>): BlameSearch {
-  const all: BlameSearch = { exe: text(raw.exe), nodes: wholeNumber(raw.nodes), by: oneOf(raw.by, ["application"]), who: wholeNumber(raw.who), q: text(raw.q) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  const all: BlameSearch = { exe: text(raw.exe), nodes: wholeNumber(raw.nodes), by: oneOf(raw.by, ["application"]), who: wholeNumber(raw.who), q: text(raw.q), sort: text(raw.sort) };
+  return all;
 }

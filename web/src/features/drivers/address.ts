@@ -10,5 +10,5 @@ export interface DriversSearch {
 
 export function driversSearch(raw: Record<string, unknown>): DriversSearch {
   const all: DriversSearch = { inputs: oneOf(raw.inputs, ["deltas"]), show: oneOf(raw.show, ["rank"]), counter: text(raw.counter), set: wholeNumber(raw.set) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return all;
 }

@@ -9,7 +9,7 @@ import { Segmented } from "../../components/Segmented";
 import { duration, plural } from "../../lib/format";
 import type { TimeWindow } from "../../lib/time";
 import type { Store } from "../../lib/store";
-import { AXES, SPANS, type FabricSearch, type Span, type View } from "./address";
+import { AXES, CLASSES, SPANS, type FabricSearch, type Span, type View } from "./address";
 import { AgainstMenu } from "./AgainstMenu";
 import { SPAN_LABELS, type Clockwork } from "./clockwork";
 import { exportEntries } from "./exports";
@@ -37,7 +37,6 @@ interface Props {
 const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 /** The chosen length of the axis, or the one that fits the data. */
 const spanText = (search: FabricSearch, span: TimeWindow | null) => (search.span ? SPAN_LABELS[search.span] : span ? duration((span.to - span.from) / 1000) : "");
-const CLASSES = ["green", "black", "blue"];
 
 export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs, values, congestion, selected, moment, clock, onMark, change }: Props) {
   const queries = useQueryClient();
@@ -54,7 +53,7 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
       <Segmented label="View" value={view} options={views.map((v) => ({ value: v, label: title(v) }))} onChange={(v) => change({ view: v }, true)} />
       {fabric.kind === "dragonfly" && fabric.technology === "cray_xc" && (
         <Segmented
-          label="Link class" value={search.class ?? "all"} onChange={(v) => change({ class: v === "all" ? undefined : v })}
+          label="Link class" value={search.class ?? "all"} onChange={(v) => change({ class: CLASSES.find((c) => c === v) })}
           options={[{ value: "all", label: "All" }, ...CLASSES.map((c) => ({ value: c, label: title(c) }))]}
         />
       )}

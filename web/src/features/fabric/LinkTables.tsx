@@ -4,10 +4,14 @@ import { useMemo } from "react";
 import { linkFiguresQuery, type Moment } from "../../api/queries";
 import type { Congestion, LinkFigures } from "../../api/shapes";
 import { hottestPairs, pairsOf, type Pair } from "../../charts/matrix";
-import { DataTable, type Column } from "../../components/DataTable";
+import { useAddressSort } from "../../components/addressSort";
+import { DataTable, type Column, type Sort } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { ratio, si } from "../../lib/format";
 import type { Scene } from "./scene";
+
+/** The worst first, until a reader orders otherwise. */
+export const WORST: Sort = { key: "ratio", descending: true };
 
 export interface LinkRow {
   link: number;
@@ -63,6 +67,7 @@ interface LinkProps {
 
 export function LinkTable({ scene, moment, linkClass, selected, onSelect }: LinkProps) {
   const group = linkScope(scene, selected);
+  const [sort, setSort] = useAddressSort(linkColumns, WORST);
   const answer = useQuery(linkFiguresQuery(scene.fabric.id, moment, { ...(group !== null && { group }), ...(linkClass && { class: linkClass }) }));
   const rows = useMemo(() => (answer.data ? linkRows(scene, answer.data) : null), [answer.data, scene]);
   if (answer.error && !rows) return <Failure error={answer.error} retry={() => void answer.refetch()} />;
@@ -71,14 +76,15 @@ export function LinkTable({ scene, moment, linkClass, selected, onSelect }: Link
   return (
     <DataTable
       label={group === null ? "Counted links" : `Counted links of g${group}`} rows={rows} columns={linkColumns} id={(r) => String(r.link)}
-      initialSort={{ key: "ratio", descending: true }} onPick={(r) => { if (r.fromRouter !== null) onSelect(r.fromRouter); }}
+      sort={sort} onSort={setSort} onPick={(r) => { if (r.fromRouter !== null) onSelect(r.fromRouter); }}
     />
   );
 }
 
 export function PairTable({ groups, congestion }: { groups: number[]; congestion: Congestion | null }) {
+  const [sort, setSort] = useAddressSort(pairColumns, WORST);
   const rows = useMemo(() => (congestion ? hottestPairs(pairsOf(groups, congestion.groups)) : null), [groups, congestion]);
   if (!rows) return <Waiting what="the pairs of groups" />;
   if (!rows.length) return <Empty title="No link between groups is counted">Unknown pairs are not listed: they are not zero.</Empty>;
-  return <DataTable label="Pairs of groups" rows={rows} columns={pairColumns} id={(p) => `${p.src} ${p.dst}`} initialSort={{ key: "ratio", descending: true }} />;
+  return <DataTable label="Pairs of groups" rows={rows} columns={pairColumns} id={(p) => `${p.src} ${p.dst}`} sort={sort} onSort={setSort} />;
 }

@@ -3,13 +3,14 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Moment } from "../../api/queries";
 import type { Congestion } from "../../api/shapes";
+import { useAddressSort } from "../../components/addressSort";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Segmented } from "../../components/Segmented";
 import { change, count, percent, ratio, si } from "../../lib/format";
 import { useStore } from "../../lib/store";
 import { SILENT } from "../../charts/scale";
 import type { Rows } from "./address";
-import { LinkTable, linkScope, PairTable } from "./LinkTables";
+import { LinkTable, linkScope, PairTable, WORST } from "./LinkTables";
 import type { ViewProps } from "./usePicture";
 import type { Scene, Values } from "./scene";
 
@@ -80,7 +81,7 @@ export function TableView({ moment, congestion, linkClass, ...props }: Props) {
   ];
   return (
     <div className="tables">
-      <Segmented label="Rows" value={rows} options={options} onChange={(value) => void navigate({ to: ".", search: (old) => ({ ...old, rows: value === "routers" ? undefined : value }), replace: true })} />
+      <Segmented label="Rows" value={rows} options={options} onChange={(value) => void navigate({ to: ".", search: (old) => ({ ...old, rows: value === "routers" ? undefined : value, sort: undefined }), replace: true })} />
       {rows === "links" ? <LinkTable scene={scene} moment={moment} linkClass={linkClass} selected={selected} onSelect={onSelect} />
         : rows === "pairs" ? <PairTable groups={scene.groups} congestion={congestion} />
         : <RouterTable {...props} />}
@@ -92,9 +93,10 @@ function RouterTable({ scene, values, selected, jobsAt, label, onSelect }: ViewP
   const shown = useStore(values);
   const rows = useMemo(() => (shown ? routerRows(scene, shown, jobsAt) : []), [scene, shown, jobsAt]);
   const columns = useMemo(() => routerColumns(scene, shown?.window.factor != null), [scene, shown]);
+  const [sort, setSort] = useAddressSort(columns, WORST);
   return (
     <DataTable
-      label={label} rows={rows} columns={columns} id={(row) => String(row.router)} initialSort={{ key: "ratio", descending: true }}
+      label={label} rows={rows} columns={columns} id={(row) => String(row.router)} sort={sort} onSort={setSort}
       current={selected === null ? null : String(selected)} onPick={(row) => onSelect(row.router)}
     />
   );

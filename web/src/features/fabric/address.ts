@@ -14,6 +14,9 @@ export type Against = (typeof AGAINST)[number];
 /** The axis along which the planes of a torus are cut. */
 export const AXES = ["x", "y", "z"] as const;
 
+/** Link classes of a dragonfly by their colours. */
+export const CLASSES = ["green", "black", "blue"] as const;
+
 /** What the table view lists. */
 export const ROWS = ["routers", "links", "pairs"] as const;
 export type Rows = (typeof ROWS)[number];
@@ -21,7 +24,7 @@ export const MEASURES = ["stalls", "packets"] as const;
 
 export interface FabricSearch {
   view?: View;
-  class?: string;
+  class?: (typeof CLASSES)[number];
   diff?: "on";
   job?: string;
   router?: number;
@@ -35,6 +38,8 @@ export interface FabricSearch {
   /** Group of leaves of a tree that is drawn by itself. */
   slice?: number;
   rows?: Rows;
+  /** Order of that table. */
+  sort?: string;
   /** What colours a tree, where packets were sampled: counters, or those packets. */
   measure?: (typeof MEASURES)[number];
   /** Job, message tag and phase of the sampled packets. */
@@ -55,13 +60,13 @@ export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
   const window = windowFrom(raw.from, raw.to) ?? windowAt(raw.at);
   const comparison = windowFrom(raw.cfrom, raw.cto);
   const all: FabricSearch = {
-    view: oneOf(raw.view, VIEWS), class: text(raw.class), diff: oneOf(raw.diff, ["on"]), job: text(raw.job), router: wholeNumber(raw.router),
+    view: oneOf(raw.view, VIEWS), class: oneOf(raw.class, CLASSES), diff: oneOf(raw.diff, ["on"]), job: text(raw.job), router: wholeNumber(raw.router),
     from: window && isoTime(window.from), to: window && isoTime(window.to),
     cfrom: comparison && isoTime(comparison.from), cto: comparison && isoTime(comparison.to),
     against: oneOf(raw.against, AGAINST), axis: oneOf(raw.axis, AXES), span: oneOf(raw.span, SPANS), slice: wholeNumber(raw.slice),
-    rows: oneOf(raw.rows, ROWS), measure: oneOf(raw.measure, MEASURES), packets: text(raw.packets), tag: text(raw.tag), phase: text(raw.phase),
+    rows: oneOf(raw.rows, ROWS), sort: text(raw.sort), measure: oneOf(raw.measure, MEASURES), packets: text(raw.packets), tag: text(raw.tag), phase: text(raw.phase),
   };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return all;
 }
 
 /** A window that the address names whole and in order, or none. */

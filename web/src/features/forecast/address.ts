@@ -8,5 +8,5 @@ export interface ForecastSearch {
 
 export function forecastSearch(raw: Record<string, unknown>): ForecastSearch {
   const all: ForecastSearch = { exe: text(raw.exe), nodes: wholeNumber(raw.nodes), run: wholeNumber(raw.run) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return all;
 }

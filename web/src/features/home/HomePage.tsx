@@ -17,6 +17,7 @@ import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import { tableCsv, type Column } from "../../components/DataTable";
 import { Icon, SeverityMark } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
+import { PageLink } from "../../components/PageLink";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
 import { captureEntries } from "../../lib/capture";
@@ -36,6 +37,8 @@ import { MiniFabric } from "./MiniFabric";
 const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
+/** Rows of what needs attention. */
+const SHOWN = 12;
 const NONE: RunningRun[] = [];
 
 const itemColumns: Column<Item>[] = [
@@ -101,14 +104,20 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
   }), [fabric.name, scene, values, stalls, ingest, forecasts, alerts, fresh.through, now]);
   const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
   const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);
-  const [at, setAt] = useState(0);
-  const current = open[Math.min(at, open.length - 1)];
+  // By its id: live data reorder the list under the reader.
+  const [chosen, choose] = useState<string | null>(null);
+  const at = Math.max(0, open.findIndex((item) => item.id === chosen));
+  const current = open[at];
   const bindings = useMemo(() => [
-    { keys: "j", label: "Next item", run: () => setAt((i) => Math.min(i + 1, open.length - 1)) },
-    { keys: "k", label: "Item before", run: () => setAt((i) => Math.max(0, i - 1)) },
+    { keys: "j", label: "Next item", run: () => choose(open[Math.min(at + 1, SHOWN - 1)]?.id ?? current?.id ?? null) },
+    { keys: "k", label: "Item before", run: () => choose(open[Math.max(0, at - 1)]?.id ?? null) },
     { keys: "Enter", label: "Open its evidence", run: () => current && void navigate({ href: current.href } as never) },
-    { keys: "e", label: "Set aside until the page is reloaded", run: () => current && setAside((old) => new Set(old).add(current.id)) },
-  ], [open.length, current, navigate]);
+    { keys: "e", label: "Set aside until the page is reloaded", run: () => {
+      if (!current) return;
+      choose((open[at + 1] ?? open[at - 1])?.id ?? null);
+      setAside((old) => new Set(old).add(current.id));
+    } },
+  ], [open, at, current, navigate]);
   useKeys("Home", bindings);
 
   const pairs = useMemo(() => (scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, 5) : []), [scene, congestion.data]);
@@ -140,7 +149,7 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
               <span className="spacer" />
               <span className="subtitle key-hint"><kbd>j</kbd> <kbd>k</kbd> move · <kbd>↵</kbd> open · <kbd>e</kbd> set aside</span>
             </div>
-            {open.length ? <ul>{open.slice(0, 12).map((item) => <Row key={item.id} item={item} current={item === current} now={now} />)}</ul>
+            {open.length ? <ul>{open.slice(0, SHOWN).map((item) => <Row key={item.id} item={item} current={item === current} now={now} />)}</ul>
               : !fabric.timeless && fresh.through === null ? <Empty title="No counters yet">The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import counters; this page fills as they come.</Empty>
               : values ? <Empty title="Nothing needs attention">No job meets unusual stalls, no group is hot, nothing is silent.</Empty> : <Waiting what="the last ten minutes" />}
           </section>
@@ -195,7 +204,7 @@ function Row({ item, current, now }: { item: Item; current: boolean; now: number
       </div>
       <span className="home-stake">{item.stake}</span>
       <span className="home-at">{item.at === null ? "" : momentText(item.at, now)}</span>
-      <a href={item.href} aria-label={`${item.action}: ${item.title}`}>{item.action} →</a>
+      <PageLink href={item.href} aria-label={`${item.action}: ${item.title}`}>{item.action} →</PageLink>
     </li>
   );
 }

@@ -9,5 +9,5 @@ export interface JobSearch {
 
 export function jobSearch(raw: Record<string, unknown>): JobSearch {
   const all: JobSearch = { run: wholeNumber(raw.run), compare: text(raw.compare), beside: text(raw.beside) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return all;
 }

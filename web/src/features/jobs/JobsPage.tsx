@@ -1,23 +1,28 @@
 /** All jobs, newest first: filtered by the server, sorted in place, driven by the keyboard as well. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { jobsQuery } from "../../api/queries";
 import type { Job } from "../../api/shapes";
+import { useAddressSort } from "../../components/addressSort";
 import { CsvButton } from "../../components/CsvButton";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { DataTable, sorted, tableCsv, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { save } from "../../lib/csv";
 import { count, duration } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
+import { useTyped } from "../../lib/typed";
 import "./jobs.css";
 
 const STATES = [
   { value: "all", label: "All" }, { value: "RUNNING", label: "Running" }, { value: "COMPLETED", label: "Completed" }, { value: "FAILED", label: "Failed" },
   { value: "TIMEOUT", label: "Timeout" }, { value: "CANCELLED", label: "Cancelled" },
 ];
+
+/** Jobs that are fetched for the sake of their order. */
+const MOST_ORDERED = 10_000;
 
 const time = (text: string | null) => {
   const ms = parseTime(text);
@@ -58,37 +63,41 @@ function columnsOf(): Column<Job>[] {
 export function JobsPage() {
   const search = useSearch({ from: "/jobs" });
   const navigate = useNavigate({ from: "/jobs" });
-  const [text, setText] = useState(search.q ?? "");
-  const asked = useDeferredValue(text.trim());
-  useEffect(() => {
-    if ((search.q ?? "") === asked) return;
-    const timer = setTimeout(() => void navigate({ search: (old) => ({ ...old, q: asked || undefined }), replace: true }), 200);
-    return () => clearTimeout(timer);
-    // The address follows the field, not the other way round.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [asked]);
+  const ask = useCallback((q: string) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true }), [navigate]);
+  const [text, setText] = useTyped(search.q ?? "", ask);
   const jobs = useInfiniteQuery(jobsQuery({ q: search.q, user: search.user, state: search.state, fabric: search.fabric }, 500));
-  const rows = useMemo(() => jobs.data?.pages.flatMap((page) => page.items) ?? [], [jobs.data]);
   const columns = useMemo(columnsOf, []);
-  const [at, setAt] = useState(0);
-  const current = rows[Math.min(at, rows.length - 1)];
+  const [sort, setSort] = useAddressSort(columns);
+  const rows = useMemo(() => {
+    const all = jobs.data?.pages.flatMap((page) => page.items) ?? [];
+    return sorted(all, columns.find((column) => column.key === sort?.key), sort?.descending ?? false);
+  }, [jobs.data, columns, sort]);
+  // By its key: jobs that start meanwhile push the rows down.
+  const [chosen, choose] = useState<number | null>(null);
+  const at = Math.max(0, rows.findIndex((job) => job.job_pk === chosen));
+  const current = rows[at];
   const bindings = useMemo(() => [
-    { keys: "j", label: "Next job", run: () => setAt((i) => Math.min(i + 1, rows.length - 1)) },
-    { keys: "k", label: "Job before", run: () => setAt((i) => Math.max(0, i - 1)) },
+    { keys: "j", label: "Next job", run: () => choose((rows[at + 1] ?? current)?.job_pk ?? null) },
+    { keys: "k", label: "Job before", run: () => choose((rows[at - 1] ?? current)?.job_pk ?? null) },
     { keys: "Enter", label: "Open the job", run: () => current && void navigate({ to: "/jobs/$job", params: { job: current.job_id } }) },
     { keys: "e", label: "Export as CSV", run: () => save("jobs.csv", tableCsv(rows, columns)) },
-  ], [rows, columns, current, navigate]);
+  ], [rows, at, columns, current, navigate]);
   useKeys("Jobs", bindings);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = jobs;
   const more = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  // "Most nodes first" is true of all jobs only once all are here.
+  const toOrder = sort !== null && hasNextPage && rows.length < MOST_ORDERED;
+  useEffect(() => {
+    if (toOrder) more();
+  }, [toOrder, more]);
 
   return (
     <div className="jobs-page">
       <div className="context">
         <h1>Jobs</h1>
-        <span className="subtitle">{jobs.data ? `${count(rows.length)}${hasNextPage ? " of more; scroll for the rest" : ""} · newest first` : ""}</span>
+        <span className="subtitle">{jobs.data ? `${count(rows.length)}${hasNextPage ? " of more; scroll for the rest" : ""}${sort ? "" : " · newest first"}` : ""}</span>
         <span className="spacer" />
         {search.user && (
           <span className="chip"><span className="ellipsis">user {search.user}</span><button aria-label="All users" onClick={() => void navigate({ search: (old) => ({ ...old, user: undefined }) })}>×</button></span>
@@ -106,7 +115,7 @@ export function JobsPage() {
           : !rows.length ? (search.q || search.user || search.state
             ? <Empty title="No job fits">Use fewer words or another state.</Empty>
             : <Empty title="No jobs yet">Read accounting data with <code>flitwatch import sacct FILE</code> or follow Slurm with <code>flitwatch collect sacct</code>.</Empty>)
-          : <DataTable label="Jobs" rows={rows} columns={columns} id={(j) => String(j.job_pk)} current={current ? String(current.job_pk) : null} onReachEnd={more} onPick={(j) => setAt(rows.indexOf(j))} />}
+          : <DataTable label="Jobs" rows={rows} columns={columns} id={(j) => String(j.job_pk)} sort={sort} onSort={setSort} current={current ? String(current.job_pk) : null} onReachEnd={more} onPick={(j) => choose(j.job_pk)} />}
       </section>
     </div>
   );

@@ -5,9 +5,10 @@ export interface JobsSearch {
   user?: string;
   state?: string;
   fabric?: string;
+  sort?: string;
 }
 
 export function jobsSearch(raw: Record<string, unknown>): JobsSearch {
-  const all: JobsSearch = { q: text(raw.q), user: text(raw.user), state: text(raw.state), fabric: text(raw.fabric) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  const all: JobsSearch = { q: text(raw.q), user: text(raw.user), state: text(raw.state), fabric: text(raw.fabric), sort: text(raw.sort) };
+  return all;
 }

@@ -14,5 +14,5 @@ export function labSearch(raw: Record<string, unknown>): LabSearch {
   const all: LabSearch = {
     task: wholeNumber(raw.task), view: oneOf(raw.view, ["noise"]), replay: oneOf(raw.replay, ["on"]), fabric: text(raw.fabric), at: text(raw.at), job: text(raw.job),
   };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return all;
 }

@@ -1,5 +1,6 @@
 /** One recommendation: verdict, gain, before and after, what to take away, and the traffic that it rests on. */
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { recommendationQuery } from "../../api/recommendations";
 import type { RecommendationDetail, Side } from "../../api/recommendationShapes";
@@ -49,8 +50,8 @@ function Verdict({ one }: { one: RecommendationDetail }) {
       <div className="alert-actions take-away">
         {one.has_lfts && <a className={`button ${one.state === "recommended" ? "primary" : ""}`} href={`/api/v1/recommendations/${one.recommendation_id}/lfts`} download>Download LFTs</a>}
         {one.environment !== null && <Environment line={one.environment} />}
-        {one.job_id !== null && <a className="button" href={`/jobs/${encodeURIComponent(one.job_id)}`}>Job {one.job_id}</a>}
-        {one.task_id !== null && <a className="button" href={`/lab?task=${one.task_id}`}>Task {one.task_id}</a>}
+        {one.job_id !== null && <Link className="button" to="/jobs/$job" params={{ job: one.job_id }}>Job {one.job_id}</Link>}
+        {one.task_id !== null && <Link className="button" to="/lab" search={{ task: one.task_id }}>Task {one.task_id}</Link>}
       </div>
       <dl className="facts made-with">
         {Object.entries(one.parameters).filter(([, value]) => typeof value !== "object").slice(0, 12).map(([name, value]) => <Parameter key={name} name={name} value={String(value)} />)}

@@ -10,5 +10,5 @@ export interface RecommendationsSearch {
 
 export function recommendationsSearch(raw: Record<string, unknown>): RecommendationsSearch {
   const all: RecommendationsSearch = { id: wholeNumber(raw.id), state: oneOf(raw.state, ["recommended", "refused"]), slice: wholeNumber(raw.slice), by: oneOf(raw.by, ["group"]) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return all;
 }

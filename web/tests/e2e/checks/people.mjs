@@ -37,7 +37,7 @@ export async function people({ url, check }) {
   }, { fixtureOnly: true });
 
   await check("a foreign address is not followed after the login", async (page) => {
-    await logIn(page, url, "//evil.example/");
+    await logIn(page, url, "https://evil.example/");
     assert.equal(new URL(page.url()).host, new URL(url).host);
   }, { fixtureOnly: true });
 

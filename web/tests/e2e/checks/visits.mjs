@@ -53,6 +53,22 @@ export async function visits({ url, check, api, timed }) {
     await page.getByLabel("Filter jobs").fill("amg");
     await page.waitForURL(/q=amg/);
     await until(async () => (await page.locator(".data-table tbody tr[aria-rowindex] td:nth-child(2)").allTextContents()).every((t) => t.includes("amg")), Boolean, "the filter holds");
+    // The order stands in the address, holds for all jobs, and is what the keys and the file follow.
+    await page.locator("th button", { hasText: "Nodes" }).click();
+    await page.waitForURL(/sort=-nodes/);
+    const nodes = async () => (await page.locator(".data-table tbody tr[aria-rowindex] td:nth-child(6)").allTextContents()).map((t) => Number(t.replace(",", "")));
+    const descending = (all) => all.length > 5 && all.every((n, i) => i === 0 || n <= all[i - 1]);
+    await until(nodes, descending, "most nodes first");
+    await page.reload();
+    await until(nodes, descending, "most nodes first after a reload");
+    assert.equal(await page.title(), "Jobs · Flitwatch");
+    await page.keyboard.press("j");
+    await until(() => page.locator("tr[data-current]").getAttribute("aria-rowindex"), (row) => row === "3", "j moves to the row below");
+    // The field shows what the address asks for, wherever that came from.
+    await page.locator('nav[aria-label="Pages"] a', { hasText: "Jobs" }).click();
+    await until(() => page.getByLabel("Filter jobs").inputValue(), (text) => text === "", "the field follows a link");
+    await page.goBack();
+    await until(() => page.getByLabel("Filter jobs").inputValue(), (text) => text === "amg", "the field follows the way back");
   }, { fixtureOnly: true });
 
   await check("why was a job slow: at most four clicks from home, evidence on each screen", async (page) => {

@@ -1,0 +1,12 @@
+import { describe, expect, it } from "vitest";
+import { titleOf } from "./title";
+
+describe("titleOf", () => {
+  it("names the subject before the product", () => {
+    expect(titleOf("/", {})).toBe("Now · Flitwatch");
+    expect(titleOf("/jobs/", {})).toBe("Jobs · Flitwatch");
+    expect(titleOf("/jobs/3609441", { job: "3609441" })).toBe("Job 3609441 · Flitwatch");
+    expect(titleOf("/fabric/edison", { fabric: "edison" })).toBe("edison, fabric · Flitwatch");
+    expect(titleOf("/nowhere/at/all", {})).toBe("No such page · Flitwatch");
+  });
+});

@@ -1,0 +1,11 @@
+/** What a tab, a bookmark and a screen reader call a page: its subject first, so that many open tabs can be told apart. */
+const NAMES: Record<string, string> = {
+  "": "Now", fabric: "Fabric", jobs: "Jobs", blame: "Blame", drivers: "Drivers", forecast: "Forecast", lab: "Lab", recommendations: "Recommendations",
+  alerts: "Alerts", health: "Ingest health", admin: "People", login: "Sign in",
+};
+
+export function titleOf(path: string, { fabric, job }: { fabric?: string; job?: string }): string {
+  const name = NAMES[path.split("/")[1] ?? ""] ?? "No such page";
+  const subject = job !== undefined ? `Job ${job}` : fabric !== undefined ? `${fabric}, ${name.toLowerCase()}` : name;
+  return `${subject} · Flitwatch`;
+}

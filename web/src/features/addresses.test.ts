@@ -1,0 +1,35 @@
+import { createMemoryHistory, createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { describe, expect, it } from "vitest";
+import { parseSearch, stringifySearch } from "../lib/search";
+import { adminSearch } from "./admin/address";
+import { alertsSearch } from "./alerts/address";
+import { blameSearch } from "./blame/address";
+import { driversSearch } from "./drivers/address";
+import { fabricSearch } from "./fabric/address";
+import { forecastSearch } from "./forecast/address";
+import { jobSearch } from "./job/address";
+import { jobsSearch } from "./jobs/address";
+import { labSearch } from "./lab/address";
+import { loginSearch } from "./login/address";
+import { recommendationsSearch } from "./recommendations/address";
+
+const PAGES = { admin: adminSearch, alerts: alertsSearch, blame: blameSearch, drivers: driversSearch, fabric: fabricSearch, forecast: forecastSearch, job: jobSearch, jobs: jobsSearch, lab: labSearch, login: loginSearch, recommendations: recommendationsSearch };
+
+/** What a page sees of an address, as the router hands it on: it lays what was understood over what was typed. */
+async function seen(address: string): Promise<Record<string, unknown>> {
+  const root = createRootRoute();
+  const pages = Object.entries(PAGES).map(([path, validateSearch]) => createRoute({ getParentRoute: () => root, path, validateSearch: validateSearch as (raw: Record<string, unknown>) => object }));
+  const router = createRouter({ routeTree: root.addChildren(pages), parseSearch, stringifySearch, history: createMemoryHistory({ initialEntries: [address] }) });
+  await router.load();
+  return { ...router.state.matches.at(-1)?.search };
+}
+
+describe("what was typed into an address", () => {
+  it.each([
+    ["/login?to=https://evil.example/", "to"], ["/login?to=//evil.example", "to"], ["/fabric?view=banana", "view"], ["/fabric?span=forever", "span"],
+    ["/fabric?router=-1", "router"], ["/fabric?from=later&to=earlier", "from"], ["/fabric?from=0&to=99999999999999", "to"], ["/alerts?alert=nope", "alert"],
+    ["/lab?task=x", "task"], ["/recommendations?id=x", "id"], ["/job?run=x", "run"], ["/blame?nodes=x", "nodes"], ["/forecast?run=x", "run"], ["/drivers?set=x", "set"], ["/admin?view=x", "view"],
+  ])("%s does not reach the page", async (address, key) => expect((await seen(address))[key]).toBeUndefined());
+  it.each([["/fabric?view=ring&router=7", { view: "ring", router: 7 }], ["/login?to=/jobs", { to: "/jobs" }], ["/jobs?q=amg&sort=-nodes", { q: "amg", sort: "-nodes" }]])(
+    "%s reaches it", async (address, all) => expect(await seen(address)).toMatchObject(all));
+});
