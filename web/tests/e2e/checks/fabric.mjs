@@ -83,13 +83,13 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
       await page.mouse.up();
     };
     await drag(0.3, 0.5);
-    const chosen = query(page);
+    const chosen = await until(() => query(page), ({ to }) => to !== undefined, "the window is in the address");
     assert.ok(Date.parse(chosen.to) > Date.parse(chosen.from));
     await page.keyboard.down("Shift");
     // The axis may have moved by a sixth of its length to a round end.
     await drag(0.01, 0.1);
     await page.keyboard.up("Shift");
-    assert.equal(query(page).diff, "on");
+    await until(() => query(page).diff, (diff) => diff === "on", "the comparison is in the address");
     assert.ok(Date.parse(query(page).cto) <= Date.parse(chosen.from));
     await page.waitForTimeout(6000);
     assert.equal(query(page).from, chosen.from);
