@@ -28,8 +28,8 @@ describe("what was typed into an address", () => {
   it.each([
     ["/login?to=https://evil.example/", "to"], ["/login?to=//evil.example", "to"], ["/fabric?view=banana", "view"], ["/fabric?span=forever", "span"],
     ["/fabric?router=-1", "router"], ["/fabric?from=later&to=earlier", "from"], ["/fabric?from=0&to=99999999999999", "to"], ["/alerts?alert=nope", "alert"],
-    ["/lab?task=x", "task"], ["/recommendations?id=x", "id"], ["/job?run=x", "run"], ["/blame?nodes=x", "nodes"], ["/forecast?run=x", "run"], ["/drivers?set=x", "set"], ["/admin?view=x", "view"],
+    ["/lab?task=x", "task"], ["/recommendations?id=x", "id"], ["/job?run=x", "run"], ["/blame?nodes=x", "nodes"], ["/forecast?run=x", "run"], ["/drivers?set=x", "set"], ["/admin?view=x", "view"], ["/jobs?state=banana", "state"],
   ])("%s does not reach the page", async (address, key) => expect((await seen(address))[key]).toBeUndefined());
-  it.each([["/fabric?view=ring&router=7", { view: "ring", router: 7 }], ["/login?to=/jobs", { to: "/jobs" }], ["/jobs?q=amg&sort=-nodes", { q: "amg", sort: "-nodes" }]])(
+  it.each([["/fabric?view=ring&router=7", { view: "ring", router: 7 }], ["/login?to=/jobs", { to: "/jobs" }], ["/jobs?state=NODE_FAIL", { state: "NODE_FAIL" }], ["/jobs?q=amg&sort=-nodes", { q: "amg", sort: "-nodes" }]])(
     "%s reaches it", async (address, all) => expect(await seen(address)).toMatchObject(all));
 });

@@ -14,12 +14,16 @@ import { count, duration } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { useTyped } from "../../lib/typed";
+import { COMMON_STATES, type JobState } from "./address";
 import "./jobs.css";
 
-const STATES = [
-  { value: "all", label: "All" }, { value: "RUNNING", label: "Running" }, { value: "COMPLETED", label: "Completed" }, { value: "FAILED", label: "Failed" },
-  { value: "TIMEOUT", label: "Timeout" }, { value: "CANCELLED", label: "Cancelled" },
-];
+const stateText = (state: string) => state.toLowerCase().replaceAll("_", " ");
+
+/** The states of the control; a rarer one that the address names stands among them. */
+function stateOptions(chosen: JobState | undefined): { value: JobState | "all"; label: string }[] {
+  const states: JobState[] = chosen === undefined ? [...COMMON_STATES] : [...new Set([...COMMON_STATES, chosen])];
+  return [{ value: "all", label: "All" }, ...states.map((value) => ({ value, label: stateText(value).replace(/^./, (first) => first.toUpperCase()) }))];
+}
 
 /** Jobs that are fetched for the sake of their order. */
 const MOST_ORDERED = 10_000;
@@ -48,7 +52,7 @@ function columnsOf(): Column<Job>[] {
     { key: "name", header: "Name", value: (j) => j.name },
     { key: "user", header: "User", value: (j) => j.user, render: (j) => (j.user === null ? "–" : <Link to="/jobs" search={{ user: j.user }}>{j.user}</Link>) },
     { key: "account", header: "Account", value: (j) => j.account },
-    { key: "state", header: "State", value: (j) => j.state, render: (j) => <span className={/FAIL|TIMEOUT|OUT_OF/.test(j.state) ? "alarm" : undefined}>{j.state.toLowerCase().replaceAll("_", " ")}</span> },
+    { key: "state", header: "State", value: (j) => j.state, render: (j) => <span className={/FAIL|TIMEOUT|OUT_OF/.test(j.state) ? "alarm" : undefined}>{stateText(j.state)}</span> },
     { key: "nodes", header: "Nodes", numeric: true, value: (j) => j.nodes, render: (j) => count(j.nodes) },
     { key: "routers", header: "Routers", numeric: true, value: (j) => j.routers, render: (j) => count(j.routers) },
     { key: "groups", header: "Groups", value: (j) => groupRuns(j.groups ?? []) || null },
@@ -103,7 +107,7 @@ export function JobsPage() {
           <span className="chip"><span className="ellipsis">user {search.user}</span><button aria-label="All users" onClick={() => void navigate({ search: (old) => ({ ...old, user: undefined }) })}>×</button></span>
         )}
         <Segmented
-          label="State" value={search.state ?? "all"} options={STATES}
+          label="State" value={search.state ?? "all"} options={stateOptions(search.state)}
           onChange={(state) => void navigate({ search: (old) => ({ ...old, state: state === "all" ? undefined : state }) })}
         />
         <input className="field" type="search" aria-label="Filter jobs" placeholder="Job, user or name" value={text} onChange={(event) => setText(event.target.value)} />
