@@ -54,10 +54,10 @@ const CALM: Alert[] = [];
 export function HomePage() {
   const fabrics = useQuery(fabricsQuery());
   const remembered = useStore(machineStore);
-  if (fabrics.error && !fabrics.data) return <Failure error={fabrics.error} retry={() => void fabrics.refetch()} />;
+  if (fabrics.error && !fabrics.data) return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
   if (!fabrics.data) return <Waiting what="the machines" />;
   const fabric = currentMachine(fabrics.data.items, remembered);
-  if (!fabric) return <Empty title="No machine is known yet">Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.</Empty>;
+  if (!fabric) return <Empty page title="No machine is known yet">Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.</Empty>;
   return <HomeOf key={fabric.id} fabric={fabric} />;
 }
 
@@ -81,11 +81,13 @@ function useHome(fabric: Fabric) {
     const window = routerWindow(sumsOf(scene.machine.size, congestion.data.routers), scene.machine.sampled);
     return { window, figures: panelFigures(window, scene.arrangement), before: null };
   }, [scene, congestion.data]);
-  return { fresh, scene, values, congestion, overview: overview.data ?? null, occupancy: occupancy.data ?? null, ingest: ingest.data ?? null, forecasts: forecasts.data?.items ?? NONE, alerts, running };
+  return { fresh, scene, values, congestion, overview: overview.data ?? null, occupancy, ingest,  forecasts: forecasts.data?.items ?? NONE, alerts, running };
 }
 
 function HomeOf({ fabric }: { fabric: Fabric }) {
-  const { fresh, scene, values, congestion, overview, occupancy, ingest, forecasts, alerts, running } = useHome(fabric);
+  const { fresh, scene, values, congestion, overview, occupancy: occupancyAnswer, ingest: ingestAnswer, forecasts, alerts, running } = useHome(fabric);
+  const [occupancy, ingest] = [occupancyAnswer.data ?? null, ingestAnswer.data ?? null];
+  const empty = !fabric.timeless && fresh.through === null;
   const navigate = useNavigate();
   const theme = useStore(themeStore);
   const [now, setNow] = useState(() => Date.now());
@@ -121,7 +123,7 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
   useKeys("Home", bindings);
 
   const pairs = useMemo(() => (scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, 5) : []), [scene, congestion.data]);
-  const figures = homeFigures({ fabric, values, overview, congestion: congestion.data ?? null, occupancy, fresh: fresh.text, running: running.data?.pages.flatMap((p) => p.items) ?? null });
+  const figures = homeFigures({ fabric, values, overview, congestion: congestion.data ?? null, occupancy, empty, fresh: fresh.text, running: running.data?.pages.flatMap((p) => p.items) ?? null });
   return (
     <div className="home-page">
       <div className="context">
@@ -145,13 +147,14 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
           <section className="card home-attention" aria-label="Needs attention">
             <div className="card-head">
               <h2>Needs attention</h2>
-              <span className="subtitle">{plural(open.length, "item")} · ordered by nodes at stake</span>
+              <span className="subtitle">{open.length > 0 ? `${plural(open.length, "item")} · ` : ""}ordered by nodes at stake</span>
               <span className="spacer" />
               <span className="subtitle key-hint"><kbd>j</kbd> <kbd>k</kbd> move · <kbd>↵</kbd> open · <kbd>e</kbd> set aside</span>
             </div>
             {open.length ? <ul>{open.slice(0, SHOWN).map((item) => <Row key={item.id} item={item} current={item === current} now={now} />)}</ul>
-              : !fabric.timeless && fresh.through === null ? <Empty title="No counters yet">The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import counters; this page fills as they come.</Empty>
-              : values ? <Empty title="Nothing needs attention">No job meets unusual stalls, no group is hot, nothing is silent.</Empty> : <Waiting what="the last ten minutes" />}
+              : empty ? <Empty title="No counters yet">The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import counters; this page fills as they come.</Empty>
+              : values && occupancy && ingest ? <Empty title="Nothing needs attention">No job meets unusual stalls, no group is hot, nothing is silent.</Empty>
+              : <Unanswered what={fabric.timeless ? "the sample" : "the last ten minutes"} asked={[congestion, occupancyAnswer, ingestAnswer]} />}
           </section>
           <section className="card" aria-label="Jobs by stalls">
             <div className="card-head"><h2>Jobs that meet most stalls</h2><span className="subtitle">stall cycles per flit on their routers, {fabric.timeless ? "one sample" : "last 10 minutes"}</span><span className="spacer" /><Link to="/jobs" search={{ state: "RUNNING" }}>All</Link></div>
@@ -170,7 +173,9 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
                   ))}
                 </tbody>
               </table>
-            ) : <p className="muted home-note">No job is known to hold routers of {fabric.name} now.</p>}
+            ) : occupancy && !occupancy.jobs.length ? <p className="muted home-note">No job is known to hold routers of {fabric.name} {fabric.timeless ? "in this sample" : "now"}.</p>
+              : empty || (occupancy && values) ? <p className="muted home-note">What the jobs' routers stall is unknown: {empty ? "there are no counters yet" : "none of them is counted"}.</p>
+              : <Unanswered what="the jobs and the counters" asked={[occupancyAnswer, congestion]} />}
           </section>
         </div>
         <div className="home-right">
@@ -186,12 +191,24 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
                   </tr>
                 ))}
               </tbody></table>
-            ) : <p className="muted home-note">No link between groups is counted.</p>}
+            ) : empty || (scene && congestion.data) ? <p className="muted home-note">No link between groups is counted.</p>
+              : <Unanswered what="the links" asked={[congestion]} />}
           </section>
         </div>
       </div>
     </div>
   );
+}
+
+interface Asked {
+  error: Error | null;
+  data: unknown;
+}
+
+/** Where an answer has yet to come, or did not come: neither is "none". */
+function Unanswered({ what, asked }: { what: string; asked: Asked[] }) {
+  const failed = asked.find((query) => query.error && !query.data);
+  return failed ? <Failure error={failed.error} /> : <Waiting what={what} />;
 }
 
 function Row({ item, current, now }: { item: Item; current: boolean; now: number }) {
@@ -217,9 +234,11 @@ interface FigureInputs {
   occupancy: { jobs: { nodes: number | null }[] } | null;
   running: { nodes: number | null }[] | null;
   fresh: string;
+  /** The machine has no counters at all: nothing is on its way. */
+  empty: boolean;
 }
 
-function homeFigures({ fabric, values, overview, congestion, occupancy, running, fresh }: FigureInputs): HomeFigure[] {
+function homeFigures({ fabric, values, overview, congestion, occupancy, running, fresh, empty }: FigureInputs): HomeFigure[] {
   const jobs = occupancy?.jobs ?? running;
   const nodes = jobs?.reduce((sum, job) => sum + (job.nodes ?? 0), 0) ?? null;
   const ratios = values ? [...values.window.ratio].filter((value) => !Number.isNaN(value)) : [];
@@ -236,7 +255,7 @@ function homeFigures({ fabric, values, overview, congestion, occupancy, running,
     { label: "Stalls of the machine", value: flits > 0 ? ratio(stalls / flits) : "–", unit: flits > 0 ? "per flit" : "", detail: "whole machine", trend: overview?.ratio },
     { label: "95th percentile", value: ratio(twentieth), unit: twentieth === null ? "" : "per flit", detail: "of the routers", trend: overview?.p95 },
     { label: "Hot routers", value: ratios.length ? count(hot) : "–", unit: ratios.length ? `of ${count(ratios.length)}` : "", detail: `above ${HOT} stalls per flit`, bad: hot > 0 },
-    { label: "Hottest class", value: worst ? word(worst[0]) : "–", unit: worst ? `95th: ${ratio(worst[1].p95)}` : "", detail: others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") || "no class is counted" },
+    { label: "Hottest class", value: worst ? word(worst[0]) : "–", unit: worst ? `95th: ${ratio(worst[1].p95)}` : "", detail: others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") || (!worst && (congestion || empty) ? "no class is counted" : "") },
     { label: "Routers reporting", value: values ? count(ratios.length) : "–", unit: `of ${count(fabric.routers)}`, detail: fresh.replace(/^Live · /, ""), trend: overview?.coverage },
   ];
 }

@@ -104,7 +104,7 @@ export function attention({ fabric, noun, window, panels, jobs, ingest, forecast
   for (const topic of ingest?.topics ?? []) {
     if ((topic.lag_s ?? 0) <= 5) continue;
     items.push({
-      id: `lag ${topic.topic}`, level: "medium", title: `${topic.topic} is ${Math.round(topic.lag_s ?? 0)} s behind`, detail: `${count(topic.lag_records)} records wait`,
+      id: `lag ${topic.topic}`, level: "medium", title: `${topic.topic} is ${Math.round(topic.lag_s ?? 0)} s behind`, detail: topic.lag_records === null ? "how many records wait is unknown" : plural(topic.lag_records, "record waits", "records wait"),
       stake: "all pages", at: parseTime(topic.last_at), href: "/health", action: "Data", weight: 0.6,
     });
   }
