@@ -109,5 +109,5 @@ export function Shell() {
 }
 
 export function Missing() {
-  return <Empty title="There is no such page">Pages are reached from the top bar, or press <kbd>/</kbd> to search.</Empty>;
+  return <Empty page title="There is no such page">Pages are reached from the top bar, or press <kbd>/</kbd> to search.</Empty>;
 }

@@ -86,7 +86,7 @@ export function makeRouter() {
     parseSearch, stringifySearch,
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,
-    defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
+    defaultErrorComponent: ({ error, reset }) => <Failure page error={error} retry={reset} />,
     defaultPendingMs: 200,
   });
 }

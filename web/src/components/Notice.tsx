@@ -2,16 +2,19 @@
 import type { ReactNode } from "react";
 import { ApiError } from "../api/client";
 
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
-  return <div className="notice"><h2>{title}</h2>{children && <p>{children}</p>}</div>;
+/** `page`: the notice is all that the page says, so its title is the page's. */
+export function Empty({ title, page = false, children }: { title: string; page?: boolean; children?: ReactNode }) {
+  const Title = page ? "h1" : "h2";
+  return <div className="notice"><Title>{title}</Title>{children && <p>{children}</p>}</div>;
 }
 
-export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+export function Failure({ error, retry, page = false }: { error: unknown; retry?: () => void; page?: boolean }) {
+  const Title = page ? "h1" : "h2";
   const problem = error instanceof ApiError ? error.problem : null;
   const detail = problem?.detail ?? (error instanceof Error ? error.message : String(error));
   return (
     <div className="notice" role="alert">
-      <h2>{problem?.title ?? "This page failed"}</h2>
+      <Title>{problem?.title ?? "This page failed"}</Title>
       <p>{detail}</p>
       {problem?.advice && <p>{problem.advice}</p>}
       {problem?.status === 401 && <a className="button primary" href={`/login?to=${encodeURIComponent(location.pathname + location.search)}`}>Sign in</a>}

@@ -116,7 +116,7 @@ function Told({ alert, now }: { alert: AlertDetail; now: number }) {
               <tr key={i}>
                 <td>{notice.receiver}</td><td>{notice.status}{notice.turn > 0 && `, again (${notice.turn})`}</td>
                 <td className="numeric">{at === null ? <span className="alarm">not yet</span> : moment(at, now, true)}</td>
-                <td className="ellipsis">{notice.error ?? (notice.attempts > 1 ? `${notice.attempts} tries` : "")}</td>
+                <td className="ellipsis" title={notice.error ?? undefined}>{notice.error ?? (notice.attempts > 1 ? `${notice.attempts} tries` : "")}</td>
               </tr>
             );
           })}

@@ -26,7 +26,7 @@ export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) 
   const search = useSearch({ from: "/alerts" });
   const navigate = useNavigate({ from: "/alerts" });
   const columns = useMemo(() => columnsAt(now), [now]);
-  const chosen = rules.find((stored) => stored.rule.name === search.rule) ?? rules[0];
+  const chosen = search.rule === undefined ? rules[0] : rules.find((stored) => stored.rule.name === search.rule);
   return (
     <div className="estimate-main alerts-main">
       <section className="card rules-card" aria-label="Rules">
@@ -34,7 +34,10 @@ export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) 
         {rules.length ? <DataTable label="Rules" rows={rules} columns={columns} id={(s) => s.rule.name} current={chosen?.rule.name ?? null} onPick={(s) => void navigate({ search: { view: "rules", rule: s.rule.name }, replace: true })} />
           : <Empty title="No rule is known yet">The engine reads them when it starts: <code>flitwatch alerting</code>.</Empty>}
       </section>
-      <div className="estimate-side">{chosen && <RulePanel key={`${chosen.rule.name} ${chosen.updated}`} stored={chosen} />}</div>
+      <div className="estimate-side">
+        {chosen ? <RulePanel key={`${chosen.rule.name} ${chosen.updated}`} stored={chosen} />
+          : search.rule !== undefined && <section className="card" aria-label="Rule"><Empty title={`There is no rule called ${search.rule}`}>Choose one in the table; this one was renamed or deleted, or the address is wrong.</Empty></section>}
+      </div>
     </div>
   );
 }

@@ -80,6 +80,12 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
           <button aria-label={`Hide job ${job.id}`} onClick={() => drop(job.id)}><Icon name="close" /></button>
         </span>
       ))}
+      {jobs.failed.map((job) => (
+        <span className="chip" key={job.id} role="status" title={job.reason}>
+          <span className="ellipsis alarm">{job.text}</span>
+          <button aria-label={`Take job ${job.id} out of the address`} onClick={() => drop(job.id)}><Icon name="close" /></button>
+        </span>
+      ))}
       {jobs.overlays.length === 0 && (
         <Menu
           trigger={<>Jobs<Icon name="down" /></>} heading={`Jobs on the machine then`} empty="No job is known at that time"

@@ -13,9 +13,9 @@ import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
-import { intervalText, isoTime, parseTime, shifted, type TimeWindow } from "../../lib/time";
+import { intervalText, isoTime, parseTime, type TimeWindow } from "../../lib/time";
 import { AXES, type FabricSearch, type View } from "./address";
-import { againstText, aroundMark, clockwork, comparisonOf, TICK_MS } from "./clockwork";
+import { againstText, aroundMark, clockwork, comparisonOf, neighbouring, TICK_MS } from "./clockwork";
 import { ContextBar } from "./ContextBar";
 import { DistributionPanel } from "./DistributionPanel";
 import "./fabric.css";
@@ -32,9 +32,9 @@ export function FabricPage() {
   const { fabric: name } = useParams({ from: "/fabric/$fabric" });
   const fabrics = useQuery(fabricsQuery());
   const fabric = fabrics.data?.items.find((f) => f.name === name || String(f.id) === name);
-  if (fabrics.error && !fabrics.data) return <Failure error={fabrics.error} retry={() => void fabrics.refetch()} />;
+  if (fabrics.error && !fabrics.data) return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
   if (!fabrics.data) return <Waiting what="the machine" />;
-  if (!fabric) return <Empty title={`There is no machine called ${name}`}>Choose one at the left of the top bar.</Empty>;
+  if (!fabric) return <Empty page title={`There is no machine called ${name}`}>Choose one at the left of the top bar.</Empty>;
   return <FabricOf key={fabric.id} fabric={fabric} />;
 }
 
@@ -99,11 +99,10 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
       const next = neighbour(scene.arrangement, selected, dRow, dCol);
       if (next !== null) select(next);
     };
-    const shift = (by: number) => () => {
+    const shift = (by: 1 | -1) => () => {
       if (!clock) return;
-      const length = clock.window.to - clock.window.from;
-      const next = shifted(clock.window, by * length);
-      change({ from: isoTime(next.from), to: isoTime(next.to) });
+      const next = neighbouring(clock.window, by, edge ?? clock.window.to);
+      if (next) change({ from: isoTime(next.from), to: isoTime(next.to) });
     };
     return [
       ...views.map((v, i) => ({ keys: String(i + 1), label: `View: ${v}`, run: () => change({ view: v }, true) })),
@@ -118,7 +117,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
       { keys: "Enter", label: "Closer", run: () => selected !== null && descend(selected) },
       { keys: "Escape", label: "Back", run: () => (view === "group" ? change({ view: undefined }, true) : change({ router: undefined })) },
     ];
-  }, [scene, selected, clock, views, view, difference, change, select, descend]);
+  }, [scene, selected, clock, edge, views, view, difference, change, select, descend]);
   useKeys("Fabric", bindings);
 
   const groupMatrix = fabric.kind === "dragonfly" && view !== "table" && view !== "tree" && (scene?.groups.length ?? 0) > 1;

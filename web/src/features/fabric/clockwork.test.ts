@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fabricSearch } from "./address";
-import { aroundMark, clockwork, comparisonOf, frameStepSeconds } from "./clockwork";
+import { aroundMark, clockwork, comparisonOf, frameStepSeconds, neighbouring } from "./clockwork";
 
 const edge = Date.UTC(2026, 10, 21, 14, 30, 3);
 
@@ -33,6 +33,18 @@ describe("clockwork", () => {
       expect(frames * routers * 8).toBeLessThanOrEqual(640_000);
       expect(frames).toBeGreaterThanOrEqual(12);
     }
+  });
+});
+
+describe("the window beside this one", () => {
+  it("touches it, keeps its length and ends with the data", () => {
+    fc.assert(fc.property(fc.integer({ min: -3_600_000, max: 3_600_000 }), fc.integer({ min: 10_000, max: 3_600_000 }), (ago, length) => {
+      const window = { from: edge - ago - length, to: edge - ago };
+      expect(neighbouring(window, -1, edge)).toEqual({ from: window.from - length, to: window.from });
+      const later = neighbouring(window, 1, edge);
+      if (ago <= 0) expect(later).toBeNull();
+      else expect(later).toEqual({ from: Math.min(edge, window.to + length) - length, to: Math.min(edge, window.to + length) });
+    }));
   });
 });
 

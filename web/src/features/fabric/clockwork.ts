@@ -47,6 +47,14 @@ export function comparisonOf(search: FabricSearch, window: TimeWindow): TimeWind
   return { from: 2 * window.from - window.to, to: window.from };
 }
 
+/** The window after (1) or before (-1) this one, no further than the newest data; null where nothing newer is to be seen. */
+export function neighbouring(window: TimeWindow, by: 1 | -1, edge: number): TimeWindow | null {
+  const length = window.to - window.from;
+  if (by < 0) return shifted(window, -length);
+  const step = Math.min(length, edge - window.to);
+  return step > 0 ? shifted(window, step) : null;
+}
+
 /** Equally long windows after and before a moment, as far as there are data. */
 export function aroundMark(at: number, length: number, edge: number): { after: TimeWindow; before: TimeWindow } {
   const half = Math.max(60_000, Math.min(length, edge - at));

@@ -2,6 +2,7 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 import { jobQuery, occupancyQuery } from "../../api/queries";
+import { ApiError } from "../../api/client";
 import type { Occupancy } from "../../api/shapes";
 import { plural } from "../../lib/format";
 import type { JobOverlay, Scene } from "./scene";
@@ -13,7 +14,8 @@ export interface FabricJobs {
   groups: ReadonlySet<number>;
   present: Occupancy["jobs"];
   at: (router: number) => string[];
-  failed: string[];
+  /** Jobs that the address names and nothing is laid over for, with the reason. */
+  failed: { id: string; text: string; reason: string }[];
 }
 
 const NONE: ReadonlySet<number> = new Set();
@@ -27,7 +29,7 @@ export function useJobs(scene: Scene | null, fabric: number, chosen: string | un
   const ids = useMemo(() => (chosen ? chosen.split(",").filter(Boolean).slice(0, MOST) : []), [chosen]);
   const details = useQueries({
     queries: ids.map((id) => jobQuery(id)),
-    combine: (results) => ({ data: results.map((r) => r.data), failed: ids.filter((_, i) => results[i]?.isError) }),
+    combine: (results) => ({ data: results.map((r) => r.data), errors: results.map((r) => r.error) }),
   });
   const present = useMemo(() => occupancy.data?.jobs ?? [], [occupancy.data]);
   const overlays = useMemo(() => ids.flatMap((id, i): JobOverlay[] => {
@@ -38,6 +40,12 @@ export function useJobs(scene: Scene | null, fabric: number, chosen: string | un
     const nodes = job?.nodes ?? here?.nodes ?? null;
     return job || here ? [{ id, label: `${id} ${name}${nodes === null ? "" : ` · ${plural(nodes, "node")}`}`, routers: new Set(routers) }] : [];
   }), [ids, details.data, present]);
+  const failed = useMemo(() => ids.flatMap((id, i) => {
+    const error = details.errors[i];
+    if (!error || overlays.some((job) => job.id === id)) return [];
+    const unknown = error instanceof ApiError && error.problem.status === 404;
+    return [{ id, text: unknown ? `There is no job ${id}` : `Job ${id} cannot be shown`, reason: error.message }];
+  }), [ids, details.errors, overlays]);
   const members = overlays[0]?.routers ?? null;
   const groups = useMemo(() => {
     if (!scene || !overlays.length) return NONE;
@@ -59,5 +67,5 @@ export function useJobs(scene: Scene | null, fabric: number, chosen: string | un
     return map;
   }, [present]);
   const jobsAt = useCallback((router: number) => byRouter.get(router) ?? [], [byRouter]);
-  return { overlays, members, groups, present, at: jobsAt, failed: details.failed };
+  return { overlays, members, groups, present, at: jobsAt, failed };
 }

@@ -27,7 +27,7 @@ export function JobPage() {
   const { job: id } = useParams({ from: "/jobs/$job" });
   const job = useQuery(jobQuery(id));
   const fabrics = useQuery(fabricsQuery());
-  if (job.error && !job.data) return <Failure error={job.error} retry={() => void job.refetch()} />;
+  if (job.error && !job.data) return <Failure page error={job.error} retry={() => void job.refetch()} />;
   if (!job.data || !fabrics.data) return <Waiting what="the job" />;
   const fabric = fabrics.data.items.find((f) => f.id === job.data.fabric_id) ?? fabrics.data.items.find((f) => f.name === job.data.cluster) ?? null;
   return <JobBody key={id} job={job.data} fabric={fabric} />;

@@ -35,10 +35,12 @@ function Turn({ task, onCancel }: { task: Task; onCancel: () => void }) {
   const asked = parseTime(task.created_at);
   const [from, to] = [parseTime(task.started_at), parseTime(task.finished_at)];
   const what = [task.args.pattern, task.args.topology ?? "quartz1"].filter((word) => typeof word === "string").join(" on ");
+  const state = `${task.state}${task.message && !over ? ` · ${task.message}` : ""}`;
+  const title = what || `task ${task.task_id}`;
   return (
     <div className="loop-turn">
       <div className="card-line">
-        <span className="ellipsis"><strong>{what || `task ${task.task_id}`}</strong> <span className="muted">{task.state}{task.message && !over ? ` · ${task.message}` : ""}</span></span>
+        <span className="ellipsis" title={`${title} ${state}`}><strong>{title}</strong> <span className="muted">{state}</span></span>
         <span className="muted">{over ? (from !== null && to !== null ? duration((to - from) / 1000) : "") : asked === null ? "" : moment(asked, Date.now())}</span>
         {!over && <button className="button" onClick={onCancel} disabled={task.cancel_requested}>{task.cancel_requested ? "Stopping…" : "Cancel"}</button>}
       </div>

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { query, until } from "../harness.mjs";
 
-export async function alerts({ url, check }) {
+export async function alerts({ url, fabricUrl, check }) {
   await check("an alert leads to its evidence, shows its samples and who was told", async (page) => {
     await page.goto(`${url}/alerts`);
     const item = page.locator(".alert-item", { hasText: "Group 17" });
@@ -19,6 +19,19 @@ export async function alerts({ url, check }) {
     await page.locator('section[aria-label="Before it fired"] .segmented button', { hasText: "Table" }).click();
     assert.equal(await page.locator('section[aria-label="Before it fired"] table').getAttribute("aria-rowcount"), "41");
   }, { fixtureOnly: true });
+
+  await check("names in an address that nobody knows are said to be unknown", async (page) => {
+    await page.goto(`${url}/alerts?view=rules&rule=nope`);
+    await page.getByRole("heading", { name: "There is no rule called nope" }).waitFor();
+    await page.goto(`${fabricUrl}?job=nope`);
+    await page.getByText("There is no job nope").waitFor();
+    await page.getByRole("button", { name: "Take job nope out of the address" }).click();
+    await until(() => query(page).job, (job) => job === undefined, "the job leaves the address");
+    for (const path of ["/jobs/nope", "/fabric/nope", "/nope"]) {
+      await page.goto(`${url}${path}`);
+      await page.waitForSelector("main h1");
+    }
+  });
 
   await check("an alert is silenced from its panel and the silence is ended", async (page) => {
     await page.goto(`${url}/alerts?alert=43`);
