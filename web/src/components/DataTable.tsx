@@ -1,6 +1,6 @@
 /** A sortable table that stays quick with thousands of rows: only the rows in sight are in the document. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { csv, type Cell } from "../lib/csv";
 
 export interface Column<R> {
@@ -61,6 +61,29 @@ export function tableCsv<R>(rows: R[], columns: Column<R>[]): string {
 
 const ROW = 28;
 
+interface RowProps<R> {
+  row: R;
+  index: number;
+  columns: Column<R>[];
+  current: boolean;
+  onPick: ((row: R) => void) | undefined;
+}
+
+function PlainRow<R>({ row, index, columns, current, onPick }: RowProps<R>) {
+  return (
+    <tr aria-rowindex={index + 2} data-current={current || undefined} onClick={onPick && (() => onPick(row))} style={onPick && { cursor: "pointer" }}>
+      {columns.map((column) => (
+        <td key={column.key} className={column.numeric ? "numeric" : undefined}>
+          {column.render ? column.render(row) : column.value(row) ?? "–"}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+/** Rows that stay in sight while the table is scrolled are not drawn anew: their links alone would take most of a frame. */
+const Row = memo(PlainRow) as typeof PlainRow;
+
 export function DataTable<R>({ label, rows, columns, id, initialSort, sort: held, onSort, current = null, onPick, onReachEnd }: Props<R>) {
   const box = useRef<HTMLDivElement>(null);
   const [own, setOwn] = useState<Sort | null>(initialSort ?? null);
@@ -74,6 +97,11 @@ export function DataTable<R>({ label, rows, columns, id, initialSort, sort: held
   useEffect(() => {
     if (last && last.index >= ordered.length - 20) onReachEnd?.();
   }, [last, ordered.length, onReachEnd]);
+  const picked = useRef(onPick);
+  useEffect(() => {
+    picked.current = onPick;
+  });
+  const pick = useCallback((row: R) => picked.current?.(row), []);
   const currentAt = current === null ? -1 : ordered.findIndex((row) => id(row) === current);
   const opened = useRef(false);
   useEffect(() => {
@@ -114,18 +142,7 @@ export function DataTable<R>({ label, rows, columns, id, initialSort, sort: held
           {before > 0 && <tr aria-hidden="true"><td colSpan={columns.length} style={{ height: before, border: 0 }} /></tr>}
           {items.map((item) => {
             const row = ordered[item.index] as R;
-            return (
-                <tr
-                key={id(row)} aria-rowindex={item.index + 2} data-current={id(row) === current || undefined}
-                onClick={onPick && (() => onPick(row))} style={onPick && { cursor: "pointer" }}
-              >
-                {columns.map((column) => (
-                  <td key={column.key} className={column.numeric ? "numeric" : undefined}>
-                    {column.render ? column.render(row) : column.value(row) ?? "–"}
-                  </td>
-                ))}
-              </tr>
-            );
+            return <Row key={id(row)} row={row} index={item.index} columns={columns} current={id(row) === current} onPick={onPick && pick} />;
           })}
           {after > 0 && <tr aria-hidden="true"><td colSpan={columns.length} style={{ height: after, border: 0 }} /></tr>}
         </tbody>

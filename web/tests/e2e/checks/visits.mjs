@@ -24,7 +24,7 @@ export async function visits({ url, check, api, timed }) {
     assert.match((await saved(page.locator('section[aria-label="Gaps"] button', { hasText: "Export CSV" })))[0], /^Device,Schema,/);
   });
 
-  await check("hostile names of jobs and users are text", async (page) => {
+  await check("hostile names of jobs, users and hosts are text", async (page) => {
     for (const path of ["/jobs", "/", `/fabric/${timed.name}`, "/blame?who=2", "/forecast", "/lab", "/drivers", "/recommendations?id=1", "/alerts", "/alerts?alert=41", "/alerts?view=rules", "/alerts?view=silences", "/lab?view=noise", "/lab?replay=on", "/recommendations?id=3", "/fabric/torus-like", "/health"]) {
       await page.goto(url + path);
       await page.waitForTimeout(1500);
@@ -32,6 +32,12 @@ export async function visits({ url, check, api, timed }) {
     const hostile = (await api("/jobs?limit=100")).items.find((job) => job.name.includes("<img"));
     await page.goto(`${url}/jobs/${hostile.job_id}`);
     await page.waitForSelector("h1");
+    assert.ok((await page.locator("h1").locator("xpath=ancestor::*[contains(@class,'context')]").textContent()).includes("<b>mallory</b>"), "the user's name is text on the job's page");
+    await page.goto(`${url}/jobs?user=${encodeURIComponent("<b>mallory</b>")}`);
+    await page.locator(".chip", { hasText: "user <b>mallory</b>" }).waitFor();
+    assert.ok((await page.locator(".data-table tbody tr[aria-rowindex] td:nth-child(3)").allTextContents()).every((user) => user === "<b>mallory</b>"));
+    await page.goto(`${url}/health`);
+    await page.locator('section[aria-label="Gaps"] td', { hasText: "<img src=x" }).waitFor();
     await page.goto(`${url}/lab?replay=on&fabric=${timed.name}&job=${hostile.job_id}`);
     await until(() => page.getByLabel("Job to move").textContent().catch(() => ""), (text) => text.includes("<img src=x"), "the name is in the list as text");
     await page.goto(`${url}/jobs`);
@@ -46,9 +52,22 @@ export async function visits({ url, check, api, timed }) {
     assert.equal(await page.locator('img[src="x"]').count(), 0);
   }, { fixtureOnly: true });
 
-  await check("2,000 jobs filter within a frame's budget of patience", async (page) => {
+  await check("2,000 jobs are reached by scrolling, and filter by text and by user", async (page) => {
     await page.goto(`${url}/jobs`);
     await page.waitForSelector(".data-table tbody tr[aria-rowindex]");
+    const listed = async () => Number(await page.locator(".data-table table").getAttribute("aria-rowcount")) - 1;
+    // To its end, a page of 500 at a time.
+    await until(async () => {
+      await page.locator(".data-table").evaluate((box) => box.scrollTo(0, box.scrollHeight));
+      return listed();
+    }, (rows) => rows >= 2000, "scrolling reaches all jobs");
+    await page.locator(".data-table").evaluate((box) => box.scrollTo(0, 0));
+    const user = page.locator(".data-table tbody tr[aria-rowindex] td:nth-child(3) a").first();
+    const name = await user.textContent();
+    await user.click();
+    await until(async () => (await page.locator(".data-table tbody tr[aria-rowindex] td:nth-child(3)").allTextContents()).every((each) => each === name), Boolean, "one user's jobs");
+    await page.getByLabel("All users").click();
+    await until(listed, (rows) => rows >= 500, "everybody's again");
     assert.ok((await page.locator(".data-table tbody tr[aria-rowindex]").count()) < 100, "only rows in sight are in the document");
     await page.getByLabel("Filter jobs").fill("amg");
     await page.waitForURL(/q=amg/);
