@@ -216,8 +216,8 @@ function Row({ item, current, now }: { item: Item; current: boolean; now: number
     <li className="home-item" data-current={current || undefined} aria-current={current || undefined}>
       <SeverityMark level={item.level} />
       <div className="ellipsis">
-        <div className="home-title ellipsis">{item.title}</div>
-        <div className="subtitle ellipsis">{item.detail}</div>
+        <div className="home-title ellipsis" title={item.title}>{item.title}</div>
+        <div className="subtitle ellipsis" title={item.detail}>{item.detail}</div>
       </div>
       <span className="home-stake">{item.stake}</span>
       <span className="home-at">{item.at === null ? "" : momentText(item.at, now)}</span>
@@ -252,7 +252,7 @@ function homeFigures({ fabric, values, overview, congestion, occupancy, running,
   const word = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
   return [
     { label: fabric.timeless ? "Jobs in the sample" : "Jobs running", value: jobs ? count(jobs.length) : "–", unit: "", detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes` },
-    { label: "Stalls of the machine", value: flits > 0 ? ratio(stalls / flits) : "–", unit: flits > 0 ? "per flit" : "", detail: "whole machine", trend: overview?.ratio },
+    { label: "Stalls of the machine", value: flits > 0 ? ratio(stalls / flits) : "–", unit: flits > 0 ? "per flit" : "", detail: "all routers", trend: overview?.ratio },
     { label: "95th percentile", value: ratio(twentieth), unit: twentieth === null ? "" : "per flit", detail: "of the routers", trend: overview?.p95 },
     { label: "Hot routers", value: ratios.length ? count(hot) : "–", unit: ratios.length ? `of ${count(ratios.length)}` : "", detail: `above ${HOT} stalls per flit`, bad: hot > 0 },
     { label: "Hottest class", value: worst ? word(worst[0]) : "–", unit: worst ? `95th: ${ratio(worst[1].p95)}` : "", detail: others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") || (!worst && (congestion || empty) ? "no class is counted" : "") },

@@ -33,6 +33,15 @@ export async function alerts({ url, fabricUrl, check }) {
     }
   });
 
+  await check("on a phone home and alerts end where their data end", async (page) => {
+    for (const path of ["/", "/alerts", "/alerts?view=rules"]) {
+      await page.goto(`${url}${path}`);
+      await page.waitForSelector("main .card table");
+      const { width, height } = await page.evaluate(() => ({ width: document.documentElement.scrollWidth, height: document.documentElement.scrollHeight }));
+      assert.deepEqual({ width, height }, { width: 390, height: 844 }, `${path}: the page scrolls, never the document below it`);
+    }
+  }, { viewport: { width: 390, height: 844 } });
+
   await check("an alert is silenced from its panel and the silence is ended", async (page) => {
     await page.goto(`${url}/alerts?alert=43`);
     await page.locator("button", { hasText: "Silence…" }).click();
