@@ -51,13 +51,17 @@ class Memory:
                 del self.marks[place]
 
     def take(self, everything: bool) -> Batch:
-        """Take what the next transaction writes; `everything`: also port buckets that are not over."""
+        """Take what the next transaction writes; `everything`: also port buckets that are not over.
+
+        While memory is being rebuilt no bucket is closed: a part of it would be written, and whoever reads the rest would take it for written.
+        """
         clock_s = self.clocks.reached_s(self.feeds)
         closed_s = self.ledger.ports_closed_s
-        if everything:
-            closed_s = max(closed_s, self.ledger.newest_port_bucket())
-        elif clock_s is not None and not self.marks.replaying():
-            closed_s = max(closed_s, int(clock_s - self.settings.port_delay_s) // 10 * 10 - 10)
+        if not self.marks.replaying():
+            if everything:
+                closed_s = max(closed_s, self.ledger.newest_port_bucket())
+            elif clock_s is not None:
+                closed_s = max(closed_s, int(clock_s - self.settings.port_delay_s) // 10 * 10 - 10)
         self.ledger.ports_closed_s = closed_s
         for feed in self.feeds.values():
             feed.feed.ports_closed(closed_s)
