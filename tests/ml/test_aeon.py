@@ -68,7 +68,9 @@ def test_learners_stand_beside_multirocket_on_sets_of_others(
     def error(found: Floats) -> float:
         return float(np.abs(found - wanted).mean())
 
-    print(
-        f"{name} {type(forecaster).__name__}: {error(answers):.4f}, MultiRocket {error(rocket):.4f}, median {error(np.full_like(wanted, np.median(known))):.4f}"
-    )
-    assert error(answers) < 1.25 * error(rocket)
+    ours, theirs, nothing_learned = error(answers), error(rocket), error(np.full_like(wanted, np.median(known)))
+    print(f"{name} {type(forecaster).__name__}: {ours:.4f}, MultiRocket {theirs:.4f}, median {nothing_learned:.4f}")
+    assert ours < 1.25 * theirs
+    if (name, type(forecaster)) == ("covid_3month", AttentionForecaster):
+        # Here there is enough to learn from; 74 series of the other set are hardly more than their median to anybody.
+        assert ours < nothing_learned
