@@ -138,11 +138,15 @@ fuzz-importers:
 	tests/fuzz/run $(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 60 ))),$(or $(FUZZ_S),120))
 
 .PHONY: chaos soak
-chaos: ## KILLS=100 random kills, a full disk, stepped clocks and a cut network; prints what was lost as JSON (STACK=full: with Kafka)
-	@cd tests && ../.venv/bin/python -m integration.campaign chaos --kills $(or $(KILLS),100) --stack $(STACK)
+# The whole stack unless told otherwise: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.
+CAMPAIGN = cd tests && ../.venv/bin/python -m integration.campaign
+CAMPAIGN_OPTIONS = --stack $(if $(filter file,$(origin STACK)),full,$(STACK)) $(if $(ROUTERS),--routers $(ROUTERS))
 
-soak: ## MINUTES=120 of a steady feed; prints losses and the slopes of memory and disk as JSON
-	@cd tests && ../.venv/bin/python -m integration.campaign soak --minutes $(or $(MINUTES),120) --stack $(STACK)
+chaos: ## KILLS=100 random kills under the counters of 3,264 routers, a full disk, stepped clocks and a cut network; prints what was lost as JSON
+	@$(CAMPAIGN) chaos --kills $(or $(KILLS),100) $(CAMPAIGN_OPTIONS)
+
+soak: ## MINUTES=120 of a third of that; prints losses and the slopes of memory and disk as JSON
+	@$(CAMPAIGN) soak --minutes $(or $(MINUTES),120) $(CAMPAIGN_OPTIONS)
 
 test-compose: python-all ## build the images and start docker-compose.yml for real (root; its own Docker engine)
 	tests/compose/run

@@ -148,10 +148,11 @@ def configuration(sockets: Path, durable: bool, more: Mapping[str, str]) -> str:
         "effective_cache_size": f"{max(128, memory_mb // 2)}MB",
         "work_mem": "16MB",
         "maintenance_work_mem": f"{min(256, max(32, memory_mb // 32))}MB",
-        # No replica follows this server, and a checkpoint every quarter of an hour writes a hot page once instead of many times.
+        # No replica follows this server. What was written since the last checkpoint is read again after a crash: half a gigabyte takes some
+        # seconds, four gigabytes (which write hot pages less often) take most of a minute.
         "wal_level": "minimal",
         "max_wal_senders": "0",
-        "max_wal_size": "4GB",
+        "max_wal_size": "1GB",
         "checkpoint_timeout": "15min",
         "wal_compression": "pglz" if durable else "off",
         # The default is on: an append that was acknowledged is on disk. Whoever can repeat its work asks for less itself.

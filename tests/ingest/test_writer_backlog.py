@@ -81,6 +81,22 @@ def test_every_record_is_handed_on_once_and_in_the_order_of_time(
         assert [r for r in out if r.partition == partition] == found
 
 
+def test_a_backlog_is_merged_by_a_writer_whose_clock_is_half_an_hour_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("flitwatch_ingest.writer.merging.time.monotonic", lambda: now[0])
+    merger = Merger(lambda: {TopicPartition("t", 0), TopicPartition("t", 1)})
+    ahead_ms = int(time.time() * 1000) + 1_800_000
+
+    def record(partition: int, second: int) -> Record:
+        return Record("t", partition, second, ahead_ms + 1000 * second, None, b"", ())
+
+    first = [record(0, second) for second in range(30)]
+    assert merger.merge(first) == []
+    now[0] += 20
+    second = [record(1, second) for second in range(30)]
+    assert [r.timestamp_ms for r in merger.merge(second)] == sorted(r.timestamp_ms for r in first + second)
+
+
 def test_a_producer_whose_clock_is_ahead_does_not_hold_its_partition_up(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("flitwatch_ingest.writer.merging.time.monotonic", lambda: now[0])

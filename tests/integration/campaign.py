@@ -1,8 +1,9 @@
 """The long forms of chaos and soak: `python -m integration.campaign chaos --kills 100`, `... soak --minutes 120`. Prints one JSON object.
 
-The platform is the real one (`flitwatch up`); a collector follows a growing store_csv whose sums are known. Chaos kills -9 the collector, writer, broker (stack
-full), database, API and worker at random, fills the disk once (a tmpfs of its own; root), steps the platform's clock twice (stepped_clock.c, preloaded), and twice
-cuts the network between the collector's host, a namespace of its own, and the platform's (root).
+The platform is the real one (`flitwatch up`). It is fed with the counters of a machine, whose sums are known: chaos with Cori's 3,264 routers, soak with a
+third of them; `--routers 0` feeds a growing store_csv of a few routers through a collector instead. Chaos kills -9 the writer, broker (stack full), database,
+API, worker and collector at random, fills the disk once (one of its own; root), steps the platform's clock twice (stepped_clock.c, preloaded), and twice
+cuts the network between the feed's host, a namespace of its own, and the platform's (root). FLITWATCH_CAMPAIGN_LOGS=DIR keeps the processes' logs.
 """
 
 from __future__ import annotations
@@ -12,29 +13,39 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from integration.feed import SECOND_0, Feed
+from integration.collected_feed import CollectedFeed
 from integration.hosts import Host, can_be_had
-from integration.platform import Platform, totals
+from integration.machine_feed import MachineFeed
+from integration.platform import Platform
 from integration.report import Report, slope_per_h
 
-from flitwatch_db import connect, fabrics
-from flitwatch_domain.generators import dragonfly
+from flitwatch.ingest_bench.watch import memory_mb
+from flitwatch_db import connect
 
 SHIM = Path(__file__).with_name("stepped_clock.c")
-ROUTERS = 24
-RECOVERY_LIMIT_S, SETTLE_LIMIT_S = 120.0, 180.0
+#: Routers of the machine that is fed: Cori's.
+MACHINE = 3264
+RECOVERY_LIMIT_S = 120.0
+#: The feed lasts for so many seconds a kill at most.
+LONGEST_KILL_S = 60
 STEPS_S = (3600, -1800)
-DISK_MB, FULL_S = 4000, 8.0
+DISK_MB, MACHINE_DISK_MB, FULL_S = 4000, 40_000, 8.0
 CUT_S = 8.0
-PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class NotRecovered(Exception):
+    """The platform did not come back, or is too slow on this machine for what it is fed."""
 
 
 class Campaign:
@@ -43,36 +54,23 @@ class Campaign:
     Parameters
     ----------
     platform : Platform        started
+    feed : CollectedFeed or MachineFeed
     clock : Path or None       the clock's offset file; None: the clock is not stepped
     """
 
-    def __init__(self, platform: Platform, clock: Path | None, seed: int, tick_s: float = 0.05) -> None:
-        self.platform, self.clock, self.tick_s = platform, clock, tick_s
+    def __init__(self, platform: Platform, feed: CollectedFeed | MachineFeed, clock: Path | None, seed: int, tick_s: float = 0.05) -> None:  # fmt: skip
+        self.platform, self.feed, self.clock, self.tick_s = platform, feed, clock, tick_s
         self.random = random.Random(seed)
-        self.report = Report()
-        with connect(platform.state()["database"]) as connection:
-            fabric = dragonfly(1, 6, 4, name="chaos")
-            self.fabric_id = fabrics.save(connection, fabric)
-        self.feed = Feed(platform.data, ROUTERS, fabric.endpoints.component_id.tolist())
-        self.feed.begin()
-        self.collectors = 0
-        self.sampled: list[tuple[float, float, float]] = []
+        self.report = Report(routers=len(feed.fabric.routers))
+        feed.begin(platform, platform.far)
+        self.sampled: list[tuple[float, dict[str, float], float]] = []
 
     def feed_for(self, seconds: float) -> None:
         """Let the machine go on."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            self._collect()
-            self.feed.tick()
+            self.feed.tick(self.platform)
             time.sleep(self.tick_s)
-
-    def _collect(self) -> None:
-        before = self.platform.collector
-        # The platform's state is away for a moment while its supervisor writes it.
-        with contextlib.suppress(AssertionError):
-            self.platform.collect()
-        if before is not None and self.platform.collector is not before:
-            self.collectors += 1
 
     def kill(self, victim: str) -> None:
         """Kill -9, and wait until everything lives and a newer second has arrived."""
@@ -93,7 +91,16 @@ class Campaign:
                     and self._newest() > second
                 ):
                     return time.monotonic() - begun
-        raise AssertionError(f"no recovery within {RECOVERY_LIMIT_S:.0f} s")
+        raise NotRecovered(
+            f"no recovery within {RECOVERY_LIMIT_S:.0f} s: {self._lack()}; where the machine is too slow: --routers"
+        )
+
+    def _lack(self) -> str:
+        try:
+            down = [name for name, pid in self._processes().items() if not _lives(pid)]
+            return f"{', '.join(down)} down" if down else f"{self.feed.second - self._newest()} s behind the feed"
+        except Exception as away:
+            return str(away)
 
     def _processes(self) -> dict[str, int | None]:
         return {one["name"]: one["pid"] for one in self.platform.state()["processes"]}
@@ -109,8 +116,9 @@ class Campaign:
         """Leave no byte for a while, then give it back."""
         filler, second = place / "filler", self.feed.second
         with contextlib.suppress(OSError), open(filler, "wb") as file:
-            while True:
-                file.write(b"\0" * 65536)
+            for size in (1 << 30, 1 << 20, 1 << 12):
+                while os.statvfs(place).f_bavail * os.statvfs(place).f_frsize >= size:
+                    os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, size)
         self.feed_for(FULL_S)
         filler.unlink()
         self.report.recoveries_s.append(self._recovery(max(second, self.feed.second), set()))
@@ -133,39 +141,38 @@ class Campaign:
         self.report.recoveries_s.append(self._recovery(self.feed.second, set()))
 
     def sample(self) -> None:
-        """Memory of the supervised processes and size of the database."""
+        """Memory by process and size of the database."""
         with contextlib.suppress(Exception):
-            pids = [pid for pid in self._processes().values() if pid] + (
-                [self.platform.collector.pid] if self.platform.collector else []
-            )
-            mb = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids) * PAGE / 1e6
+            pids = {**self._processes(), **self.platform.servers()}
+            held = {name: memory_mb(pid) for name, pid in pids.items() if pid}
             with connect(self.platform.state()["database"], autocommit=True) as connection:
                 size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-            self.sampled.append((time.monotonic(), mb, size[0] / 1e6 if size else 0.0))
+            self.sampled.append((time.monotonic(), held, size[0] / 1e6 if size else 0.0))
 
     def finish(self) -> Report:
-        """Wait until all that was fed is there, or nothing comes any more, and count."""
-        self.feed.tick()
-        expected = {
-            r: (self.feed.second - SECOND_0 - 1, self.feed.flits[r], self.feed.stalls[r]) for r in range(ROUTERS)
-        }
-        deadline, found = time.monotonic() + SETTLE_LIMIT_S, {}
-        while found != expected and time.monotonic() < deadline:
-            self._collect()
-            time.sleep(0.5)
-            with contextlib.suppress(Exception):
-                found = totals(self.platform.state()["database"], self.fabric_id)
-        self.report.compare(expected, found)
+        """Let the feed end, and count."""
+        self.feed.finish(self.platform, self.report)
         log = (self.platform.home / "log" / "supervisor.log").read_text(errors="replace")
-        restarted = sum(log.count(f"supervisor: {name} left with") for name in self._processes())
-        killed = sum(count for name, count in self.report.kills.items() if name in self._processes())
+        ends = re.findall(r"supervisor: (\S+) left with (-?\d+)", log)
+        ours = [(name, str(-signal.SIGKILL)) for name, count in self.report.kills.items() for _ in range(count)]
+        for one in ours + self.platform.ended:
+            # A server's end is not the supervisor's to see.
+            with contextlib.suppress(ValueError):
+                ends.remove(one)
         # Every end beyond our kills counts, also where a process gave up because the disk was full, the database away or the network cut.
-        self.report.crashes = max(0, restarted - killed) + max(
-            0, self.collectors - self.report.kills.get("collector", 0)
-        )
+        self.report.crashed = [f"{name} ended with {status}" for name, status in ends]
+        if isinstance(self.feed, CollectedFeed):
+            beyond = self.feed.restarted - self.report.kills.get("collector", 0)
+            self.report.crashed += ["collector"] * max(0, beyond)
+        self.report.crashes = len(self.report.crashed)
         if self.sampled:
-            at, mb, disk = zip(*self.sampled, strict=True)
-            self.report.rss_slope_mb_per_h = slope_per_h(at, mb)
+            at, held, disk = zip(*self.sampled, strict=True)
+            names = list(held[-1])
+            self.report.rss_slope_mb_per_h = slope_per_h(at, [sum(one.values()) for one in held])
+            self.report.rss_slopes_mb_per_h = {
+                name: slope_per_h(at, [one.get(name, 0.0) for one in held]) for name in names
+            }
+            self.report.rss_mb = {name: round(held[-1][name], 1) for name in names}
             self.report.disk_mb_per_h = slope_per_h(at, disk)
         return self.report
 
@@ -180,25 +187,54 @@ def _write_offset(file: Path, seconds: int) -> None:
         held.write(seconds.to_bytes(8, "little", signed=True))
 
 
+def _mounted(home: Path, image: Path | None) -> bool:
+    """A disk of its own under `home`: in memory, or where much is written a sparse file; whether it could be had."""
+    if os.geteuid() != 0:
+        return False
+    if image is None:
+        argv = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(home)]
+        return subprocess.run(argv, capture_output=True).returncode == 0
+    with open(image, "wb") as file:
+        file.truncate(MACHINE_DISK_MB << 20)
+    made = subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], capture_output=True).returncode == 0
+    return made and subprocess.run(["mount", "-o", "loop", str(image), str(home)], capture_output=True).returncode == 0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a campaign runs on.
+
+    Attributes
+    ----------
+    stack : {"embedded", "full"}
+    routers : int
+        Of the machine that is fed; 0: the small feed.
+    seconds : int
+        The feed's longest time.
+    """
+
+    stack: str
+    port: int
+    routers: int = 0
+    seconds: int = 0
+
+
 @contextlib.contextmanager
 def started(
-    stack: str, port: int, disk: bool, clock: bool, far: Host | None = None
-) -> Iterator[tuple[Platform, Path | None, Path | None]]:
-    """A platform in a folder of its own; yields it, the clock's offset file and the small disk, each where it can be had."""
-    base = Path(
-        tempfile.mkdtemp(prefix="flitwatch-campaign-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-    )
+    setting: Setting, disk: bool, clock: bool, far: Host | None = None
+) -> Iterator[tuple[Platform, CollectedFeed | MachineFeed, Path | None, Path | None]]:
+    """A platform in a folder of its own; yields it, its feed, the clock's offset file and the small disk, each where it can be had."""
+    # A machine writes more than a memory should hold.
+    place = "/dev/shm" if not setting.routers and os.access("/dev/shm", os.W_OK) else None
+    base = Path(tempfile.mkdtemp(prefix="flitwatch-campaign-", dir=place))
     home = base / "home"
     home.mkdir()
-    mounted = (
-        disk
-        and os.geteuid() == 0
-        and subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(home)], capture_output=True
-        ).returncode
-        == 0
-    )
-    one = Platform(home, stack, base / "store_csv", far)
+    mounted = disk and _mounted(home, base / "disk" if setting.routers else None)
+    one = Platform(home, setting.stack, base / "store_csv", far)
+    feed: CollectedFeed | MachineFeed = CollectedFeed()
+    if setting.routers:
+        feed = MachineFeed(base, setting.routers, setting.seconds)
+        one.environment["FLITWATCH_REGISTRY"] = str(feed.registry)
     file = base / "clock" if clock and shutil.which("cc") else None
     if file is not None:
         library = base / "stepped_clock.so"
@@ -206,74 +242,89 @@ def started(
         _write_offset(file, 0)
         one.environment |= {"LD_PRELOAD": str(library), "STEPPED_CLOCK": str(file)}
     try:
-        one.start(port)
-        yield one, file, home if mounted else None
+        one.start(setting.port)
+        yield one, feed, file, home if mounted else None
     finally:
+        feed.stop()
         one.stop()
+        if logs := os.environ.get("FLITWATCH_CAMPAIGN_LOGS"):
+            shutil.copytree(home / "log", logs, dirs_exist_ok=True)
+            for kept in home.glob("*/*.log"):
+                shutil.copy(kept, logs)
         if mounted:
             subprocess.run(["umount", "-l", str(home)], capture_output=True)
         shutil.rmtree(base, ignore_errors=True)
 
 
-def chaos(kills: int, stack: str, port: int, seed: int, disk: bool = True, clock: bool = True) -> Report:
+def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: bool = True) -> Report:
     """Kills at random; half way the disk is full once, at a quarter and three quarters the clock is stepped, at a third and two thirds the network is cut."""
     begun = time.monotonic()
     with contextlib.ExitStack() as stack_of:
         far = stack_of.enter_context(Host()) if can_be_had() else None
         if far is None:
             print("no network cut: it needs root and iproute2", file=sys.stderr)
-        platform, file, place = stack_of.enter_context(started(stack, port, disk, clock, far))
-        campaign = Campaign(platform, file, seed)
+        platform, feed, file, place = stack_of.enter_context(started(setting, disk, clock, far))
+        campaign = Campaign(platform, feed, file, seed)
         campaign.feed_for(3)
-        victims = ["collector", "writer", "database", "api", "worker"] + (["broker"] if stack == "full" else [])
+        victims = ["writer", "database", "api", "worker"] + (["broker"] if setting.stack == "full" else [])
+        if isinstance(feed, CollectedFeed):
+            victims.insert(0, "collector")
         steps = dict(zip((kills // 4, 3 * kills // 4), STEPS_S, strict=True)) if file is not None else {}
-        for number in range(kills):
-            campaign.feed_for(campaign.random.uniform(0.2, 1.5))
-            # Each once, then at random.
-            campaign.kill(victims[number] if number < len(victims) else campaign.random.choice(victims))
-            campaign.sample()
-            if number in steps:
-                campaign.step_clock(steps[number])
-            if number == kills // 2 and place is not None:
-                campaign.fill_disk(place)
-            if far is not None and number in (kills // 3, 2 * kills // 3):
-                campaign.cut_network()
-            print(f"{number + 1} of {kills} kills", file=sys.stderr)
+        try:
+            for number in range(kills):
+                campaign.feed_for(campaign.random.uniform(0.2, 1.5))
+                # Each once, then at random.
+                victim = victims[number] if number < len(victims) else campaign.random.choice(victims)
+                campaign.kill(victim)
+                campaign.sample()
+                if number in steps:
+                    campaign.step_clock(steps[number])
+                if number == kills // 2 and place is not None:
+                    campaign.fill_disk(place)
+                if far is not None and number in (kills // 3, 2 * kills // 3):
+                    campaign.cut_network()
+                print(
+                    f"{number + 1} of {kills} kills: {victim}, {campaign.report.recoveries_s[-1]:.1f} s",
+                    file=sys.stderr,
+                )
+        except NotRecovered as ended:
+            campaign.report.ended_early = str(ended)
         report = campaign.finish()
         report.minutes = (time.monotonic() - begun) / 60
         return report
 
 
-def soak(minutes: float, stack: str, port: int) -> Report:
-    """A steady feed: twenty seconds of counters a second."""
-    with started(stack, port, False, False) as (platform, _, _):
-        campaign = Campaign(platform, None, 0)
+def soak(setting: Setting, minutes: float) -> Report:
+    """A steady feed."""
+    with started(setting, False, False) as (platform, feed, _, _):
+        campaign = Campaign(platform, feed, None, 0)
         begun = time.monotonic()
         while time.monotonic() - begun < minutes * 60:
             campaign.feed_for(min(10.0, minutes * 60 / 10))
             campaign.sample()
+            print(f"{(time.monotonic() - begun) / 60:.1f} of {minutes:g} minutes", file=sys.stderr)
         report = campaign.finish()
         report.minutes = (time.monotonic() - begun) / 60
         return report
 
 
 def main() -> None:
-    """Run and print the report; ends with 1 where something was lost, doubled or crashed."""
+    """Run and print the report; ends with 1 where something was lost, doubled, wrong or crashed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("chaos", "soak"))
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--minutes", type=float, default=120)
-    parser.add_argument("--stack", choices=("embedded", "full"), default="embedded")
+    parser.add_argument("--stack", choices=("embedded", "full"), default="full")
+    parser.add_argument("--routers", type=int, help="of the machine that is fed (chaos 3264, soak a third of it); 0: a few routers' store_csv and its collector")  # fmt: skip
     parser.add_argument("--port", type=int, default=18795)
     parser.add_argument("--seed", type=int, default=7)
     told = parser.parse_args()
-    report = (
-        chaos(told.kills, told.stack, told.port, told.seed)
-        if told.what == "chaos"
-        else soak(told.minutes, told.stack, told.port)
-    )
+    routers = told.routers if told.routers is not None else MACHINE if told.what == "chaos" else MACHINE // 3
+    longest_s = told.kills * LONGEST_KILL_S if told.what == "chaos" else int(told.minutes * 60) + 600
+    setting = Setting(told.stack, told.port, routers, longest_s)
+    report = chaos(setting, told.kills, told.seed) if told.what == "chaos" else soak(setting, told.minutes)
     print(json.dumps(report.as_dict()))
-    sys.exit(bool(report.lost or report.duplicated or report.crashes))
+    sys.exit(bool(report.lost or report.duplicated or report.wrong or report.crashes or report.ended_early))
 
 
 if __name__ == "__main__":

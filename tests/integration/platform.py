@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from integration.hosts import Host
 
 from flitwatch.supervisor import running
 from flitwatch_db import connect
+
+END_S = 60.0
 
 
 class Platform:
@@ -22,6 +25,8 @@ class Platform:
         self.home, self.stack, self.data = home, stack, data
         self.environment = {**os.environ, "FLITWATCH_HOME": str(home), "PYTHONUNBUFFERED": "1"}
         self.collector: subprocess.Popen | None = None
+        #: Names and statuses of processes that were asked to end.
+        self.ended: list[tuple[str, str]] = []
 
     def command(self, *argv: str) -> list[str]:
         return [sys.executable, "-m", "flitwatch.main", *argv]
@@ -54,22 +59,32 @@ class Platform:
             log = open(self.home / "log" / "collector.log", "ab")
             self.collector = subprocess.Popen(argv, env=self.environment, stdout=log, stderr=log)
 
+    def end(self, name: str) -> None:
+        """Ask a process to end and wait until it has; the supervisor starts it again."""
+        pid = next(p["pid"] for p in self.state()["processes"] if p["name"] == name)
+        os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + END_S
+        while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.ended.append((name, "0"))
+
+    def servers(self) -> dict[str, int | None]:
+        """Process ids of database and broker; None where one is down."""
+        if self.stack == "full":
+            from flitwatch.stack.kafka import Kafka
+            from flitwatch.stack.timescale import Timescale
+
+            return {"database": Timescale(self.home / "timescale").pid(), "broker": Kafka(self.home / "kafka").pid()}
+        return {"database": int((self.home / "pg" / "data" / "postmaster.pid").read_text().split()[0])}
+
     def kill(self, victim: str) -> None:
         """Kill -9."""
         if victim == "collector":
             pid = self.collector.pid if self.collector is not None and self.collector.poll() is None else None
         elif victim in ("writer", "api", "worker"):
             pid = next(p["pid"] for p in self.state()["processes"] if p["name"] == victim)
-        elif victim == "broker":
-            from flitwatch.stack.kafka import Kafka
-
-            pid = Kafka(self.home / "kafka").pid()
-        elif self.stack == "full":
-            from flitwatch.stack.timescale import Timescale
-
-            pid = Timescale(self.home / "timescale").pid()
         else:
-            pid = int((self.home / "pg" / "data" / "postmaster.pid").read_text().split()[0])
+            pid = self.servers()[victim]
         if pid:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -15,21 +15,37 @@ class Report:
     Attributes
     ----------
     lost, duplicated : int          router-seconds that are missing or too high in the database at the end
+    wrong : int                     routers whose sums of flits or stalls differ from what their counters grew by, in any table
+    gaps, dead_letters : int        rows of these tables
     recoveries_s : list of float    from each kill until every process lived and the database held a newer second than at the kill
     crashes : int                   processes that ended without having been killed, for whatever reason
-    rss_slope_mb_per_h : float or None        of all processes together; None: too short to say
+    crashed : list of str           which, with their exit status
+    rss_slope_mb_per_h : float or None        of all processes and servers together; None: too short to say
+    rss_mb, rss_slopes_mb_per_h : dict        at the end and its slope, by process
+    ended_early : str               why, where the platform did not recover
+    load_late_max_s, drain_s : float          how late the load was at worst, and what the database was behind it at its end
     """
 
     lost: int = 0
     duplicated: int = 0
+    wrong: int = 0
+    gaps: int = 0
+    dead_letters: int = 0
     recoveries_s: list[float] = field(default_factory=list)
     crashes: int = 0
+    crashed: list[str] = field(default_factory=list)
     rss_slope_mb_per_h: float | None = None
+    rss_mb: dict[str, float] = field(default_factory=dict)
+    rss_slopes_mb_per_h: dict[str, float | None] = field(default_factory=dict)
+    routers: int = 0
     minutes: float = 0.0
     kills: dict[str, int] = field(default_factory=dict)
     disk_full: int = 0
     clock_steps: int = 0
     network_cuts: int = 0
+    ended_early: str = ""
+    load_late_max_s: float | None = None
+    drain_s: float | None = None
     values: int = 0
     disk_mb_per_h: float | None = None
 
@@ -44,6 +60,8 @@ class Report:
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
         made = asdict(self)
+        made["recovery_median_s"] = round(float(np.median(self.recoveries_s)), 2) if self.recoveries_s else None
+        made["recovery_max_s"] = round(max(self.recoveries_s), 2) if self.recoveries_s else None
         made["recoveries_s"] = [round(one, 2) for one in self.recoveries_s]
         return made
 

@@ -81,9 +81,9 @@ def test_counts_are_exact_after_random_kills(platform: Platform) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_nothing_is_lost_over_kills_a_full_disk_stepped_clocks_and_a_cut_network() -> None:
-    from integration.campaign import chaos
+    from integration.campaign import Setting, chaos
     from integration.hosts import can_be_had
 
-    report = chaos(int(os.environ.get("FLITWATCH_CHAOS_SHORT", "6")), "embedded", 18792, seed=3)
+    report = chaos(Setting("embedded", 18792), int(os.environ.get("FLITWATCH_CHAOS_SHORT", "6")), seed=3)
     assert (report.lost, report.duplicated, report.crashes) == (0, 0, 0) and report.values > 0
     assert len(report.recoveries_s) >= 6 and report.network_cuts == (2 if can_be_had() else 0)

@@ -16,13 +16,15 @@ from operator import itemgetter
 
 from flitwatch_stream.log import Record, TopicPartition
 
-#: Records appended no longer ago go straight on: by how much partitions differ then is within the 16 samples that the deltas put
+#: Records appended no longer ago (or ahead, by this clock) go straight on: by how much partitions differ then is within the 16 samples that the deltas put
 #: right, also for sets sampled ten times a second.
 LIVE_S = 1.0
 #: Records that wait may have so many bytes; then the oldest go on unmerged.
 MOST_BYTES = 256 << 20
 #: Nothing waits longer, or than it had waited in the log: a producer whose clock is ahead must not hold its partition up.
 LONGEST_S = 5.0
+#: Where all producers are ahead, it is this clock that is behind: nobody knows how long a record waited in the log, and it may wait here so long.
+LONGEST_BEHIND_S = 60.0
 #: A partition of which so much waits is not read until most of that was handed on: the others catch up instead.
 AHEAD_BYTES, CAUGHT_UP_BYTES = 16 << 20, 2 << 20
 #: How often it is asked which partitions hold more.
@@ -81,14 +83,19 @@ class Merger:
 
     def merge(self, records: Sequence[Record]) -> list[Record]:
         """Take records as they were read; return those whose turn has come."""
-        live_ms = (time.time() - LIVE_S) * 1000
-        old = {record.topic for record in records if record.timestamp_ms < live_ms} | self._topics.keys()
+        wall_ms = time.time() * 1000
+        from_ms, to_ms = wall_ms - LIVE_S * 1000, wall_ms + LIVE_S * 1000
+        old = {record.topic for record in records if not from_ms <= record.timestamp_ms <= to_ms} | self._topics.keys()
         if not old:
             return list(records)
+        earliest_ms: dict[str, int] = {}
+        for record in records:
+            earliest_ms[record.topic] = min(earliest_ms.get(record.topic, record.timestamp_ms), record.timestamp_ms)
         now, out = time.monotonic(), []
         for record in records:
             if record.topic in old:
-                self._hold(record, now)
+                behind_s = min(earliest_ms[record.topic] - wall_ms, LONGEST_BEHIND_S * 1000) / 1000
+                self._hold(record, now, max(LONGEST_S, wall_ms / 1000 - record.timestamp_ms / 1000, behind_s))
             else:
                 out.append(record)
         if now - self._asked_at >= ASK_S:
@@ -98,11 +105,10 @@ class Merger:
             out += self._release(topic, now)
         return out
 
-    def _hold(self, record: Record, now: float) -> None:
+    def _hold(self, record: Record, now: float, longest_s: float) -> None:
         partition = self._topics.setdefault(record.topic, {}).setdefault(record.partition, _Partition())
         partition.reached_ms = max(partition.reached_ms, record.timestamp_ms)
-        waited_s = time.time() - record.timestamp_ms / 1000
-        partition.records.append((partition.reached_ms, now + max(LONGEST_S, waited_s), record))
+        partition.records.append((partition.reached_ms, now + longest_s, record))
         partition.bytes += _size(record)
         self._bytes += _size(record)
 

@@ -25,6 +25,10 @@ from flitwatch_domain.errors import Unavailable
 STEADY_S = 10.0
 LONGEST_PAUSE_S = 15.0
 STOP_TIMEOUT_S = 15.0
+#: How often it is looked whether a server still runs.
+KEEP_EVERY_S = 1.0
+#: And whether a child has ended.
+WATCH_EVERY_S = 0.2
 LOG_BYTES = 20_000_000
 
 
@@ -66,6 +70,8 @@ class Supervisor:
         self.servers = list(servers)
         self.children = [_Child(process) for process in processes]
         self._stopping = threading.Event()
+        self._told = False
+        self._keepers: list[threading.Thread] = []
         (home / "log").mkdir(parents=True, exist_ok=True)
         (home / "run").mkdir(parents=True, exist_ok=True)
 
@@ -92,31 +98,38 @@ class Supervisor:
     def run(self, extra: Mapping[str, object]) -> None:
         """Watch until told to stop; `extra` is added to the state file."""
         for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, lambda *_: self._stopping.set())
-        checked = time.monotonic()
+            signal.signal(name, self._tell)
         self._write_state(extra)
-        while not self._stopping.wait(0.5):
+        # Each server has its keeper: one that takes long to start must not hold up the others, nor the processes.
+        self._keepers = [threading.Thread(target=self._keep, args=(server,), daemon=True) for server in self.servers]
+        for keeper in self._keepers:
+            keeper.start()
+        while not (self._told or self._stopping.wait(WATCH_EVERY_S)):
             if any(child.handle is None or child.handle.poll() is not None for child in self.children):
                 for child in self.children:
                     self._revive(child)
                 self._write_state(extra)
-            if time.monotonic() - checked > 3.0:
-                self._ensure_servers()
-                checked = time.monotonic()
         self.stop()
+
+    def _tell(self, *_: object) -> None:
+        # A flag, not the event: this runs in the middle of whatever holds the event's lock.
+        self._told = True
 
     def stop(self) -> None:
         """Stop processes in reverse order, then servers; kill what does not leave in time."""
         self._stopping.set()
         for child in reversed(self.children):
             _terminate(child)
+        for keeper in self._keepers:
+            # One that is just starting its server would start it again after its stop.
+            keeper.join(STOP_TIMEOUT_S)
         for server in reversed(self.servers):
             with contextlib.suppress(Exception):
                 server.stop()
         self.state_file.unlink(missing_ok=True)
 
-    def _ensure_servers(self) -> None:
-        for server in self.servers:
+    def _keep(self, server: Server) -> None:
+        while not self._stopping.wait(KEEP_EVERY_S):
             try:
                 server.ensure()
             except Exception as failure:

@@ -65,6 +65,8 @@ class KafkaConsumer(Consumer):
                 "message.max.bytes": MAX_RECORD_BYTES + (64 << 10),
                 "queued.min.messages": 20_000,
                 "queued.max.messages.kbytes": 32 << 10,
+                # A full queue is looked at again soon: a second, as it comes, is longer than emptying it takes.
+                "fetch.queue.backoff.ms": 20,
                 "error_cb": self._on_error,
                 **RECONNECT,
             }

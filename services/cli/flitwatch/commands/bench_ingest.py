@@ -89,14 +89,12 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
 def _order(log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, folder: Path) -> tuple[Order, Path]:
     """What to send, its topics made and its schemas registered in a file."""
     from flitwatch.ingest_bench.load import Order
-    from flitwatch.ingest_bench.sets import metric_sets
+    from flitwatch.ingest_bench.sets import metric_sets, write_registry
     from flitwatch_stream.log import open_log
 
     found = metric_sets(fabric, quarters)
-    ids = list(range(1, len(found) + 1))
     registry = folder / "registry.json"
-    schemas = {str(i): one.avro_schema() for i, one in zip(ids, found, strict=True)}
-    registry.write_text(json.dumps({"subjects": {}, "schemas": schemas}))
+    ids = write_registry(registry, found)
     with open_log(log_url) as log:
         for one in found:
             log.create_topic(one.topic, PARTITIONS)
@@ -105,6 +103,7 @@ def _order(log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, f
 
 def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> dict[str, Any]:
     """Run load and writer; return what they and the watch report."""
+    from flitwatch.ingest_bench.checks import carried_at
     from flitwatch.ingest_bench.load import load, told
     from flitwatch.ingest_bench.watch import Watch
 
@@ -120,7 +119,7 @@ def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> dict
             if process.poll() is not None:
                 fail("the writer ended before the load did")
         sent = told(pipe, READY_S)
-        drained_s = _await_end(running, order) - sent["ended_at"]
+        drained_s = carried_at(running.url, order, DRAIN_S) - sent["ended_at"]
         watched = watch.stop()
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=DRAIN_S)
@@ -158,23 +157,6 @@ def _await_topics(port: int, count: int) -> None:
             pass
         time.sleep(0.2)
     fail("the writer did not begin to read")
-
-
-def _await_end(running: Servers, order: Order) -> float:
-    """Wait until everything sent is in the database; the moment at which it was."""
-    from flitwatch_db import connect
-    from flitwatch_stream.log import open_log
-
-    topics = [one.topic for one in order.sets]
-    with open_log(running.log_url) as log, connect(running.url, autocommit=True) as conn:
-        total = sum(sum(log.end_offsets(topic)) for topic in topics)
-        deadline = time.monotonic() + DRAIN_S
-        while time.monotonic() < deadline:
-            row = conn.execute("SELECT coalesce(sum(position), 0) FROM stream_position WHERE topic = ANY(%s)", [topics])
-            if int((row.fetchone() or (0,))[0]) >= total:
-                return time.time()
-            time.sleep(0.05)
-    return time.time()
 
 
 def _summary(order: Order, figures: dict[str, Any]) -> dict[str, Any]:

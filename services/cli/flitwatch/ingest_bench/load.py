@@ -70,7 +70,7 @@ def _run(order: Order, pipe: Connection) -> None:
         first_s = int(pipe.recv())
         begin, late_s, records, size = time.process_time(), 0.0, 0, 0
         for number in range(order.seconds):
-            parts = [_slices(pool.second(number, first_s + number)) for pool in pools]
+            parts = [slices(pool.second(number, first_s + number)) for pool in pools]
             for part in range(SLICES):
                 due = first_s + number + part / SLICES
                 time.sleep(max(0.0, due - time.time()))
@@ -94,7 +94,8 @@ def _run(order: Order, pipe: Connection) -> None:
         pipe.recv()
 
 
-def _slices(records: list[bytes]) -> list[list[bytes]]:
+def slices(records: list[bytes]) -> list[list[bytes]]:
+    """The records of a second in the parts in which they leave."""
     bounds = [len(records) * part // SLICES for part in range(SLICES + 1)]
     return [records[a:b] for a, b in itertools.pairwise(bounds)]
 

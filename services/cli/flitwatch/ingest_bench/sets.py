@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 from flitwatch_domain import cray
 from flitwatch_domain.fabric import Fabric
@@ -53,13 +55,13 @@ class MetricSet:
     routers: tuple[int, ...]
     names: tuple[str, ...]
 
-    @property
+    @cached_property
     def schema(self) -> str:
         """The row schema: the name and the first of its digest, as `as_is` gives it."""
         digest = hashlib.sha256("\n".join([*COMMON, *self.metrics]).encode()).hexdigest()
         return f"aries_rtr_mmr_{digest[:7]}"
 
-    @property
+    @cached_property
     def topic(self) -> str:
         """The topic of the set's records."""
         return ldms_topic(self.schema)
@@ -105,6 +107,14 @@ def metric_sets(fabric: Fabric, quarters: bool) -> list[MetricSet]:
         MetricSet(_metrics(part), tuple(senders[router][slot] for router in routers), routers, names)
         for slot, part in enumerate(columns)
     ]
+
+
+def write_registry(file: Path, sets: list[MetricSet]) -> list[int]:
+    """Write the schemas as a writer's `--registry` reads them; return their ids."""
+    ids = list(range(1, len(sets) + 1))
+    schemas = {str(i): one.avro_schema() for i, one in zip(ids, sets, strict=True)}
+    file.write_text(json.dumps({"subjects": {}, "schemas": schemas}))
+    return ids
 
 
 def _metrics(columns: range) -> tuple[str, ...]:

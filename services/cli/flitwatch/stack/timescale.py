@@ -44,6 +44,7 @@ _SETTINGS = {
     "timescaledb.telemetry_level": "off",
     "timescaledb.max_background_workers": "4",
     "max_worker_processes": "16",
+    "wal_compression": "lz4",
     # One lock a chunk: dropping or reading a month of hours takes hundreds.
     "max_locks_per_transaction": "256",
 }
