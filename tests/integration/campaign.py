@@ -289,6 +289,8 @@ def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: boo
                 )
         except NotRecovered as ended:
             campaign.report.ended_early = str(ended)
+        except KeyboardInterrupt:
+            campaign.report.ended_early = f"interrupted after {sum(campaign.report.kills.values())} of {kills} kills"
         report = campaign.finish()
         report.minutes = (time.monotonic() - begun) / 60
         return report
