@@ -322,7 +322,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     told = parser.parse_args()
     routers = told.routers if told.routers is not None else MACHINE if told.what == "chaos" else MACHINE // 3
-    longest_s = told.kills * LONGEST_KILL_S if told.what == "chaos" else int(told.minutes * 60) + 600
+    longest_s = 600 + int(told.kills * LONGEST_KILL_S if told.what == "chaos" else told.minutes * 60)
     setting = Setting(told.stack, told.port, routers, longest_s)
     report = chaos(setting, told.kills, told.seed) if told.what == "chaos" else soak(setting, told.minutes)
     print(json.dumps(report.as_dict()))

@@ -187,6 +187,21 @@ def test_a_paused_partition_waits_and_loses_nothing(any_log: Log, topic: str) ->
     assert by_partition(found) == {p: list(range(1000)) for p in range(3)}
 
 
+def test_what_was_paused_when_it_was_taken_away_is_read_when_it_comes_back(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 2)
+    with any_log.producer() as producer, any_log.consumer("shared", [topic]) as first:
+        settle(first, partitions=2)
+        first.pause({TopicPartition(topic, 0), TopicPartition(topic, 1)})
+        with any_log.consumer("shared", [topic]) as second:
+            settle(first, second, partitions=2)
+            (taken,) = second.assignment()
+        settle(first, partitions=2)
+        for number in range(10):
+            producer.append(topic, b"%d" % number, partition=taken.partition)
+        producer.flush()
+        assert [int(record.value) for record in read(first, 10)] == list(range(10))
+
+
 def test_latest_sees_only_what_comes_after(any_log: Log, topic: str) -> None:
     any_log.create_topic(topic, 1)
     with any_log.producer() as producer, any_log.consumer("reader", [topic], start="latest") as consumer:

@@ -162,7 +162,10 @@ class KafkaConsumer(Consumer):
         begins = dict((self._on_assign(places) if self._on_assign and places else None) or {})
         default = OFFSET_BEGINNING if self._start == "earliest" else OFFSET_END
         starts = {at: begins.get(at, self._left_at.pop(at, default)) for at in places}
-        self._consumer.incremental_assign([RdTopicPartition(*at, offset) for at, offset in starts.items()])
+        assigned = [RdTopicPartition(*at, offset) for at, offset in starts.items()]
+        self._consumer.incremental_assign(assigned)
+        # A partition that was paused when it was taken away comes back paused.
+        self._consumer.resume(assigned)
         self._positions |= starts
         self._waiting.difference_update(places)
 

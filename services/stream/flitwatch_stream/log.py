@@ -120,7 +120,10 @@ class Consumer(_Closing):
 
     @abstractmethod
     def pause(self, places: Collection[TopicPartition]) -> None:
-        """Read none of these partitions until the next call says otherwise, and all others; what was fetched of them may still come."""
+        """Read none of these partitions until the next call says otherwise, and all others; what was fetched of them may still come.
+
+        A partition that is taken away is no longer paused when it comes back.
+        """
 
     @abstractmethod
     def position(self, topic: str, partition: int) -> int:

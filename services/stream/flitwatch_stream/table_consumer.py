@@ -206,6 +206,7 @@ class TableConsumer(Consumer):
         self._ready = deque(r for r in self._ready if TopicPartition(r.topic, r.partition) not in gone)
         if self._on_revoke:
             self._on_revoke(sorted(gone))
+        self._paused -= frozenset(gone)
         conn = self._connection()
         for at in gone:
             place = self._places.pop(at)
@@ -217,6 +218,7 @@ class TableConsumer(Consumer):
         """The connection is gone, and the locks with it: another member may read these partitions already."""
         self._disconnect()
         lost, self._places = self._places, {}
+        self._paused = frozenset()
         self._ready.clear()
         self._left_at |= {at: place.position for at, place in lost.items()}
         if lost and self._on_revoke:
