@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flitwatch.main import main
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric, Links
 from flitwatch_domain.generators import quartz1, torus, xgft
 from flitwatch_routing import lft
+from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.forwarding import check
 from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import read_csv, traffic
@@ -112,6 +116,39 @@ def test_a_disconnected_leaf_is_named(tree: tuple, words: str) -> None:
     parted = replace(fabric, links=Links(**{name: getattr(links, name)[keep] for name in names}, classes=links.classes))
     with pytest.raises(BadInput, match=words):
         optimise(parted, traffic("bisection", len(fabric.endpoints), 1), time_limit_s=0.1)
+
+
+def test_a_spine_without_a_core_is_named() -> None:
+    fabric = xgft(3, [4, 4, 2], [1, 2, 2])
+    links, routers = fabric.links, len(fabric.routers)
+    leaves = set(fabric.endpoints.router.tolist())
+    spine = next(b for a, b in zip(links.src.tolist(), links.dst.tolist(), strict=True) if a in leaves and b < routers)
+    up = ((links.src == spine) & (links.dst < routers) & ~np.isin(links.dst, list(leaves))) | (
+        (links.dst == spine) & (links.src < routers) & ~np.isin(links.src, list(leaves))
+    )
+    names = ("src", "dst", "src_port", "dst_port", "link_class", "multiplicity", "bandwidth_bps")
+    parted = replace(fabric, links=Links(**{name: getattr(links, name)[~up] for name in names}, classes=links.classes))
+    with pytest.raises(BadInput, match=r"disconnected: .* to no core"):
+        as_tree(parted)
+
+
+def test_routes_that_lead_nowhere_end_with_a_status(tmp_path, capsys) -> None:
+    fabric = quartz1()
+    ports = ftree_tables(fabric)
+    for status, holes in ((0, 0), (1, 1)):
+        if holes:
+            ports[0, -1] = -1
+        lft.write(tmp_path / "routes.lfts", fabric, ports)
+        with pytest.raises(SystemExit) if status else contextlib.nullcontext() as left:
+            main(["routes", "check", str(tmp_path / "routes.lfts"), "--topology", "quartz1", "--json"])
+        assert not status or left.value.code == status
+        assert json.loads(capsys.readouterr().out)["holes"] == holes
+
+
+def test_more_bytes_than_can_be_counted_are_refused(tmp_path) -> None:
+    (tmp_path / "traffic.csv").write_text("src,dst,bytes\n0,1,1e308\n1,2,1e308\n")
+    with pytest.raises(BadInput, match="more than any pair can send"):
+        read_csv(tmp_path / "traffic.csv", 16)
 
 
 def test_traffic_of_other_sizes_is_refused() -> None:

@@ -80,9 +80,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     from flitwatch_domain.errors import FlitwatchError
 
     try:
-        cli.main(args=None if argv is None else list(argv), prog_name="flitwatch", standalone_mode=False)
-    except click.exceptions.Exit as leave:
-        sys.exit(leave.exit_code)
+        # Outside of its standalone mode Click returns the status that a command left with.
+        status = cli.main(args=None if argv is None else list(argv), prog_name="flitwatch", standalone_mode=False)
+        if isinstance(status, int) and status:
+            sys.exit(status)
     except click.Abort:
         fail("stopped by the user", code=130)
     except click.ClickException as bad_use:

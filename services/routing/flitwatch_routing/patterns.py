@@ -15,6 +15,9 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Traffic = tuple[Ints, Ints, Floats]
 
+#: Of a pair: beyond it sums and their squares leave the numbers that the search counts in.
+MOST_BYTES = 1e18
+
 #: Faces, edges and corners of a 27-point exchange of 31^3 zones: three fields forward, six back (LULESH).
 _LULESH = {1: 31 * 31 * 8 * 4.5, 2: 31 * 8 * 3.0, 3: 8 * 3.0}
 _STEPS_7 = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]
@@ -178,4 +181,6 @@ def _row(row: list[str], endpoints: int, where: str) -> tuple[int, int, float]:
         raise BadInput(f"endpoints go from 0 to {endpoints - 1}", where=where)
     if not 0 <= amount < float("inf"):
         raise BadInput(f"bytes must be a finite number from 0, not {row[2]!r}", where=where)
+    if amount > MOST_BYTES:
+        raise BadInput(f"{row[2]} bytes are more than any pair can send (at most {MOST_BYTES:g})", where=where)
     return a, b, amount

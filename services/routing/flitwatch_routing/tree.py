@@ -117,6 +117,12 @@ def _laid_out(
     routers = len(is_leaf)
     pods = int(pod[is_leaf | is_spine].max()) + 1
     has_cores = bool(is_core.any())
+    lonely = is_spine & ~np.isin(group, group[is_core]) if has_cores else np.zeros(routers, bool)
+    if lonely.any():
+        raise BadInput(
+            f"the fabric is disconnected: {fabric.routers.name[int(np.argmax(lonely))]} is joined to leaves and to no core",
+            advice="Leave the switch out, or read the fabric again once its cables are mended",
+        )
     groups = int(group[is_core].max()) + 1 if has_cores else 0
     if not has_cores and pods > 1:
         raise BadInput(f"the leaves fall into {pods} parts that nothing joins")

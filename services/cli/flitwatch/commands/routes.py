@@ -26,7 +26,7 @@ def _fabric(spec: str):  # type: ignore[no-untyped-def]
 @routes.command()
 @click.option("--topology", required=True, help="quartz1 | file:PATH (an ibnetdiscover file)")
 @click.option("--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes (endpoints from 0).")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @click.option("--time-limit", "limit_s", type=click.FloatRange(0, 86400), default=60.0, show_default=True)
 @click.option(
     "--out",
@@ -65,7 +65,7 @@ def optimise(topology: str, name: str, seed: int, limit_s: float, out: Path | No
 @click.argument("lfts", type=click.Path(path_type=Path))
 @click.option("--topology", required=True, help="quartz1 | file:PATH")
 @click.option("--traffic", "name", help="Also weigh this traffic.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @json_option
 def check(lfts: Path, topology: str, name: str | None, seed: int, as_json: bool) -> None:
     """Follow the tables of a dump: loops, holes, and the busiest link under a traffic matrix."""

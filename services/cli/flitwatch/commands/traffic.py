@@ -42,7 +42,7 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
 @click.option(
     "--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Relative error of each counter."
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 @json_option
 def counters(
@@ -92,7 +92,7 @@ def counters(
     type=click.FloatRange(0, 1),
     help="Relative error of counters; by default found from the switches' balance.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @click.option(
     "--jobs",
     "job_file",

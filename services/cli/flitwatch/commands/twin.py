@@ -30,7 +30,11 @@ def twin() -> None:
     "--speed", type=click.FloatRange(0), default=1.0, show_default=True, help="1 is real time, 0 as fast as possible."
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed gives the same records."
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=1,
+    show_default=True,
+    help="The same seed gives the same records.",
 )
 @click.option(
     "--out",
@@ -129,7 +133,7 @@ def run(
 @click.option(
     "--until", default="now", show_default=True, help="When the history ends: now, epoch seconds, or RFC 3339."
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The users' seed.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="The users' seed.")
 @click.option("--log", "log_url", envvar="FLITWATCH_LOG", required=True, help="Publish to this log.")
 @json_option
 def history_(spec: str, seconds: int, until: str, seed: int, log_url: str, as_json: bool) -> None:
