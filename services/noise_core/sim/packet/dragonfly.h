@@ -32,6 +32,7 @@ struct DragonflyOptions {
 
 class Dragonfly {
  public:
+  static constexpr bool kReadsCredit = true;  // UGAL compares congestion()
   // `group` of each router. Throws std::invalid_argument where two routers of a group are more than two hops apart or two
   // groups are not joined.
   Dragonfly(const Network& network, const std::vector<std::int32_t>& group, DragonflyOptions options);
@@ -147,10 +148,16 @@ class Dragonfly {
     PortId best = first + step.port;
     if (step.cables == 1) return best;
     if (!is_adaptive(p)) return best + (p.option >> 1) % step.cables;
-    const PortId begin = best;
-    for (std::uint32_t k = 1; k < step.cables; ++k)
-      if (view.load(begin + k) < view.load(best)) best = begin + k;
-    return best;
+    // The first of the least, without a branch that the loads decide.
+    const Time* loads = view.loads() + best;
+    Time least = loads[0];
+    std::uint32_t chosen = 0;
+    for (std::uint32_t k = 1; k < step.cables; ++k) {
+      const bool less = loads[k] < least;
+      chosen = less ? k : chosen;
+      least = less ? loads[k] : least;
+    }
+    return best + chosen;
   }
 
   // The port, or bundle of ports, that p takes at p.cur; a way-point that it has reached is behind it.

@@ -118,6 +118,7 @@ class Engine final : public Host {
   void handle(std::uint32_t event);
   void arrive(std::uint32_t i);
   void at_endpoint(std::uint32_t i);
+  template <bool kEjects>
   void commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start);
   void eject(std::uint32_t i, Time end, const LinkTiming& link);
   void give_back(std::uint32_t channel, const Packet& p, Time when, Time stall);
@@ -130,6 +131,8 @@ class Engine final : public Host {
   void consume_payload(Nic& nic, const Packet& p, Time end);
   void sample(Packet& p, PortId out, Time wait);
   void prefetch();
+  template <bool kSoon>
+  void prefetch_followers(std::uint32_t event) const;
   void prefetch_line(std::uint32_t channel) const;
   void prefetch_way(const Packet& p) const;
   void check();

@@ -106,7 +106,7 @@ void Engine<R, N>::inject(std::uint32_t endpoint) {
     }
     const Time base = std::max(now_, port.free), start = std::max(base, born);
     Time wake = 0;
-    if (!credits_.take(c, p.wire_bytes, base, start, wake)) {
+    if (!credits_.template take<R::kReadsCredit>(c, p.wire_bytes, base, start, wake)) {
       c.head = 0;  // marks that a returning credit has to come back here
       if (!responds) {
         free_packet(i);

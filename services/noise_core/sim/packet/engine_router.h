@@ -45,7 +45,7 @@ void Engine<R, N>::open_planes(std::uint32_t planes) {
 // Most of a hop's time goes into waiting for memory, so what an event will touch is fetched step by step: its packet, what the packet names,
 // the port that it would take if the loads stayed as they are, and the packet that moves up behind it.
 template <class R, std::uint32_t N>
-inline void Engine<R, N>::prefetch() {
+[[gnu::always_inline]] inline void Engine<R, N>::prefetch() {
   const std::uint32_t first = wheel_.ahead(30);
   if (first < kWake)
     fetch(&packets_[first]);
@@ -69,10 +69,29 @@ inline void Engine<R, N>::prefetch() {
     else
       prefetch_way(p);
   }
-  const std::uint32_t last = wheel_.ahead(4);
-  if (last == kNil || last >> 30 > kWake >> 30) return;
-  const std::uint32_t waiting = channels_[last < kWake ? packets_[last].in_channel : last & kIdMask].head;
-  if (waiting < kMaxPackets) fetch(&packets_[waiting]);
+  prefetch_followers<false>(third);
+  prefetch_followers<true>(wheel_.ahead(4));
+}
+
+// What follows when an event gives buffer back to a channel: its NIC or the packet that waits longest moves up, or its list of credits grows.
+template <class R, std::uint32_t N>
+template <bool kSoon>
+[[gnu::always_inline]] inline void Engine<R, N>::prefetch_followers(std::uint32_t event) const {
+  if (event == kNil || event >> 30 > kWake >> 30) return;
+  const std::uint32_t channel = event < kWake ? packets_[event].in_channel : event & kIdMask;
+  const Line& c = channels_[channel];
+  credits_.template prefetch<kSoon>(c);
+  if (c.head == kNil) return;
+  if constexpr (kSoon) {
+    if (!numbers_.is_injection(channel)) prefetch_line(packets_[c.head].in_channel);
+  } else if (numbers_.is_injection(channel)) {
+    const std::uint32_t endpoint = numbers_.endpoint(channel), message = nics_[endpoint].head;
+    fetch(&ports_[network_.injection(endpoint)]);
+    if (message != kNil) fetch(&messages_[message]);
+  } else {
+    fetch(&packets_[c.head]);
+    fetch(&ports_[numbers_.port(channel)]);
+  }
 }
 
 template <class R, std::uint32_t N>
@@ -85,11 +104,13 @@ template <class R, std::uint32_t N>
 inline void Engine<R, N>::prefetch_way(const Packet& p) const {
   const PortId out = routing_.port_ahead(p, *this);
   fetch(&ports_[out]);
-  if (network_.router_of(p.dst) != p.cur) prefetch_line(numbers_.of(out, routing_.vc_ahead(p)));
+  if (network_.router_of(p.dst) != p.cur) return prefetch_line(numbers_.of(out, routing_.vc_ahead(p)));
+  fetch(&eject_[p.dst]);
+  if (p.msg != kNil) fetch(&messages_[p.msg]);
 }
 
 template <class R, std::uint32_t N>
-inline void Engine<R, N>::handle(std::uint32_t event) {
+[[gnu::always_inline]] inline void Engine<R, N>::handle(std::uint32_t event) {
   const std::uint32_t id = event & kIdMask;
   switch (event & ~kIdMask) {
     case kArrival:
@@ -133,7 +154,7 @@ inline void Engine<R, N>::free_packet(std::uint32_t i) {
 }
 
 template <class R, std::uint32_t N>
-inline void Engine<R, N>::arrive(std::uint32_t i) {
+[[gnu::always_inline]] inline void Engine<R, N>::arrive(std::uint32_t i) {
   Packet& p = packets_[i];
   ++statistics_.packet_hops;
   ++p.hops;
@@ -143,15 +164,15 @@ inline void Engine<R, N>::arrive(std::uint32_t i) {
   p.arrived = now_ + slack(p, link);
   const Time start = std::max(p.arrived, port.free);
   if (network_.class_ejects(port.timing_class)) {
-    commit(i, out, kNil, start);
+    commit<true>(i, out, kNil, start);
     return cascade();
   }
   const std::uint32_t vc = routing_.vc(p), channel = numbers_.of(out, vc);
   if (__builtin_expect(vc >= open_planes_, 0)) open_planes(vc + 1);
   Line& c = channels_[channel];
   Time wake = 0;
-  if (c.head == kNil && credits_.take(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
-    commit(i, out, channel, start);
+  if (c.head == kNil && credits_.template take<R::kReadsCredit>(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
+    commit<false>(i, out, channel, start);
     return cascade();
   }
   ++statistics_.queued;
@@ -173,7 +194,8 @@ inline void Engine<R, N>::wake_later(Line& c, std::uint32_t channel, Time wake) 
 
 // Packet i leaves its router through `out` at `start`.
 template <class R, std::uint32_t N>
-inline void Engine<R, N>::commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start) {
+template <bool kEjects>
+[[gnu::always_inline]] inline void Engine<R, N>::commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start) {
   Packet& p = packets_[i];
   Port& port = ports_[out];
   const LinkTiming& link = network_.timing_of(port.timing_class);
@@ -185,7 +207,7 @@ inline void Engine<R, N>::commit(std::uint32_t i, PortId out, std::uint32_t chan
   const Time stall = start - p.arrived;
   if (options_.mark_after_ps) sample(p, out, stall);
   give_back(p.in_channel, p, end + network_.timing_of(p.in_class).latency_ps, stall);
-  if (channel == kNil) return eject(i, end, link);
+  if constexpr (kEjects) return eject(i, end, link);
   p.in_channel = channel;
   p.in_class = port.timing_class;
   p.cur = port.peer;
@@ -277,14 +299,14 @@ void Engine<R, N>::drain(std::uint32_t channel) {
     Packet& p = packets_[i];
     const Time base = std::max(now_, port.free), start = std::max(base, p.arrived);
     Time wake = 0;
-    if (!credits_.take(c, p.wire_bytes, base, start, wake)) {
+    if (!credits_.template take<R::kReadsCredit>(c, p.wire_bytes, base, start, wake)) {
       if (wake) wake_later(c, channel, wake);
       return;
     }
     c.head = p.next;
     if (c.head != kNil) fetch(&packets_[c.head]);
     port.queued -= link.serialise(p.wire_bytes);
-    commit(i, out, channel, start);
+    commit<false>(i, out, channel, start);
   }
 }
 

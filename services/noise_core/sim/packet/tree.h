@@ -2,6 +2,7 @@
 // admissible ports. One VC is enough: no route turns up after it went down.
 #pragma once
 
+#include <cstring>
 #include <vector>
 
 #include "sim/packet/network.h"
@@ -13,6 +14,7 @@ enum class TreeMode : std::uint8_t { kStatic, kAdaptive, kRandom };
 
 class Tree {
  public:
+  static constexpr bool kReadsCredit = false;  // it chooses by the ports' backlog
   // `level` of each router (0: leaf). `table`: for every endpoint, every router's port within the router (endpoint-major,
   // 255: none), or empty for d-mod-k. Throws std::invalid_argument where an endpoint cannot be reached by up*down* paths, a table's
   // route does not arrive, or a table's routes can deadlock.
@@ -77,22 +79,41 @@ class Tree {
 
   std::uint32_t at(Candidates c, std::uint32_t k) const { return c.listed ? lists_[c.begin + k] : c.begin + k; }
 
+  // Four ports at a time: a score is waiting time (ns), then the place in the round from a random port, then the port.
+  using Lanes = std::int64_t __attribute__((vector_size(32)));
+  static constexpr std::uint32_t kLanes = 4;
+
   // The port that falls idle first, counted in nanoseconds; ties go round from a random one.
   template <class View>
   std::uint32_t least_loaded(PortId first, Candidates c, std::uint32_t rotation, View& view) const {
+    if (c.listed) return least_loaded_of_list(first, c, rotation, view);
+    const Time* loads = view.loads() + first + c.begin;
+    const std::int64_t now = static_cast<std::int64_t>(view.now()), count = c.count, from = rotation;
+    constexpr Lanes number = {0, 1, 2, 3};
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    constexpr Lanes none = {most, most, most, most};
+    Lanes best = none;
+    for (std::uint32_t begin = 0; begin < c.count; begin += kLanes) {
+      Lanes load;
+      std::memcpy(&load, loads + begin, sizeof load);
+      const Lanes k = number + begin, waits = load - now, wait = waits > 0 ? waits : Lanes{};
+      const Lanes round = k - from, tie = round < 0 ? round + count : round;
+      const Lanes beyond = k >= count;  // all ones there
+      const Lanes score = (wait >> 10 << 16 | tie << 8 | k) | (beyond & none);
+      best = score < best ? score : best;
+    }
+    const Lanes other = {best[2], best[3], best[0], best[1]}, two = other < best ? other : best;
+    return static_cast<std::uint32_t>((two[0] < two[1] ? two[0] : two[1]) & 255);
+  }
+  template <class View>
+  std::uint32_t least_loaded_of_list(PortId first, Candidates c, std::uint32_t rotation, View& view) const {
     const Time now = view.now();
     std::uint64_t best = kNever;
-    const auto score = [&](Time load, std::uint32_t k) {
-      const Time wait = load > now ? load - now : 0;
+    for (std::uint32_t k = 0; k < c.count; ++k) {
+      const Time load = view.load(first + lists_[c.begin + k]), wait = load > now ? load - now : 0;
       const std::uint32_t tie = k >= rotation ? k - rotation : k - rotation + c.count;
-      const std::uint64_t s = (wait >> 10) << 16 | tie << 8 | k;
-      best = s < best ? s : best;
-    };
-    if (c.listed) {
-      for (std::uint32_t k = 0; k < c.count; ++k) score(view.load(first + lists_[c.begin + k]), k);
-    } else {
-      const Time* loads = view.loads() + first + c.begin;
-      for (std::uint32_t k = 0; k < c.count; ++k) score(loads[k], k);
+      const std::uint64_t score = (wait >> 10) << 16 | tie << 8 | k;
+      best = score < best ? score : best;
     }
     return static_cast<std::uint32_t>(best & 255);
   }

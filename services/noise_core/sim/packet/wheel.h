@@ -29,34 +29,41 @@ class Wheel {
     append(bucket & (kBuckets - 1), key(offset(time), id));
   }
 
-  // Makes the next non-empty bucket current; false when nothing is pending.
+  // Makes the next events current; false when nothing is pending. The next bucket is put behind the present one while events of this one
+  // are left, so that ahead() sees over the border.
   bool advance() {
-    if (next_ < end_) return true;
-    if (!pending_) return false;
-    if (pending_ == far_.size()) skip_to_far();
-    for (;;) {
-      ++bucket_;
-      if ((bucket_ & (kBuckets / 2 - 1)) == 0 && !far_.empty()) admit_far();
-      const std::uint64_t slot = bucket_ & (kBuckets - 1);
-      if (!tail_[slot]) continue;
-      load(slot);
-      return true;
+    if (next_ == end_) {
+      if (!pending_) return false;
+      if (pending_ == far_.size()) skip_to_far();
+      while (!turn()) continue;
+      load(bucket_ & (kBuckets - 1));
     }
+    if (current_[next_] >> kFarthest) {  // what is pushed into buckets at hand never starts a new count by itself
+      end_ = compact();
+      seal();
+    }
+    const std::uint64_t last = base_ + (current_[next_] >> (32 + kBucketBits)) + kBucketsAhead;
+    while (end_ - next_ <= kAhead && bucket_ < last && pending_ > end_ - next_ + far_.size())
+      if (turn()) load(bucket_ & (kBuckets - 1));
+    until_ = end_ - next_ > kAhead ? end_ - kAhead : end_;
+    return true;
   }
 
-  // The current bucket, in order: valid after advance() returned true.
-  bool has_next() const { return next_ < end_; }
-  // Id of a coming event of this bucket, kNil where there is none.
+  // The current events, in order: valid after advance() returned true.
+  bool has_next() const { return next_ < until_; }
+  // Id of a coming event, kNil where there is none in the buckets at hand.
   std::uint32_t ahead(std::uint32_t distance) const { return static_cast<std::uint32_t>(current_[next_ + distance]); }
   std::uint32_t pop(Time& now) {
     const std::uint64_t event = current_[next_++];
     --pending_;
-    now = (bucket_ << kBucketBits) + (event >> 32);
+    now = (base_ << kBucketBits) + (event >> 32);
     return static_cast<std::uint32_t>(event);
   }
 
  private:
   static constexpr std::uint32_t kChunkEvents = 63, kFirstRoom = 1 << 12;
+  static constexpr int kFarthest = 62;  // bit of an event: the time counted reaches 1 ms
+  static constexpr std::uint64_t kBucketsAhead = 2;  // no more: what is pushed into a bucket at hand has to be moved into its place
   static constexpr std::size_t kMaxChunks = std::size_t{1} << 21;  // 1 GiB of address space, touched as needed
   struct alignas(512) Chunk {
     std::uint64_t events[kChunkEvents];
@@ -77,7 +84,7 @@ class Wheel {
   [[gnu::noinline]] void push_elsewhere(Time time, std::uint32_t id) {
     const std::uint64_t bucket = time >> kBucketBits;
     if (bucket > bucket_) return far_.push_back({time, id});
-    insert_current(bucket < bucket_ ? 0 : offset(time), id);
+    insert_current(bucket < base_ ? 0 : time - (base_ << kBucketBits), id);
   }
 
   void insert_current(std::uint64_t at, std::uint32_t id) {
@@ -145,25 +152,43 @@ class Wheel {
     }
   }
 
+  // On to the next bucket; false where it is empty.
+  bool turn() {
+    ++bucket_;
+    if ((bucket_ & (kBuckets / 2 - 1)) == 0 && !far_.empty()) admit_far();
+    return tail_[bucket_ & (kBuckets - 1)];
+  }
+
+  // What is left of the current events moves to the front; their times count from the bucket of the first, or of `bucket_`.
+  std::uint32_t compact() {
+    const std::uint32_t left = end_ - next_;
+    const std::uint64_t base = left ? base_ + (current_[next_] >> (32 + kBucketBits)) : bucket_;
+    const std::uint64_t passed = (base - base_) << (32 + kBucketBits);
+    for (std::uint32_t i = 0; i < left; ++i) current_[i] = current_[next_ + i] - passed;
+    base_ = base;
+    next_ = 0;
+    return left;
+  }
+
   void load(std::uint64_t slot) {
+    const std::uint32_t left = compact();
+    const std::uint64_t later = (bucket_ - base_) << (32 + kBucketBits);
     Chunk* first = head_[slot];
     const std::uint64_t* tail = tail_[slot];
     tail_[slot] = nullptr;
     std::size_t n = 0;
     each_chunk(first, tail, [&](const std::uint64_t*, std::size_t count) { n += count; });
-    if (n + 2 * kAhead > current_.size()) current_.resize(2 * n + 2 * kAhead);
-    next_ = 0;
-    end_ = static_cast<std::uint32_t>(n);
+    if (left + n + 2 * kAhead > current_.size()) current_.resize(2 * (left + n + kAhead));
+    end_ = left + static_cast<std::uint32_t>(n);
+    std::uint64_t* const event = current_.data() + left;
     if (n > 512)
-      distribute<1024>(first, tail);
+      distribute<1024>(first, tail, event, later);
     else if (n > 24)
-      distribute<256>(first, tail);
+      distribute<256>(first, tail, event, later);
     else
-      each_chunk(first, tail, [&, to = current_.data()](const std::uint64_t* events, std::size_t count) mutable {
-        std::memcpy(to, events, count * sizeof(std::uint64_t));
-        to += count;
+      each_chunk(first, tail, [to = event, later](const std::uint64_t* events, std::size_t count) mutable {
+        for (std::size_t i = 0; i < count; ++i) *to++ = events[i] + later;
       });
-    std::uint64_t* const event = current_.data();
     for (std::size_t i = 1; i < n; ++i) {
       const std::uint64_t moving = event[i];
       std::size_t j = i;
@@ -178,16 +203,15 @@ class Wheel {
 
   // Stable: by the high bits of the time within the bucket.
   template <std::uint32_t kBins>
-  void distribute(Chunk* first, const std::uint64_t* tail) {
+  static void distribute(Chunk* first, const std::uint64_t* tail, std::uint64_t* to, std::uint64_t later) {
     constexpr int shift = 32 + kBucketBits - std::countr_zero(kBins);
     std::uint32_t start[kBins + 1] = {};
     each_chunk(first, tail, [&](const std::uint64_t* events, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i) ++start[(events[i] >> shift) + 1];
     });
     for (std::uint32_t bin = 0; bin < kBins; ++bin) start[bin + 1] += start[bin];
-    std::uint64_t* const to = current_.data();
     each_chunk(first, tail, [&](const std::uint64_t* events, std::size_t count) {
-      for (std::size_t i = 0; i < count; ++i) to[start[events[i] >> shift]++] = events[i];
+      for (std::size_t i = 0; i < count; ++i) to[start[events[i] >> shift]++] = events[i] + later;
     });
   }
 
@@ -196,9 +220,9 @@ class Wheel {
   FlatArray<std::uint64_t*> tail_;
   std::vector<std::uint64_t> current_;
   std::vector<Far> far_;
-  std::uint64_t bucket_ = 0, pending_ = 0;
+  std::uint64_t base_ = 0, bucket_ = 0, pending_ = 0;  // bucket from which the current events' times count; last one at hand
   Chunk* free_ = nullptr;
-  std::uint32_t used_ = 0, next_ = 0, end_ = 0;
+  std::uint32_t used_ = 0, next_ = 0, end_ = 0, until_ = 0;
 };
 
 }  // namespace flitwatch::sim::packet

@@ -1,0 +1,16 @@
+"""The twin's two modes on the same jobs: loads go together, and a run that meets more by one mode meets more by the other."""
+
+from __future__ import annotations
+
+from flitwatch_domain.generators import dragonfly
+from flitwatch_simulation.twin.agreement import measure
+
+
+def test_modes_rank_the_same_mixes_alike() -> None:
+    """Eight mixes of a six-group machine, seed 3; on the machine of the campaigns see docs/adr/0800."""
+    found = measure(3, 8, dragonfly(6, io_routers_per_group=4), ("milc-128", "amg-128"))
+    assert found["router_load_correlation"]["median"] > 0.75
+    assert found["group_load_correlation"]["median"] > 0.9
+    for application in found["applications"].values():
+        assert application["slowdown_rank_correlation"] > 0.7
+        assert application["slowdown_median_campaign"] > 0 and application["slowdown_median_per_second"] > 0
