@@ -183,11 +183,12 @@ TEST(Engine, CancelEndsARunAndBadWorkloadsAreRefused) {
 }
 
 // Credits against the plain definition: a balance and a sorted list.
-TEST(Credits, AgreeWithASortedList) {
+template <std::uint32_t kInPlace, bool kBalanceIsRead>
+void credits_agree_with_a_sorted_list() {
   packet::Random random(11);
   for (int round = 0; round < 200; ++round) {
-    CreditStore<Channel<3>> store;
-    Channel<3> c{};
+    CreditStore<Channel<kInPlace>> store;
+    Channel<kInPlace> c{};
     c.spill = kNil;
     c.credit = 1 << 20;
     std::vector<std::pair<Time, std::int32_t>> later;
@@ -201,7 +202,7 @@ TEST(Credits, AgreeWithASortedList) {
         const std::int32_t size = static_cast<std::int32_t>(1 + random.below(1 << 13));
         std::int64_t known = balance;
         for (const auto& [time, bytes] : later) known += time <= now ? bytes : 0;
-        if (!store.take(c, size, now, now, wake)) {
+        if (!store.template take<kBalanceIsRead>(c, size, now, now, wake)) {
           EXPECT_LT(known, size);
         } else {
           EXPECT_GE(known, size);
@@ -221,6 +222,12 @@ TEST(Credits, AgreeWithASortedList) {
       ASSERT_EQ(store.total(c), total);
     }
   }
+}
+
+TEST(Credits, AgreeWithASortedList) {
+  credits_agree_with_a_sorted_list<3, true>();
+  credits_agree_with_a_sorted_list<3, false>();
+  credits_agree_with_a_sorted_list<11, false>();
 }
 
 }  // namespace
