@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from flitwatch.stack.daemon import free_port
+
 SERVE = """
 import sys, threading, urllib.request
 from flitwatch_api.serve import listen, server
@@ -51,7 +53,7 @@ def test_a_request_becomes_a_span_where_a_collector_is_named(named: bool) -> Non
 
 
 def test_a_process_without_http_of_its_own_has_metrics() -> None:
-    port = 18797
+    port = free_port()
     argv = [
         sys.executable,
         "-m",
