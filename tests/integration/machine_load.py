@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from flitwatch.ingest_bench.load import SLICES, Order, slices
+from flitwatch.ingest_bench.load import Order, paced
 from flitwatch.ingest_bench.pool import Pool
 from flitwatch_domain.errors import Unavailable
 from flitwatch_stream.log import Producer, open_log
@@ -43,15 +43,11 @@ def main(order: Order) -> None:
         first_s = int(sys.stdin.readline())
         late_s, records, number = 0.0, 0, 0
         while number < order.seconds and not _told_to_stop():
-            parts = [slices(pool.second(number, first_s + number)) for pool in pools]
-            for part in range(SLICES):
-                due = first_s + number + part / SLICES
-                time.sleep(max(0.0, due - time.time()))
+            for due, pool, found in paced(pools, first_s, number):
                 late_s = max(late_s, time.time() - due)
-                for pool, found in zip(pools, parts, strict=True):
-                    for record in found[part]:
-                        _append(producer, pool, record, due)
-                    records += len(found[part])
+                for record in found:
+                    _append(producer, pool, record, due)
+                records += len(found)
             number += 1
             print(number, flush=True)
         deadline = time.monotonic() + FLUSH_S

@@ -70,17 +70,13 @@ def _run(order: Order, pipe: Connection) -> None:
         first_s = int(pipe.recv())
         begin, late_s, records, size = time.process_time(), 0.0, 0, 0
         for number in range(order.seconds):
-            parts = [slices(pool.second(number, first_s + number)) for pool in pools]
-            for part in range(SLICES):
-                due = first_s + number + part / SLICES
-                time.sleep(max(0.0, due - time.time()))
+            for due, pool, found in paced(pools, first_s, number):
                 late_s = max(late_s, time.time() - due)
-                for pool, found in zip(pools, parts, strict=True):
-                    for record in found[part]:
-                        # The time at which it was due: a load that is held up must not hide it.
-                        producer.append(pool.set.topic, record, timestamp_ms=int(due * 1000))
-                        size += len(record)
-                    records += len(found[part])
+                for record in found:
+                    # The time at which it was due: a load that is held up must not hide it.
+                    producer.append(pool.set.topic, record, timestamp_ms=int(due * 1000))
+                    size += len(record)
+                records += len(found)
         producer.flush(FLUSH_S)
         pipe.send(
             {
@@ -94,8 +90,17 @@ def _run(order: Order, pipe: Connection) -> None:
         pipe.recv()
 
 
-def slices(records: list[bytes]) -> list[list[bytes]]:
-    """The records of a second in the parts in which they leave."""
+def paced(pools: list[Pool], first_s: int, number: int) -> Iterator[tuple[float, Pool, list[bytes]]]:
+    """The records of one second, a part of each pool at a time, each when it is due: (epoch seconds at which it was, pool, records)."""
+    parts = [_slices(pool.second(number, first_s + number)) for pool in pools]
+    for part in range(SLICES):
+        due = first_s + number + part / SLICES
+        time.sleep(max(0.0, due - time.time()))
+        for pool, found in zip(pools, parts, strict=True):
+            yield due, pool, found[part]
+
+
+def _slices(records: list[bytes]) -> list[list[bytes]]:
     bounds = [len(records) * part // SLICES for part in range(SLICES + 1)]
     return [records[a:b] for a, b in itertools.pairwise(bounds)]
 
