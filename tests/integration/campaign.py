@@ -108,7 +108,7 @@ class Campaign:
     def _newest(self) -> int:
         with connect(self.platform.state()["database"], autocommit=True) as connection:
             row = connection.execute(
-                "SELECT coalesce(max(extract(epoch FROM ts))::bigint, 0) FROM router_1s"
+                "SELECT coalesce(extract(epoch FROM max(ts))::bigint, 0) FROM router_1s"
             ).fetchone()
         return row[0] if row else 0
 
