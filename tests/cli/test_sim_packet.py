@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +18,7 @@ from flitwatch.main import main
 from flitwatch_domain.counters import identify
 
 KEYS = {
-    "time_s", "delivered_bytes", "packet_hops", "events_per_hop", "hops_per_s_per_core", "wall_s", "peak_rss_mb", "mean_hops", "conserved",
+    "time_s", "delivered_bytes", "local_bytes", "packet_hops", "events_per_hop", "hops_per_s_per_core", "wall_s", "peak_rss_mb", "mean_hops", "conserved",
     "latency_ns", "links_csv",
 }  # fmt: skip
 SMALL = ["sim", "packet", "--topology", "dragonfly:3,2,4,4", "--routing", "adaptive1", "--seed", "3"]
@@ -46,6 +53,75 @@ def test_csv_traffic_and_background(capfd, tmp_path):
     assert crowded["time_s"] > alone["time_s"]
 
 
+@pytest.mark.shared
+def test_a_measured_matrix_is_placed_and_scaled(capfd, shared):
+    matrix = str(shared / "data" / "comm-matrices" / "lulesh.64.graphStats.txt")
+    answer = run(capfd, "--traffic", matrix, "--bytes", "20000", "--placement", "random-node")
+    assert answer["conserved"]
+    assert answer["delivered_bytes"] == pytest.approx(64 * 20_000, rel=0.01)
+    by_scale = run(capfd, "--traffic", matrix, "--message-scale", "1e-5")
+    assert 0 < by_scale["delivered_bytes"] < 2e7
+
+
+def test_files_are_known_by_what_is_in_them(capfd, tmp_path):
+    text = "src,dst,bytes\r\n0,50,100000\r\n7,7,900\r\n"
+    csv_file, plain, packed = tmp_path / "t.csv", tmp_path / "traffic.txt", tmp_path / "t.csv.gz"
+    csv_file.write_text(text, encoding="utf-8-sig")
+    plain.write_text(text)
+    packed.write_bytes(gzip.compress(text.encode()))
+    for path in (csv_file, plain):
+        answer = run(capfd, "--traffic", str(path))
+        assert answer["delivered_bytes"] == 100_000
+        assert answer["local_bytes"] == 900  # a node's bytes to itself take no link
+    empty = tmp_path / "empty.csv"
+    empty.write_text("src,dst,bytes\n0,1,0\n")
+    for path, message in ((packed, "gunzip"), (empty, "there is no traffic")):
+        with pytest.raises(SystemExit):
+            run(capfd, "--traffic", str(path))
+        assert message in capfd.readouterr().err
+    with pytest.raises(SystemExit):
+        run(capfd, "--traffic", str(csv_file), "--placement", "random-node")
+    assert "nothing to place" in capfd.readouterr().err
+
+
+def test_more_jobs_than_the_engine_numbers_are_refused(capfd, tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text("pattern,ranks,bytes,placement\n" + "incast,2,1000,contiguous\n" * 300, encoding="utf-8-sig")
+    with pytest.raises(SystemExit):
+        main(["sim", "packet", "--topology", "dragonfly:3,6,16,16", "--routing", "minimal", "--jobs", str(path)])
+    assert "300 jobs; at most 254" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("replicas", ["1", "2"])
+def test_an_interrupt_ends_a_run_in_one_line(replicas):
+    endless = [*SMALL, "--traffic", "uniform", "--bytes", "100000000000", "--threads", replicas, "--json"]
+    program = "import sys; from flitwatch.main import main; main(sys.argv[1:])"
+    running = subprocess.Popen([sys.executable, "-c", program, *endless], stdout=-1, stderr=-1, text=True)
+    try:
+        # Busy for longer than its start takes: the engine is at work.
+        wait_until(lambda: running.poll() is not None or cpu_s(running.pid) > 3)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert running.returncode == 130
+    assert out == ""
+    assert err.split("\n")[-2:] == ["flitwatch: stopped by the user", ""]
+    assert "Traceback" not in err
+
+
+def cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 def test_several_jobs(capfd, tmp_path):
     path = tmp_path / "jobs.csv"
     path.write_text("pattern,ranks,bytes,placement\nalltoall,16,20000,random-router\nhalo3d,27,20000,contiguous\n")
@@ -60,7 +136,16 @@ def test_several_jobs(capfd, tmp_path):
         (["--traffic", "nonsense", "--bytes", "1"], "neither a pattern nor a file"),
         (["--traffic", "uniform:x", "--bytes", "1"], "is no load"),
         (["--traffic", "bisection", "--bytes", "0"], "expected at least 1"),
-        (["--traffic", "bisection"], "give --traffic and --bytes"),
+        (["--bytes", "5"], "give --traffic and --bytes"),
+        (["--traffic", "bisection"], "needs --bytes"),
+        (["--traffic", "uniform", "--bytes", "9" * 23], "more than 2^60 bytes"),
+        (["--traffic", "bisection", "--bytes", "9" * 23], "more than 2^60 bytes"),
+        (["--traffic", "uniform:0.000001", "--bytes", "9" * 13], "would take months"),
+        (["--traffic", "bisection", "--bytes", "9", "--message-scale", "nan"], "expected above 0"),
+        (["--traffic", "bisection", "--bytes", "9", "--links-csv", "/nonexistent/x.csv"], "cannot be written"),
+        (["--traffic", "bisection", "--bytes", "9", "--jobs", "jobs.csv"], "both say what is sent"),
+        (["--traffic", "bisection", "--bytes", "9", "--seed", "9" * 23], "not in the range"),
+        (["--traffic", "bisection", "--bytes", "9", "--threads", "0"], "not in the range"),
         (["--traffic", "bisection", "--bytes", "9", "--ranks", "4000"], "do not fit"),
         (["--traffic", "bisection", "--bytes", "9", "--packet-bytes", "9"], "expected 64 to 8192"),
         (["--traffic", "bisection", "--bytes", "9", "--background", "sine"], "unknown background"),

@@ -225,6 +225,11 @@ def test_nic_protocol_counts_requests_and_responses(small_dragonfly):
     assert result.raw["nic_request_packets"][0] == 1000
     assert result.raw["nic_request_flits"][0] == 5000
     assert result.raw["nic_responses"][0] == 1000
+    assert result.packets == 1000
+    assert result.packet_hops == pytest.approx(
+        2 * 1000 * result.mean_hops, rel=0.01
+    )  # the responses' hops are work, but no way of the payload
+    assert result.mean_hops <= 6
     # A request-response pair takes at least both ways' propagation.
     assert result.raw["nic_latency_ps"][0] / 1000 / 1e3 > 2 * 100
 

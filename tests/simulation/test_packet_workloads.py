@@ -13,7 +13,8 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.generators import dragonfly, quartz1, xgft
 from flitwatch_simulation.packet.machine import build
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.dag import read_dag, read_dumpi
+from flitwatch_simulation.workloads.dag import read_dag
+from flitwatch_simulation.workloads.dumpi import read_dumpi
 from flitwatch_simulation.workloads.messages import to_ops
 from flitwatch_simulation.workloads.placement import POLICIES, place, unit_of
 from flitwatch_simulation.workloads.traffic import read_matrix, read_traffic_csv
@@ -53,6 +54,12 @@ def test_counts_of_the_papers_patterns():
     shuffle = patterns.make("bisection-shuffle", 3072, 10**6, 3).matrix()
     assert shuffle[0].size == 3072
     assert np.all((shuffle[0] < 1536) != (shuffle[1] < 1536))
+
+
+@pytest.mark.parametrize("name", ["bisection", "bisection-shuffle", "alltoall", "bully", "permutation"])
+@pytest.mark.parametrize("size", [63, 10_007, 399_999])
+def test_every_byte_that_was_asked_for_is_sent(name, size):
+    assert patterns.make(name, 64, size).total_bytes == 64 * size
 
 
 def test_rounds_hold_messages_back(tree_machine):
@@ -136,11 +143,45 @@ def test_unmatched_sends_and_receives_are_refused(tmp_path):
             read_dag(path).to_ops(np.arange(2), str(path))
 
 
-def test_operations_that_wait_for_each_other_are_refused(tree_machine, tmp_path):
+@pytest.mark.parametrize(
+    ("text", "line", "beside"),
+    [
+        ("ranks 1\nrank 0\na: compute 1\nb: compute 1\na requires b\nb requires a\n", 3, "lines 4"),
+        ("ranks 1\nrank 0\na: compute 1\na requires a\n", 3, "circle"),
+        # Both ranks send only after they have received: each alone is in order, together they wait for ever.
+        (
+            "ranks 2\nrank 0\na: send 9 to 1\nb: recv 9 from 1\na requires b\n"
+            "rank 1\na: send 9 to 0\nb: recv 9 from 0\na requires b\n",
+            3,
+            "lines 4, 7, 8",
+        ),
+    ],
+)
+def test_operations_that_wait_for_each_other_are_refused(tmp_path, text, line, beside):
     path = tmp_path / "circle.dag"
-    path.write_text("ranks 1\nrank 0\na: compute 1\nb: compute 1\na requires b\nb requires a\n")
+    path.write_text(text)
+    dag = read_dag(path)
+    with pytest.raises(BadInput, match=beside) as raised:
+        dag.to_ops(np.arange(dag.ranks), str(path))
+    assert f"{path}:{line}: rank 0 waits for itself" in str(raised.value)
+
+
+def test_the_engine_refuses_circles_and_times_beyond_its_clock(tree_machine):
+    def run(amounts, needs):
+        n = len(amounts)
+        begin = np.cumsum([0, *(sum(op == k for op, _ in needs) for k in range(n))])
+        ops = packet.Ops(
+            np.full(n, packet.OpKind.COMPUTE, np.uint8), np.zeros(n, np.uint32), np.full(n, packet.NO_LINK, np.uint32),
+            np.array(amounts, np.uint64), begin.astype(np.uint32), np.array([b for _, b in needs], np.uint32),
+            np.zeros(1, np.uint32), np.zeros(1, np.uint8),
+        )  # fmt: skip
+        return tree_machine.core.run(packet.Workload(ops=ops))
+
+    assert run([10**15, 10**14], [(1, 0)]).time_s == pytest.approx(1.1e6)
     with pytest.raises(ValueError, match="circle"):
-        tree_machine.core.run(packet.Workload(ops=read_dag(path).to_ops(np.arange(1))))
+        run([1, 1], [(0, 1), (1, 0)])
+    with pytest.raises(ValueError, match="13 days"):
+        run([10**15, 10**15], [(1, 0)])
 
 
 def test_dumpi_text_becomes_a_dag(tmp_path, tree_machine):
@@ -160,9 +201,56 @@ def test_dumpi_text_becomes_a_dag(tmp_path, tree_machine):
     assert result.conserved
 
 
+def dumpi_call(name: str, *lines: str) -> str:
+    at = "at walltime 1.0, cputime 0 seconds in thread 0."
+    return "\n".join([f"{name} entering {at}", *lines, f"{name} returning {at}", ""])
+
+
+DOUBLE, WORLD = "MPI_Datatype datatype=11 (MPI_DOUBLE)", "MPI_Comm comm=2 (MPI_COMM_WORLD)"
+
+
+def test_dumpi_calls_that_move_two_messages_or_none(tmp_path, tree_machine):
+    both = ["int sendcount=100", "MPI_Datatype sendtype=11 (MPI_DOUBLE)", "int sendtag=1", "int recvcount=100",
+            "MPI_Datatype recvtype=11 (MPI_DOUBLE)", "int recvtag=1", WORLD]  # fmt: skip
+    texts = [
+        dumpi_call("MPI_Sendrecv", *both, f"int dest={other}", f"int source={other}")
+        + dumpi_call("MPI_Send", "int count=7", DOUBLE, "int dest=-2 (MPI_PROC_NULL)", "int tag=3", WORLD)
+        for other in (1, 0)
+    ]
+    texts[0] += dumpi_call(
+        "MPI_Issend", "int count=1", DOUBLE, "int dest=1", "int tag=4", WORLD, "MPI_Request request=[9]"
+    )
+    texts[0] += dumpi_call("MPI_Test", "MPI_Request request=[9]", "int flag=0")
+    texts[0] += dumpi_call("MPI_Waitany", "int count=1", "MPI_Request requests[1]=[9]", "int index=0")
+    texts[1] += dumpi_call("MPI_Recv", "int count=1", DOUBLE, "int source=0", "int tag=4", WORLD)
+    paths = [tmp_path / "0.txt", tmp_path / "1.txt"]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text, encoding="utf-8-sig")
+    result = tree_machine.core.run(packet.Workload(ops=read_dumpi(paths).to_ops(np.arange(2))))
+    assert result.conserved
+    assert result.delivered_bytes == 2 * 800 + 8
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (dumpi_call("MPI_Send", "int count=1", DOUBLE, "int dest=0", "int tag=4", "MPI_Comm comm=5 (user)"), "communicator"),
+        (dumpi_call("MPI_Recv", "int count=1", DOUBLE, "int source=-1 (MPI_ANY_SOURCE)", "int tag=4", WORLD), "rank -1"),
+        (dumpi_call("MPI_Startall", "int count=1"), "cannot be replayed"),
+    ],
+)  # fmt: skip
+def test_dumpi_calls_that_no_replay_can_match_are_refused(tmp_path, call, message):
+    path = tmp_path / "0.txt"
+    path.write_text(call)
+    with pytest.raises(BadInput, match=message) as raised:
+        read_dumpi([path])
+    assert f"{path}:1" in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
+        ("src,dst,bytes\n" + f"0,1,{9 * 10**17}\n" * 3, "more than 2\\^60", 3),
         ("a,b,c\n0,1,2\n", "header src,dst,bytes", 1),
         ("src,dst,bytes\n0,1\n", "3 fields", 2),
         ("src,dst,bytes\n0,1,5\n0,x,5\n", "whole numbers", 3),

@@ -20,11 +20,13 @@ from flitwatch_core import _packet
 from flitwatch_core._packet import CancelledRun, Control, EngineFault, RoutingChoice
 
 __all__ = [
-    "AdaptiveBias", "CancelledRun", "Control", "DragonflyMode", "EngineFault", "EngineKind", "Generator", "Links",
+    "LONGEST_NS", "MOST_BYTES", "AdaptiveBias", "CancelledRun", "Control", "DragonflyMode", "EngineFault", "EngineKind", "Generator", "Links",
     "OpKind", "Ops", "PacketFabric", "Result", "RoutingChoice", "TreeMode", "Workload", "dragonfly", "flits_of", "tree",
 ]  # fmt: skip
 
 NO_LINK = 2**32 - 1
+#: Limits of one workload, in sum and of one rank: bytes and picoseconds stay within 63 bits.
+MOST_BYTES, LONGEST_NS = 2**60, 2**50
 
 
 class DragonflyMode(IntEnum):
@@ -182,6 +184,18 @@ class Workload:
     default_mode: int = 0
     eager_bytes: int = 8192
 
+    def _check(self) -> None:
+        sizes, waits = [float(np.sum(np.asarray(self.flows[2]), dtype=float))] if self.flows is not None else [], 0.0
+        sizes += [float(g.total_bytes) for g in self.generators]
+        if self.ops is not None:
+            computes = self.ops.kind == OpKind.COMPUTE
+            sizes.append(float(self.ops.amount[self.ops.kind == OpKind.SEND].sum(dtype=float)))
+            waits = np.bincount(self.ops.rank[computes], weights=self.ops.amount[computes]).max(initial=0.0)
+        if sum(sizes) > MOST_BYTES:
+            raise ValueError("more than 2^60 bytes are sent")
+        if waits > LONGEST_NS:
+            raise ValueError("a rank's computations take more than 2^50 ns, 13 days")
+
     def _spec(self, seed: int) -> _packet.WorkloadSpec:
         spec = _packet.WorkloadSpec()
         spec.seed, spec.default_mode, spec.eager_bytes = seed, int(self.default_mode), int(self.eager_bytes)
@@ -259,8 +273,8 @@ class Result:
 
     @property
     def mean_hops(self) -> float:
-        """Routers that a packet passed, on average."""
-        return self.packet_hops / max(self.packets, 1)
+        """Routers that a packet with payload passed, on average."""
+        return sum(job["hops"] for job in self.jobs) / max(self.packets, 1)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -311,6 +325,7 @@ class PacketFabric:
             Where the workload does not fit the fabric.
         CancelledRun, EngineFault
         """
+        workload._check()
         if not 1 <= packet_bytes <= 16384:
             raise ValueError(f"packet_bytes is {packet_bytes}; expected 1 to 16384")
         jobs = 1 + max(

@@ -20,8 +20,9 @@ from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_simulation.packet.machine import DRAGONFLY_ROUTING, TREE_ROUTING, Machine, build
-from flitwatch_simulation.packet.run import execute, total_bytes
+from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.packet.vendor_counters import ROUTER_HZ
+from flitwatch_simulation.packet.workload import total_bytes
 from flitwatch_simulation.workloads import messages, patterns
 from flitwatch_simulation.workloads.placement import POLICIES, place
 

@@ -22,13 +22,26 @@ from flitwatch.console import emit, json_option, progress
     help="minimal, valiant, adaptive0 .. adaptive3 (dragonfly); ftree, hw-adaptive, lft:FILE (tree).",
 )
 @click.option(
-    "--traffic", default=None, metavar="PATTERN|FILE", help="A pattern, a CSV file src,dst,bytes or a message DAG."
+    "--traffic",
+    default=None,
+    metavar="PATTERN|FILE",
+    help="A pattern, or a file: CSV src,dst,bytes; a message DAG (ours, or GOAL text); a folder of DUMPI text; a measured matrix `a , b = bytes`.",
 )
-@click.option("--bytes", "bytes_", default=None, type=int, metavar="N", help="Bytes that each node sends.")
+@click.option(
+    "--bytes",
+    "bytes_",
+    default=None,
+    type=int,
+    metavar="N",
+    help="Bytes that each node sends on average; files but matrices have their own.",
+)
 @click.option("--packet-bytes", default=2048, show_default=True, type=int, help="Payload of a packet.")
 @click.option("--ranks", default=None, type=click.IntRange(2), help="Ranks of the pattern; default: all endpoints.")
 @click.option(
-    "--placement", default="contiguous", show_default=True, help="contiguous, random-node, random-router, cyclic, ..."
+    "--placement",
+    default="contiguous",
+    show_default=True,
+    help="contiguous, random-node, random-router, random-chassis, random-cabinet, random-group, random-rank or cyclic.",
 )
 @click.option("--message-scale", default=1.0, show_default=True, help="Factor on all message sizes.")
 @click.option(
@@ -72,12 +85,13 @@ from flitwatch.console import emit, json_option, progress
 @json_option
 def packet(as_json: bool, bytes_: int | None, threads: int, **parameters: Any) -> None:
     """Simulate packets with credits and adaptive routing; counters of every link go to a CSV file."""
-    from flitwatch_simulation.packet.run import PacketRun, run_replicas
+    from flitwatch_simulation.packet.run import run_replicas
+    from flitwatch_simulation.packet.workload import PacketRun
 
-    if parameters["jobs"] is None and (parameters["traffic"] is None or bytes_ is None):
+    if parameters["jobs"] is None and parameters["traffic"] is None:
         raise click.UsageError("give --traffic and --bytes, or --jobs")
 
-    request = PacketRun(bytes=1 if bytes_ is None else bytes_, **parameters)
+    request = PacketRun(bytes=bytes_, **parameters)
     with progress("simulating") as bar:
         task = bar.add_task("", total=None)
 

@@ -1,4 +1,4 @@
-"""Text files as others write them: any line end, any encoding, numbered lines; and warnings that do not flood."""
+"""Text files as others write them: any line end, any encoding, with or without a byte order mark, numbered lines; and warnings that do not flood."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from flitwatch_domain.errors import BadInput, NotFound
 
 #: A topology of 100,000 routers is about 500 MB; beyond this a file is not a topology.
 LARGEST_FILE_BYTES = 2**30
+_PACKED = {
+    b"\x1f\x8b": "gunzip",
+    b"BZh": "bunzip2",
+    b"\xfd7zXZ\x00": "unxz",
+    b"\x28\xb5\x2f\xfd": "unzstd",
+    b"PK\x03\x04": "unzip",
+}
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -31,7 +38,18 @@ def read_bytes(path: str | Path) -> bytes:
 
 def read_text(path: str | Path) -> str:
     """A file's text; bytes that are no UTF-8 become U+FFFD. NotFound or BadInput name the file."""
-    return read_bytes(path).decode("utf-8", errors="replace")
+    return read_bytes(path).decode("utf-8-sig", errors="replace")
+
+
+def read_utf8(path: str | Path) -> str:
+    """A file's text without its byte order mark; BadInput where it is no UTF-8, such as a compressed file."""
+    data = read_bytes(path)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as bad:
+        packed = next((name for magic, name in _PACKED.items() if data.startswith(magic)), None)
+        advice = f"Unpack it with {packed} first." if packed else "Is this the right file?"
+        raise BadInput(f"is no text: {bad.reason} at byte {bad.start}", where=str(path), advice=advice) from bad
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -10,6 +10,7 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.packet.machine import Machine
 
 _GIB = 2**30
+KINDS = ("uniform", "bursty")
 #: GiB/s a node where the user names none.
 DEFAULT_LOAD_GIB_PER_S = 1.0
 _UNIFORM_MESSAGE_BYTES, _BURST_MESSAGE_BYTES = 16384, 4096
@@ -33,7 +34,7 @@ def background_generators(
     BadRequest
         For an unknown kind, or fewer than two free endpoints.
     """
-    if kind not in ("uniform", "bursty"):
+    if kind not in KINDS:
         raise BadRequest(f"unknown background {kind!r}", advice="Use none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S].")
     if endpoints.size < 2:
         raise BadRequest("no two endpoints are left for background traffic", advice="Use fewer --ranks.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.importers.text import read_bytes
+from flitwatch_domain.importers.text import read_utf8
 from flitwatch_simulation.workloads.patterns import PATTERNS
 from flitwatch_simulation.workloads.placement import POLICIES
 
@@ -34,8 +34,8 @@ def read_jobs(path: Path) -> list[JobLine]:
         Naming the file and the line.
     """
     try:
-        rows = list(csv.reader(read_bytes(path).decode("utf-8").splitlines()))
-    except (UnicodeDecodeError, csv.Error) as bad:
+        rows = list(csv.reader(read_utf8(path).splitlines()))
+    except csv.Error as bad:
         raise BadInput(f"cannot read the jobs: {bad}", where=str(path)) from bad
     lines = [(n, [c.strip() for c in row]) for n, row in enumerate(rows, 1) if row and not row[0].startswith("#")]
     if not lines or lines[0][1] != _HEADER:

@@ -25,6 +25,9 @@ _DRAGONFLY_LATENCIES_NS = {LinkClass.BLUE: 100.0}
 _DRAGONFLY_LATENCY_NS, _TREE_LATENCY_NS = 20.0, 10.0
 _DRAGONFLY_DELAY_NS, _TREE_DELAY_NS = 50.0, 90.0
 
+#: A fabric of that many takes some GB before its first packet.
+_MOST_ENDPOINTS = 1_000_000
+
 DRAGONFLY_ROUTING = {
     "minimal": packet.DragonflyMode.MINIMAL,
     "valiant": packet.DragonflyMode.VALIANT,
@@ -100,6 +103,8 @@ def fabric_of(spec: str) -> Fabric:
             fields = [[float(x) for x in field.split(",")] for field in rest.split(";")]
             if len(fields) in (3, 4) and len(fields[0]) == 1:
                 h, m, w = int(fields[0][0]), [int(x) for x in fields[1]], [int(x) for x in fields[2]]
+                if np.prod(m, dtype=float) > _MOST_ENDPOINTS:
+                    raise BadRequest(f"{spec!r} has more than {_MOST_ENDPOINTS:,} endpoints", advice="Use a smaller tree.")  # fmt: skip
                 return generators.xgft(h, m, w, fields[3] if len(fields) == 4 else None)
         if name == "dragonfly":
             sizes = [int(x) for x in rest.split(",")]

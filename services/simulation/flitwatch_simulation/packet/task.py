@@ -10,7 +10,8 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.arguments import refuse_files
 from flitwatch_simulation.packet.jobs import job_of
 from flitwatch_simulation.packet.link_counters import worst_links
-from flitwatch_simulation.packet.run import PacketRun, simulate, summary
+from flitwatch_simulation.packet.run import simulate, summary
+from flitwatch_simulation.packet.workload import PacketRun
 from flitwatch_simulation.workloads.patterns import PATTERNS
 
 #: The result holds this many links; all of them are a matter for the command's CSV file.
@@ -29,8 +30,8 @@ def packet(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     Cancelled
     """
     request = request_of(args)
-    machine, result = simulate(request, context.report, context.cancelled)
-    return {**summary(result), "seed": request.seed, "worst_links": worst_links(machine, result, WORST_LINKS)}
+    machine, workload, result = simulate(request, context.report, context.cancelled)
+    return {**summary(workload, result), "seed": request.seed, "worst_links": worst_links(machine, result, WORST_LINKS)}
 
 
 def request_of(args: dict[str, Any]) -> PacketRun:
@@ -60,7 +61,7 @@ def request_of(args: dict[str, Any]) -> PacketRun:
         if not isinstance(given["jobs"], list) or not given["jobs"]:
             raise BadRequest("jobs is no list of {pattern, ranks, bytes, placement}")
         given["jobs"] = tuple(job_of(job, f"job {k}") for k, job in enumerate(given["jobs"]))
-    return PacketRun(**{"traffic": None, "bytes": 1, **given})
+    return PacketRun(**{"traffic": None, "bytes": None, **given})
 
 
 def _refuse_unknown_traffic(args: dict[str, Any]) -> None:

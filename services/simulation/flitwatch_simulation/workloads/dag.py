@@ -1,4 +1,4 @@
-"""Message DAGs: our text format, and importers for GOAL text and DUMPI text.
+"""Message DAGs: our text format and GOAL text.
 
 Grammar of ours (`#` starts a comment, labels are local to a rank):
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from flitwatch_core.packet import NO_LINK, OpKind, Ops
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.importers.text import read_bytes, read_text
+from flitwatch_domain.importers.text import read_utf8
 
 _SEND = re.compile(
     r"(\w+):\s*send\s+([0-9]{1,18})b?\s+to\s+([0-9]{1,18})(?:\s+tag\s+([0-9]{1,18}))?(?:\s+(?:cpu|nic)\s+\d+)*"
@@ -73,7 +73,7 @@ class Dag:
         Raises
         ------
         BadInput
-            For a send without a receive, a receive without a send, or sizes that differ.
+            For a send without a receive, a receive without a send, sizes that differ, or operations that wait for one another.
         """
         match = np.full(len(self.kind), NO_LINK, np.int64)
         waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
@@ -103,6 +103,7 @@ class Dag:
                 )
         needs = np.array(self.requires, np.int64).reshape(-1, 2)
         needs = needs[np.argsort(needs[:, 0], kind="stable")]
+        self._refuse_circles(match, needs, where)
         begin = np.concatenate([[0], np.cumsum(np.bincount(needs[:, 0], minlength=len(self.kind)))])
         return Ops(
             kind=np.array(self.kind, np.uint8),
@@ -115,6 +116,28 @@ class Dag:
             job_of_rank=np.zeros(self.ranks, np.uint8),
         )
 
+    def _refuse_circles(self, match: NDArray[np.int64], needs: NDArray[np.int64], where: str) -> None:
+        """A receive also waits for its send, so that ranks can wait for one another in a circle."""
+        from scipy.sparse import coo_array  # 25 MB that other traffic does not need
+        from scipy.sparse.csgraph import connected_components
+
+        sends = np.flatnonzero(match != NO_LINK)
+        later, earlier = np.append(needs[:, 0], match[sends]), np.append(needs[:, 1], sends)
+        n = len(self.kind)
+        edges = coo_array((np.ones(later.size, bool), (later, earlier)), shape=(n, n))
+        _, circle_of = connected_components(edges, directed=True, connection="strong")
+        size = np.bincount(circle_of)
+        stuck = np.flatnonzero(size[circle_of] > 1)
+        stuck = np.append(stuck, later[later == earlier])
+        if stuck.size:
+            op = int(stuck.min())
+            others = sorted({self.lines[o] for o in np.flatnonzero(circle_of == circle_of[op])} - {self.lines[op]})
+            beside = f" with lines {', '.join(map(str, others[:5]))}" if others else ""
+            raise BadInput(
+                f"rank {self.rank[op]} waits for itself: this operation stands in a circle{beside}",
+                where=f"{where}:{self.lines[op]}",
+            )
+
 
 def read_dag(path: Path) -> Dag:
     """Read our text format or GOAL text (`num_ranks N`, `rank R { ... }`, `calc`).
@@ -124,14 +147,10 @@ def read_dag(path: Path) -> Dag:
     BadInput
         Naming the file and the line.
     """
-    try:
-        text = read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as bad:
-        raise BadInput(f"cannot read the message DAG: {bad}", where=str(path)) from bad
     dag: Dag | None = None
     rank = -1
     labels: dict[str, int] = {}
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(read_utf8(path).splitlines(), 1):
         line = raw.split("#")[0].split("//")[0].strip().rstrip(";").strip()
         where = f"{path}:{number}"
         if not line or line == "}":
@@ -179,134 +198,3 @@ def read_dag(path: Path) -> Dag:
 def _in_range(rank: int, dag: Dag, where: str) -> None:
     if rank >= dag.ranks:
         raise BadInput(f"rank {rank} is outside 0 to {dag.ranks - 1}", where=where)
-
-
-_DUMPI_CALL = re.compile(r"(MPI_\w+) entering at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
-_DUMPI_LEFT = re.compile(r"(MPI_\w+) returning at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
-_DUMPI_FIELD = re.compile(r"\s*\w+ (\w+)(?:\[\d+\])?=\[?(-?[0-9]{1,9})(?![0-9])")
-_LONGEST_GAP_S = 366 * 86_400.0
-_TYPE_BYTES = {
-    "MPI_CHAR": 1,
-    "MPI_BYTE": 1,
-    "MPI_SHORT": 2,
-    "MPI_INT": 4,
-    "MPI_FLOAT": 4,
-    "MPI_LONG": 8,
-    "MPI_DOUBLE": 8,
-}
-
-
-def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
-    """Point-to-point calls of DUMPI text (`dumpi2ascii`, one file a rank, in rank order) as a DAG.
-
-    Blocking calls follow one another; a non-blocking call only starts in order and its wait holds up what follows. Time between calls becomes
-    computation. Collectives are not point-to-point and are left out.
-
-    Raises
-    ------
-    BadInput
-        Naming the file and the line, also for wildcard receives, which a replay cannot match.
-    """
-    dag = Dag(len(paths))
-    for rank, path in enumerate(paths):
-        _read_dumpi_rank(dag, rank, path, compute)
-    return dag
-
-
-def read_dumpi_folder(folder: Path) -> Dag:
-    """The DUMPI text of one run: the folder's `*.txt` files, whose names end in their rank (`dumpi-...-0003.txt`).
-
-    Raises
-    ------
-    BadInput
-        Where files are missing, unreadable, or no DUMPI text.
-    """
-    ranks: dict[int, Path] = {}
-    for path in sorted(folder.glob("*.txt")):
-        number = re.search(r"(\d+)$", path.stem)
-        if number is None or int(number[1]) in ranks:
-            raise BadInput("the file name does not end in a rank of its own", where=str(path))
-        ranks[int(number[1])] = path
-    if not ranks or sorted(ranks) != list(range(len(ranks))):
-        missing = next((r for r in range(len(ranks)) if r not in ranks), 0)
-        raise BadInput(
-            f"the DUMPI text of rank {missing} is missing",
-            where=str(folder),
-            advice="Make one file a rank with dumpi2ascii: NAME-0000.txt, NAME-0001.txt, ...",
-        )
-    try:
-        dag = read_dumpi([ranks[r] for r in range(len(ranks))])
-    except OSError as bad:
-        raise BadInput(f"cannot read the DUMPI text: {bad}", where=str(folder)) from bad
-    if not dag.kind:
-        raise BadInput("there are no point-to-point calls in DUMPI text", where=str(folder))
-    return dag
-
-
-def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool) -> None:
-    last: int | None = None  # what the next operation has to wait for
-    requests: dict[int, int] = {}
-    left_at: float | None = None
-    call, started = "", 0
-    fields: dict[str, int] = {}
-    waited: list[int] = []
-
-    def then(op: int) -> int:
-        if last is not None:
-            dag.requires.append((op, last))
-        return op
-
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        if found := _DUMPI_CALL.match(line):
-            call, fields, waited, started = found[1], {}, [], number
-            if compute and left_at is not None and float(found[2]) > left_at:
-                gap_s = float(found[2]) - left_at
-                if gap_s > _LONGEST_GAP_S:
-                    raise BadInput(f"{gap_s:g} s lie between two calls", where=f"{path}:{number}")
-                last = then(dag.add(OpKind.COMPUTE, rank, round(gap_s * 1e9), line=number))
-        elif found := _DUMPI_LEFT.match(line):
-            left_at = float(found[2])
-            where = f"{path}:{started}"
-            if call in ("MPI_Send", "MPI_Isend", "MPI_Recv", "MPI_Irecv"):
-                sends = call in ("MPI_Send", "MPI_Isend")
-                peer = fields.get("dest" if sends else "source", -1)
-                if not 0 <= peer < dag.ranks:
-                    raise BadInput(
-                        f"{call} names rank {peer}", where=where, advice="Wildcard receives cannot be replayed."
-                    )
-                size = fields.get("count", 0) * fields.get("type_bytes", 1)
-                if size < 0:
-                    raise BadInput(f"{call} moves {size} bytes", where=where)
-                op = then(
-                    dag.add(
-                        OpKind.SEND if sends else OpKind.RECEIVE,
-                        rank,
-                        size,
-                        peer,
-                        max(fields.get("tag", 0), 0),
-                        started,
-                    )
-                )
-                if call.startswith("MPI_I"):
-                    requests[fields.get("request", -1)] = op
-                else:
-                    last = op
-            elif call in ("MPI_Wait", "MPI_Waitall"):
-                done = [requests.pop(r) for r in waited if r in requests]
-                if done:
-                    end = then(dag.add(OpKind.COMPUTE, rank, 0, line=started))
-                    dag.requires += [(end, op) for op in done]
-                    last = end
-            call = ""
-        elif call:
-            if found := re.match(r"\s*MPI_Datatype \w+=\d+ \((\w+)\)", line):
-                if found[1] not in _TYPE_BYTES:
-                    raise BadInput(f"the size of {found[1]} is unknown", where=f"{path}:{number}")
-                fields["type_bytes"] = _TYPE_BYTES[found[1]]
-            elif re.match(r"\s*MPI_Request", line):
-                values = [int(v) for v in re.findall(r"-?[0-9]{1,18}", line.partition("=")[2])]
-                waited += values
-                if values:
-                    fields["request"] = values[0]
-            elif found := _DUMPI_FIELD.match(line):
-                fields[found[1]] = int(found[2])

@@ -16,6 +16,8 @@ from flitwatch_core.packet import NO_LINK, OpKind, Ops
 from flitwatch_domain.errors import BadRequest
 
 Ints = NDArray[np.int64]
+#: The engine numbers jobs in 8 bits; one number is kept for background traffic.
+_MOST_JOBS = 254
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ def to_ops(
     modes : list of uint8[M] or None, optional
         Routing mode of each message of each job.
     """
+    if len(jobs) > _MOST_JOBS:
+        raise BadRequest(f"there are {len(jobs)} jobs; at most {_MOST_JOBS} run together")
     parts = [_ops_of(messages) for messages, _ in jobs]
     for messages, endpoints in jobs:
         if len(endpoints) != messages.ranks:

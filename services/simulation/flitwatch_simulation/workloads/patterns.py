@@ -18,7 +18,10 @@ Maker = Callable[[int, int, np.random.Generator], Messages]
 
 
 def make(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> Messages:
-    """Messages of a named pattern; every rank sends `bytes_per_rank` on average.
+    """Messages of a named pattern; every rank sends `bytes_per_rank` on average, to the rounding of its messages to bytes.
+
+    Senders alone count in `pingpong` (of an odd number the last rank has no partner), `incast`, `bisection-shuffle` and `bully`; in a
+    `broadcast` every rank but the first receives that many. A message has at least one byte.
 
     Raises
     ------
@@ -62,10 +65,16 @@ def _faces(dims: int) -> list[tuple[int, ...]]:
     return [tuple(sign * (axis == d) for d in range(dims)) for axis in range(dims) for sign in (1, -1)]
 
 
+def _parts(size: int, count: int) -> list[int]:
+    """`size` bytes in at most `count` messages that differ by one byte at most."""
+    count = min(size, count)
+    return [size // count + (k < size % count) for k in range(count)]
+
+
 def bisection(ranks: int, size: int, _: np.random.Generator, chunks: int = 5) -> Messages:
     """Rank i exchanges `chunks` messages, one after the other, with rank i + n/2."""
     here = np.arange(ranks)
-    return in_rounds(ranks, [(here, (here + ranks // 2) % ranks, max(size // chunks, 1))] * chunks)
+    return in_rounds(ranks, [(here, (here + ranks // 2) % ranks, part) for part in _parts(size, chunks)])
 
 
 def bisection_shuffle(ranks: int, size: int, rng: np.random.Generator, chunks: int = 5) -> Messages:
@@ -73,7 +82,8 @@ def bisection_shuffle(ranks: int, size: int, rng: np.random.Generator, chunks: i
     half = ranks // 2
     upper = half + rng.permutation(half)
     here = np.concatenate([np.arange(half), upper])
-    return in_rounds(ranks, [(here, np.concatenate([upper, np.arange(half)]), max(size // chunks, 1))] * chunks)
+    there = np.concatenate([upper, np.arange(half)])
+    return in_rounds(ranks, [(here, there, part) for part in _parts(size, chunks)])
 
 
 def stencil3d(ranks: int, size: int, _: np.random.Generator) -> Messages:
@@ -112,8 +122,8 @@ def stencil27(ranks: int, size: int, _: np.random.Generator, strategy: str = "sv
 def alltoall(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Pairwise exchange: round k sends to rank + k."""
     here = np.arange(ranks)
-    each = max(size // (ranks - 1), 1)
-    return in_rounds(ranks, [(here, (here + k) % ranks, each) for k in range(1, ranks)])
+    parts = _parts(max(size, ranks - 1), ranks - 1)
+    return in_rounds(ranks, [(here, (here + k) % ranks, part) for k, part in enumerate(parts, 1)])
 
 
 def pingpong(ranks: int, size: int, _: np.random.Generator) -> Messages:
@@ -237,7 +247,8 @@ def bully(ranks: int, size: int, rng: np.random.Generator, message_bytes: int = 
     """Random pairs that send 200 KB messages to each other, one after the other (Taffet 2021, section 5.4)."""
     order = rng.permutation(ranks - ranks % 2).reshape(-1, 2)
     src, dst = np.concatenate([order[:, 0], order[:, 1]]), np.concatenate([order[:, 1], order[:, 0]])
-    return in_rounds(ranks, [(src, dst, min(message_bytes, size))] * max(size // message_bytes, 1))
+    rest = [size % message_bytes] if size % message_bytes else []
+    return in_rounds(ranks, [(src, dst, part) for part in [message_bytes] * (size // message_bytes) + rest])
 
 
 def permutation(ranks: int, size: int, rng: np.random.Generator) -> Messages:

@@ -9,9 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.importers.text import read_bytes
+from flitwatch_domain.importers.text import read_utf8
 
+#: Of one file; sums of bytes stay within 64 bits with room to spare.
+_MOST_BYTES = 2**60
+_HEADER = ["src", "dst", "bytes"]
+_MATRIX_LINE = re.compile(
+    r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*=\s*([0-9]{1,18}(?:\.[0-9]*)?(?:[eE][+]?[0-9]{1,2})?)\s*"
+)
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def is_traffic_csv(path: Path) -> bool:
+    """Whether a file is called CSV or begins with the header src,dst,bytes."""
+    return path.suffix.lower() == ".csv" or [cell.strip() for cell in _first_line(path).split(",")] == _HEADER
+
+
+def is_matrix(path: Path) -> bool:
+    """Whether a file begins as a measured matrix does: with a line of dashes or with `a , b = bytes`."""
+    first = _first_line(path)
+    return first.startswith("---") or _MATRIX_LINE.fullmatch(first) is not None
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as file:
+        head = file.read(1 << 16).decode("utf-8-sig", errors="replace")
+    lines = (line.strip() for line in head.splitlines())
+    return next((line for line in lines if line and not line.startswith("#")), "")
 
 
 def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
@@ -23,12 +47,10 @@ def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
         Naming the file and the line: a wrong header, a wrong number of fields, an endpoint outside 0 .. endpoints - 1, bytes below 0.
     """
     total: dict[tuple[int, int], int] = {}
-    try:
-        lines = read_bytes(path).decode("utf-8").splitlines()
-    except UnicodeDecodeError as bad:
-        raise BadInput(f"cannot read the traffic file: {bad}", where=str(path)) from bad
+    lines = read_utf8(path).splitlines()
+    all_bytes = 0
     rows = [(n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
-    if not rows or [c.strip() for c in rows[0][1].lstrip("\ufeff").split(",")] != ["src", "dst", "bytes"]:
+    if not rows or [c.strip() for c in rows[0][1].split(",")] != _HEADER:
         where = f"{path}:{rows[0][0] if rows else 1}"
         raise BadInput("expected the header src,dst,bytes", where=where, advice="Add it as the first line.")
     for number, line in rows[1:]:
@@ -45,6 +67,9 @@ def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
         if size < 0:
             raise BadInput(f"{size} bytes is below 0", where=where)
         total[src, dst] = total.get((src, dst), 0) + size
+        all_bytes += size
+        if all_bytes > _MOST_BYTES:
+            raise BadInput("the bytes up to here are more than 2^60", where=where)
     kept = [(s, d, b) for (s, d), b in total.items() if b]
     array = np.array(kept, np.int64).reshape(-1, 3)
     return array[:, 0], array[:, 1], array[:, 2]
@@ -59,19 +84,14 @@ def read_matrix(path: Path) -> tuple[int, Pairs]:
         Naming the file and the line.
     """
     rows: list[tuple[int, int, float]] = []
-    try:
-        lines = read_bytes(path).decode("utf-8").splitlines()
-    except UnicodeDecodeError as bad:
-        raise BadInput(f"cannot read the matrix: {bad}", where=str(path)) from bad
-    for number, line in enumerate(lines, 1):
+    all_bytes = 0.0
+    for number, line in enumerate(read_utf8(path).splitlines(), 1):
         if not line.strip() or line.startswith("---"):
             continue
-        found = re.fullmatch(
-            r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*=\s*([0-9]{1,18}(?:\.[0-9]*)?(?:[eE][+]?[0-9]{1,2})?)\s*", line
-        )
-        if found:
-            if float(found[3]) > 2**62:
-                raise BadInput(f"{found[3]} bytes are more than 2^62", where=f"{path}:{number}")
+        if found := _MATRIX_LINE.fullmatch(line):
+            all_bytes += float(found[3])
+            if all_bytes > _MOST_BYTES:
+                raise BadInput("the bytes up to here are more than 2^60", where=f"{path}:{number}")
             rows.append((int(found[1]), int(found[2]), float(found[3])))
         elif "=" in line and "," in line.split("=")[0]:
             raise BadInput(f"{line.strip()!r} is no line of the form `a , b = bytes`", where=f"{path}:{number}")

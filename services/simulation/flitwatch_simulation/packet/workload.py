@@ -1,0 +1,224 @@
+"""What one packet-level run sends: the options of `flitwatch sim packet` as a workload of the engine."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from flitwatch_core import packet
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_simulation.packet.background import KINDS, background_generators
+from flitwatch_simulation.packet.jobs import JobLine, read_jobs
+from flitwatch_simulation.packet.machine import Machine
+from flitwatch_simulation.workloads import messages as messages_
+from flitwatch_simulation.workloads import patterns
+from flitwatch_simulation.workloads.dag import read_dag
+from flitwatch_simulation.workloads.dumpi import read_dumpi_folder
+from flitwatch_simulation.workloads.placement import place
+from flitwatch_simulation.workloads.traffic import is_matrix, is_traffic_csv, read_matrix, read_traffic_csv
+
+_GIB = 2**30
+#: Loads that make sense of a node: below it a message a minute, above it no network.
+_LOADS_GIB_PER_S = (1e-6, 1e4)
+_MOST_BYTES = packet.MOST_BYTES
+
+
+@dataclass(frozen=True)
+class PacketRun:
+    """Parameters of `flitwatch sim packet`; names as its options.
+
+    Attributes
+    ----------
+    bytes : int or None
+        Of a pattern those of each node, of a measured matrix the mean of a rank; other files have their own.
+    """
+
+    topology: str
+    routing: str
+    traffic: str | None
+    bytes: int | None
+    packet_bytes: int = 2048
+    ranks: int | None = None
+    placement: str = "contiguous"
+    message_scale: float = 1.0
+    background: str = "none"
+    jobs: str | tuple[JobLine, ...] | None = None
+    seed: int = 1
+    nic_protocol: bool = False
+    engine: str = "eager"
+    links_csv: str | None = None
+    vendor_csv: str | None = None
+
+
+def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
+    """The workload that the options describe: jobs first, background last.
+
+    Raises
+    ------
+    BadRequest, BadInput
+        For options that do not fit, and files that cannot be read or hold no traffic.
+    """
+    rng = np.random.default_rng(parameters.seed)
+    _check(parameters, machine)
+    if parameters.jobs is not None:
+        return _several_jobs(parameters, machine, rng)
+    if parameters.traffic is None:
+        raise BadRequest("no traffic was named", advice="Give --traffic, or --jobs.")
+    if parameters.traffic.partition(":")[0] == "uniform":
+        return _uniform(parameters, parameters.traffic, machine, rng)
+    if parameters.traffic in patterns.PATTERNS:
+        ranks = parameters.ranks or machine.endpoints
+        endpoints = place(machine.fabric, ranks, parameters.placement, rng)
+        made = patterns.make(parameters.traffic, ranks, _bytes_of(parameters), parameters.seed)
+        return _one_job(parameters, machine, made.scaled(parameters.message_scale), endpoints)
+    return _of_file(Path(parameters.traffic), parameters, machine, rng)
+
+
+def total_bytes(workload: packet.Workload) -> int:
+    """Bytes that the jobs will deliver; 0 where only endless background would say so."""
+    return sum(g.total_bytes for g in workload.generators) + int(_sizes(workload).sum()) - local_bytes(workload)
+
+
+def local_bytes(workload: packet.Workload) -> int:
+    """Bytes that the jobs send from an endpoint to itself: they take no link."""
+    local = 0
+    if workload.flows is not None:
+        src, dst, size = map(np.asarray, workload.flows)
+        local += int(size[src == dst].sum())
+    if (ops := workload.ops) is not None:
+        sends = np.flatnonzero(ops.kind == packet.OpKind.SEND)
+        src, dst = ops.endpoint_of_rank[ops.rank[sends]], ops.endpoint_of_rank[ops.rank[ops.match[sends]]]
+        local += int(ops.amount[sends][src == dst].sum())
+    return local
+
+
+def _sizes(workload: packet.Workload) -> np.ndarray:
+    sizes = [np.zeros(1, np.int64)]
+    if workload.flows is not None:
+        sizes.append(np.asarray(workload.flows[2], np.int64))
+    if workload.ops is not None:
+        sizes.append(workload.ops.amount[workload.ops.kind == packet.OpKind.SEND].astype(np.int64))
+    return np.concatenate(sizes)
+
+
+def _check(parameters: PacketRun, machine: Machine) -> None:
+    size = 1 if parameters.bytes is None else parameters.bytes
+    if size < 1:
+        raise BadRequest(f"--bytes is {size}; expected at least 1")
+    if not 0 < parameters.message_scale <= 1e6:
+        raise BadRequest(f"--message-scale is {parameters.message_scale}; expected above 0, at most 1e6")
+    if size * max(parameters.message_scale, 1) * machine.endpoints > _MOST_BYTES:
+        raise BadRequest(f"--bytes is {size}: all nodes together would send more than 2^60 bytes", advice="Give less.")
+
+
+def _bytes_of(parameters: PacketRun) -> int:
+    if parameters.bytes is None:
+        raise BadRequest(f"--traffic {parameters.traffic} needs --bytes", advice="Give the bytes that each node sends.")
+    return parameters.bytes
+
+
+def _one_job(
+    parameters: PacketRun, machine: Machine, made: messages_.Messages, endpoints: np.ndarray
+) -> packet.Workload:
+    workload = packet.Workload(ops=messages_.to_ops([(made, endpoints)]), default_mode=machine.mode)
+    return _with_background(parameters, machine, workload, endpoints, 1)
+
+
+def _of_file(path: Path, parameters: PacketRun, machine: Machine, rng: np.random.Generator) -> packet.Workload:
+    if not path.exists():
+        raise BadRequest(
+            f"--traffic {parameters.traffic!r} is neither a pattern nor a file",
+            advice=f"Patterns: {', '.join(['uniform[:GIB_PER_S]', *sorted(patterns.PATTERNS)])}.",
+        )
+    if parameters.ranks is not None:
+        raise BadRequest(f"{path} says how many ranks there are", advice="Leave --ranks out.")
+    if path.is_file() and is_traffic_csv(path):
+        return _of_csv(path, parameters, machine)
+    if path.is_file() and is_matrix(path):
+        ranks, (src, dst, size) = read_matrix(path)
+        made = messages_.in_rounds(ranks, [(src, dst, size)])
+        if parameters.bytes is not None:
+            made = made.per_rank(parameters.bytes)
+        endpoints = place(machine.fabric, ranks, parameters.placement, rng)
+        return _one_job(parameters, machine, made.scaled(parameters.message_scale), endpoints)
+    dag = read_dumpi_folder(path) if path.is_dir() else read_dag(path)
+    endpoints = place(machine.fabric, dag.ranks, parameters.placement, rng)
+    ops = dag.to_ops(endpoints, str(path))
+    if parameters.message_scale != 1:
+        carries = (ops.kind != packet.OpKind.COMPUTE) & (ops.amount > 0)
+        ops.amount[carries] = np.maximum(1, np.rint(ops.amount[carries] * parameters.message_scale))
+    return _with_background(parameters, machine, packet.Workload(ops=ops, default_mode=machine.mode), endpoints, 1)
+
+
+def _of_csv(path: Path, parameters: PacketRun, machine: Machine) -> packet.Workload:
+    if parameters.placement != "contiguous":
+        raise BadRequest(f"{path} names endpoints, so that --placement has nothing to place", advice="Leave it out.")
+    src, dst, size = read_traffic_csv(path, machine.endpoints)
+    if not size.size:
+        raise BadInput("there is no traffic", where=str(path), advice="Give at least one line with bytes above 0.")
+    size = np.maximum(1, np.rint(size * parameters.message_scale)).astype(np.int64)
+    workload = packet.Workload(flows=(src, dst, size), default_mode=machine.mode)
+    return _with_background(parameters, machine, workload, np.union1d(src, dst), 1)
+
+
+def _uniform(parameters: PacketRun, traffic: str, machine: Machine, rng: np.random.Generator) -> packet.Workload:
+    """Every packet to a random other rank: Poisson at a load in GiB/s a node, or without one as fast as the NIC takes it."""
+    load = _load_of(traffic, "--traffic uniform")
+    if parameters.background != "none":
+        raise BadRequest(
+            "background traffic beside --traffic uniform would be the same thing twice", advice="Use a pattern."
+        )
+    ranks = parameters.ranks or machine.endpoints
+    endpoints = place(machine.fabric, ranks, parameters.placement, rng)
+    interval_ns = parameters.packet_bytes / (load * _GIB) * 1e9 if load else 0.0
+    total = max(int(_bytes_of(parameters) * parameters.message_scale), 1)
+    if interval_ns * (total / parameters.packet_bytes) > packet.LONGEST_NS:
+        raise BadRequest(
+            f"--traffic {traffic} would take months for {total} bytes a node", advice="Give a higher load."
+        )
+    generators = [packet.Generator(int(e), endpoints, parameters.packet_bytes, total, interval_ns) for e in endpoints]
+    return packet.Workload(generators=generators, default_mode=machine.mode)
+
+
+def _load_of(text: str, option: str) -> float | None:
+    _, colon, load = text.partition(":")
+    if not colon:
+        return None
+    low, high = _LOADS_GIB_PER_S
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", load, re.ASCII) or not low <= float(load) <= high:
+        raise BadRequest(f"{option}:{load} is no load", advice="Give GiB/s a node, for example uniform:4.")
+    return float(load)
+
+
+def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Generator) -> packet.Workload:
+    """Jobs of a CSV file `pattern,ranks,bytes,placement`, placed one after the other."""
+    if parameters.traffic is not None:
+        raise BadRequest("--traffic and --jobs both say what is sent", advice="Give one of them.")
+    taken = np.empty(0, np.int64)
+    made: list[tuple[messages_.Messages, np.ndarray]] = []
+    jobs = parameters.jobs if isinstance(parameters.jobs, tuple) else read_jobs(Path(parameters.jobs or ""))
+    if sum(job.ranks * job.bytes_per_rank for job in jobs) * max(parameters.message_scale, 1) > _MOST_BYTES:
+        raise BadRequest("the jobs together would send more than 2^60 bytes", advice="Give them fewer.")
+    for job in jobs:
+        endpoints = place(machine.fabric, job.ranks, job.placement, rng, taken)
+        taken = np.append(taken, endpoints)
+        messages = patterns.make(job.pattern, job.ranks, job.bytes_per_rank, parameters.seed + len(made))
+        made.append((messages.scaled(parameters.message_scale), endpoints))
+    workload = packet.Workload(ops=messages_.to_ops(made), default_mode=machine.mode)
+    return _with_background(parameters, machine, workload, taken, len(made))
+
+
+def _with_background(
+    parameters: PacketRun, machine: Machine, workload: packet.Workload, used: np.ndarray, job: int
+) -> packet.Workload:
+    kind = parameters.background.partition(":")[0]
+    if parameters.background == "none":
+        return workload
+    if kind not in KINDS:
+        raise BadRequest(f"unknown background {parameters.background!r}", advice="Use none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S].")  # fmt: skip
+    load = _load_of(parameters.background, f"--background {kind}")
+    generators = background_generators(machine, kind, load, np.setdiff1d(np.arange(machine.endpoints), used), job)
+    return replace(workload, generators=generators)
