@@ -15,12 +15,13 @@ from flitwatch_domain import hostlist
 from flitwatch_domain.importers import read_fabric, read_snapshot
 from flitwatch_ingest.sources import ldms_csv, ncl, sacct
 from flitwatch_ingest.sources.ncl_run import read_run_json
+from flitwatch_routing.matrices import read_matrix
 from flitwatch_simulation import topologies
 from flitwatch_simulation.packet.jobs import read_jobs
 from flitwatch_simulation.twin.spec import load_spec
 from flitwatch_simulation.workloads.dag import read_dag
 from flitwatch_simulation.workloads.dumpi import read_dumpi
-from flitwatch_simulation.workloads.traffic import read_matrix, read_traffic_csv
+from flitwatch_simulation.workloads.traffic import read_traffic_csv
 
 CUT = b"\n===\n"
 

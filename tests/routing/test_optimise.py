@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from routing.broken import keeping, without
 
 from flitwatch.main import main
-from flitwatch_domain.errors import BadInput
-from flitwatch_domain.fabric import Fabric, Links
+from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.generators import quartz1, torus, xgft
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables
@@ -21,23 +20,6 @@ from flitwatch_routing.forwarding import check
 from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import read_csv, traffic
 from flitwatch_routing.tree import as_tree
-
-
-def without(fabric: Fabric, cables: int, seed: int) -> Fabric:
-    """The fabric with some cables between switches gone, both directions."""
-
-    links = fabric.links
-    between = np.flatnonzero(fabric.router_links() & (links.src < links.dst))
-    gone = np.random.default_rng(seed).choice(between, cables, replace=False)
-    pairs = set(zip(links.src[gone].tolist(), links.dst[gone].tolist(), strict=True))
-    keep = np.array(
-        [
-            (a, b) not in pairs and (b, a) not in pairs
-            for a, b in zip(links.src.tolist(), links.dst.tolist(), strict=True)
-        ]
-    )
-    fields = ("src", "dst", "src_port", "dst_port", "link_class", "bandwidth_bps", "multiplicity")
-    return replace(fabric, links=Links(**{name: getattr(links, name)[keep] for name in fields}, classes=links.classes))
 
 
 @pytest.mark.parametrize(
@@ -101,8 +83,9 @@ def test_loops_holes_and_strange_ports_are_found(tmp_path) -> None:
     assert check(fabric, looped).loops > 0
     strange = ports.copy()
     strange[0, 15] = 77
-    with pytest.raises(BadInput, match="port 77"):
-        check(fabric, strange)
+    found = check(fabric, strange)
+    assert found.holes == 1 and not found.valid
+    assert "leaf0" in found.where[0] and "port 77, which has no cable" in found.where[0]
 
 
 @pytest.mark.parametrize(
@@ -112,8 +95,7 @@ def test_a_disconnected_leaf_is_named(tree: tuple, words: str) -> None:
     fabric = xgft(*tree)
     links, routers = fabric.links, len(fabric.routers)
     keep = ~(((links.src == 0) & (links.dst < routers)) | ((links.dst == 0) & (links.src < routers)))
-    names = ("src", "dst", "src_port", "dst_port", "link_class", "multiplicity", "bandwidth_bps")
-    parted = replace(fabric, links=Links(**{name: getattr(links, name)[keep] for name in names}, classes=links.classes))
+    parted = keeping(fabric, keep)
     with pytest.raises(BadInput, match=words):
         optimise(parted, traffic("bisection", len(fabric.endpoints), 1), time_limit_s=0.1)
 
@@ -126,8 +108,7 @@ def test_a_spine_without_a_core_is_named() -> None:
     up = ((links.src == spine) & (links.dst < routers) & ~np.isin(links.dst, list(leaves))) | (
         (links.dst == spine) & (links.src < routers) & ~np.isin(links.src, list(leaves))
     )
-    names = ("src", "dst", "src_port", "dst_port", "link_class", "multiplicity", "bandwidth_bps")
-    parted = replace(fabric, links=Links(**{name: getattr(links, name)[~up] for name in names}, classes=links.classes))
+    parted = keeping(fabric, ~up)
     with pytest.raises(BadInput, match=r"disconnected: .* to no core"):
         as_tree(parted)
 
@@ -151,6 +132,28 @@ def test_more_bytes_than_can_be_counted_are_refused(tmp_path) -> None:
         read_csv(tmp_path / "traffic.csv", 16)
 
 
+def test_traffic_within_switches_alone_has_no_gap() -> None:
+    """Nothing crosses a link between switches: no routes are better, and there is nothing to compare with."""
+    one = np.array([0]), np.array([1]), np.array([5.0])
+    found = optimise(xgft(2, [4, 4], [1, 4]), one, time_limit_s=0.1)
+    assert (found.z, found.z_ar, found.worst_links) == (0, 0, 0)
+    assert found.ar_gap is None and found.bound_gap is None
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-45, 3e-9, 1.0, 1e18])
+def test_gaps_do_not_depend_on_the_unit_of_bytes(unit: float) -> None:
+    fabric, (src, dst, size) = xgft(2, [4, 4], [1, 3]), traffic("bisection-shuffle", 16, 3)
+    found = optimise(fabric, (src, dst, size * unit), time_limit_s=0.2)
+    assert found.z_ar == pytest.approx(4 / 3 * unit, rel=1e-6)
+    assert found.z == pytest.approx(2 * unit, rel=1e-6) and found.proven
+
+
+@pytest.mark.parametrize("limit_s", [float("nan"), float("inf"), 0.0, -1.0])
+def test_a_time_limit_is_a_number_above_zero(limit_s: float) -> None:
+    with pytest.raises(BadRequest, match="time limit"):
+        optimise(xgft(2, [4, 4], [1, 4]), traffic("bisection", 16, 1), time_limit_s=limit_s)
+
+
 def test_traffic_of_other_sizes_is_refused() -> None:
     with pytest.raises(BadInput, match="outside 0 to 15"):
         optimise(xgft(2, [4, 4], [1, 4]), traffic("bisection", 32, 1), time_limit_s=0.1)
@@ -170,14 +173,16 @@ def test_what_is_no_tree_is_refused() -> None:
         ("src,dst,bytes\n0,1,-4\n", r"t\.csv:2: bytes must be"),
         ("src,dst,bytes\n0,1,nan\n", r"t\.csv:2: bytes must be"),
         ("src,dst,bytes\n0,x,4\n", r"t\.csv:2: not two whole numbers"),
-        ("src,dst,bytes\n", "holds no traffic"),
+        ("src,dst,bytes\n", "holds no traffic: no rows"),
+        ("src,dst,bytes\n0,1,0\n3,3,5\n", "holds no traffic: .* nothing to route"),
     ],
 )
 def test_traffic_that_does_not_fit_is_named_by_file_and_line(tmp_path, text: str, words: str) -> None:
     path = tmp_path / "t.csv"
-    path.write_text(text)
-    with pytest.raises(BadInput, match=words):
-        read_csv(path, 16)
+    for mark in ("", "\ufeff"):
+        path.write_text(mark + text)
+        with pytest.raises(BadInput, match=words):
+            read_csv(path, 16)
 
 
 def test_table_3_1_pairs_of_the_synthetic_patterns() -> None:

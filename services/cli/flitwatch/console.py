@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
+import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 import click
@@ -31,6 +37,58 @@ def fail(message: str, code: int = 1) -> NoReturn:
     line = " ".join(str(message).split())
     print(f"flitwatch: {line}", file=sys.stderr)
     sys.exit(code)
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers that holds no nan, which compares as neither below nor above its ends."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; a usage error outside the range."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
+
+
+#: Seconds that a search may take.
+TIME_LIMIT_S = FiniteRange(0, 86400, min_open=True)
+
+
+class OutPath(click.Path):
+    """Where a result goes, a file or (`folder`) a folder: folders are made, and what cannot be written is said, before the work begins."""
+
+    def __init__(self, folder: bool = False) -> None:
+        super().__init__(file_okay=not folder, dir_okay=folder, writable=True, path_type=Path)
+        self._folder = folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, with the folders that lead to it; a usage error where it cannot be written."""
+        path = Path(super().convert(value, param, ctx))  # type: ignore[arg-type]
+        folder = path if self._folder else path.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as failure:
+            self.fail(f"{folder}: {failure.strerror or failure}", param, ctx)
+        if not os.access(folder, os.W_OK):
+            self.fail(f"{folder} is not writable.", param, ctx)
+        return path
+
+
+@contextmanager
+def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
+    """Gives a question that is True once Ctrl-C came: for work that ends with the best so far. A second Ctrl-C ends it at once."""
+    stopped = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal stopped
+        stopped = True
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def json_option(function: F) -> F:

@@ -25,7 +25,6 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
   if (src.shape(0) != dst.shape(0) || src.shape(0) != bytes.shape(0)) throw std::invalid_argument("src, dst and bytes differ in length");
   const Demand demand = gather(tree, view(src), view(dst), view(bytes));
   const std::vector<std::uint8_t> flags = copy(failed);
-  const Bounds bound = bounds(tree, demand);
   Solution found;
   std::exception_ptr trouble;
   {
@@ -43,7 +42,7 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
         return false;
       }
     };
-    found = optimise(tree, demand, flags, std::max(bound.fixed, goal), search, go_on);
+    found = optimise(tree, demand, flags, goal, search, go_on);
   }
   if (trouble) std::rethrow_exception(trouble);
   std::vector<std::int32_t> leaf, dest;
@@ -61,8 +60,6 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
   result["down_used"] = give(std::move(found.down_used));
   result["largest"] = found.largest;
   result["worst_links"] = found.worst_links;
-  result["adaptive_bound"] = bound.adaptive;
-  result["fixed_bound"] = bound.fixed;
   result["busiest_host"] = demand.busiest_host;
   result["ftree"] = found.ftree;
   result["random"] = found.random;
@@ -78,11 +75,14 @@ NB_MODULE(_routes, m) {
   m.def("optimise", &optimise_routes, "shape"_a, "src"_a, "dst"_a, "bytes"_a, "failed"_a, "goal"_a, "seconds"_a, "seed"_a, "watch"_a.none(),
         "Tables that make the largest load of a link between switches as small as possible within `seconds`.\n\n"
         "shape: (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); failed: uint8[links] or empty, numbered leaf to spine,\n"
-        "spine to core, core to spine, spine to leaf; goal: a larger bound known from elsewhere, or 0; watch(seconds, largest, moves) -> bool goes on.\n"
+        "spine to core, core to spine, spine to leaf; goal: a lower bound, where the search ends; watch(seconds, largest, moves) -> bool goes on.\n"
         "Raises ValueError for endpoints out of range, bytes that are negative or not finite, or a shape that no tree has.");
-  m.def("adaptive_bound", [](nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes) {
+  m.def("bounds", [](nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes, In<std::uint8_t> failed) {
     const Tree tree = tree_of(shape);
-    return bounds(tree, gather(tree, view(src), view(dst), view(bytes))).adaptive;
-  }, "shape"_a, "src"_a, "dst"_a, "bytes"_a, "The bound without the one-port rule, in bytes; for a tree without failed links.");
+    const Bounds found = bounds(tree, gather(tree, view(src), view(dst), view(bytes)), view(failed));
+    return nb::make_tuple(found.adaptive, found.fixed);
+  }, "shape"_a, "src"_a, "dst"_a, "bytes"_a, "failed"_a,
+        "Lower bounds in bytes on the largest load of a link between switches: (without the one-port rule, with it). The first is exact on a tree\n"
+        "without failed links; inf where links that failed part leaves that communicate. `failed` as for `optimise`.");
   m.def("links", [](nb::tuple shape) { return tree_of(shape).links(); }, "shape"_a, "Directed links between switches of a shape.");
 }

@@ -27,11 +27,11 @@ struct Demand {
 // Throws std::invalid_argument for endpoints out of range or bytes that are negative or not finite.
 Demand gather(const Tree& tree, std::span<const std::int32_t> src, std::span<const std::int32_t> dst, std::span<const double> bytes);
 
-// Lower bounds on the largest load of a link between switches.
+// Lower bounds on the largest load of a link between switches; `failed`: a flag a link, or empty.
 struct Bounds {
-  double adaptive;  // z_AR: traffic of a leaf or pod spread evenly over its links (no failed links)
-  double fixed;     // with one port a destination: pigeonholes of each leaf's items, on both sides
+  double adaptive;  // traffic of a leaf or pod spread evenly over its links that work: z_AR of an intact tree, at most z_AR of a broken one
+  double fixed;     // with one port a destination: pigeonholes of the items of each leaf, on both sides, and of each pair of leaves
 };
-Bounds bounds(const Tree& tree, const Demand& demand);
+Bounds bounds(const Tree& tree, const Demand& demand, std::span<const std::uint8_t> failed);
 
 }  // namespace flitwatch::routes

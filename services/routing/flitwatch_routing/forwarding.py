@@ -113,18 +113,25 @@ def _leaf_tables(tree: Tree, solution: Mapping[str, Any], spine_ok: NDArray[np.b
 
 @dataclass(frozen=True)
 class RouteCheck:
-    """valid: no loops, no holes;  loops, holes: pairs (source leaf, endpoint);  load: bytes a directed link, in the fabric's order"""
+    """valid: no loops, no holes;  loops, holes: pairs (source leaf, endpoint);  load: bytes a directed link, in the fabric's order;
+    lost: bytes that never arrive;  where: the first hole and the first loop in words, naming switch, port and endpoint
+    """
 
     valid: bool
     loops: int
     holes: int
     load: Floats
+    lost: float = 0.0
+    where: tuple[str, ...] = ()
 
 
-def check(fabric: Fabric, ports: Ints, traffic: tuple[NDArray, NDArray, NDArray] | None = None) -> RouteCheck:
-    """Follow the tables from every switch with endpoints to every endpoint; add up traffic on the links.
+def check(
+    fabric: Fabric, ports: Ints, traffic: tuple[NDArray, NDArray, NDArray] | None = None, unknown: NDArray[np.bool_] | None = None
+) -> RouteCheck:  # fmt: skip
+    """Follow the tables from every switch with endpoints to every endpoint but the `unknown` (endpoints,); add up traffic on the links.
 
-    `ports` (routers, endpoints) must fit the fabric: BadInput names a port that leads nowhere.
+    A hole is a way that ends before its endpoint: without an entry, at a port without a cable, or at another endpoint. BadInput for `ports` of another
+    shape than (routers, endpoints).
     """
     routers, endpoints = len(fabric.routers.name), len(fabric.endpoints.router)
     if ports.shape != (routers, endpoints):
@@ -132,36 +139,56 @@ def check(fabric: Fabric, ports: Ints, traffic: tuple[NDArray, NDArray, NDArray]
             f"tables for {ports.shape[0]} switches and {ports.shape[1]} endpoints; the fabric has {routers} and {endpoints}"
         )
     links = fabric.links
-    highest = int(max(links.src_port.max(), ports.max(), 0)) + 1
-    link_of = np.full((routers, highest), -1)
-    from_router = np.flatnonzero(links.src < routers)
-    link_of[links.src[from_router], links.src_port[from_router]] = from_router
+    link_of = links_by_port(fabric, int(ports.max(initial=0)))
     sources = np.unique(fabric.endpoints.router)
     weight = _by_leaf(fabric, traffic)
     load = np.zeros(len(links.src))
-    at = np.repeat(sources, endpoints).astype(np.int64)
-    to: Ints = np.tile(np.arange(endpoints), len(sources))
-    bytes_ = weight[sources].reshape(-1)
-    holes = loops = 0
+    known_ends = np.arange(endpoints) if unknown is None else np.flatnonzero(~unknown)
+    at = np.repeat(sources, len(known_ends)).astype(np.int64)
+    to: Ints = np.tile(known_ends, len(sources))
+    bytes_ = weight[np.ix_(sources, known_ends)].reshape(-1)
+    holes, lost_bytes = 0, 0.0
+    where: tuple[str, ...] = ()
     for _ in range(routers + 1):
         port = ports[at, to]
         link = np.where(port >= 0, link_of[at, np.maximum(port, 0)], -1)
-        if ((port >= 0) & (link < 0)).any():
-            bad = int(np.argmax((port >= 0) & (link < 0)))
-            raise BadInput(
-                f"{fabric.routers.name[at[bad]]} sends endpoint {to[bad]} to port {port[bad]}, which has no cable"
-            )
-        holes += int((link < 0).sum())
         known = link >= 0
         np.add.at(load, link[known], bytes_[known])
-        following = links.dst[np.maximum(link, 0)].astype(np.int64)
-        astray = known & (following >= routers) & (following != routers + to)
-        holes += int(astray.sum())
+        following = np.where(known, links.dst[np.maximum(link, 0)].astype(np.int64), -1)
+        lost = ~known | ((following >= routers) & (following != routers + to))
+        if lost.any() and not where:
+            first = int(np.argmax(lost))
+            where = (_hole(fabric, int(at[first]), int(to[first]), int(port[first]), int(following[first])),)
+        holes += int(lost.sum())
+        lost_bytes += float(bytes_[lost].sum())
         going = known & (following < routers)
         if not going.any():
-            return RouteCheck(holes == 0 and loops == 0, loops, holes, load)
+            return RouteCheck(holes == 0, 0, holes, load, lost_bytes, where)
         at, to, bytes_ = following[going], to[going], bytes_[going]
-    return RouteCheck(False, len(at), holes, load)
+    loop = f"a loop through {fabric.routers.name[at[0]]} on the way to {_endpoint(fabric, int(to[0]))}"
+    return RouteCheck(False, len(at), holes, load, lost_bytes + float(bytes_.sum()), (*where, loop))
+
+
+def links_by_port(fabric: Fabric, highest: int = 0) -> Ints:
+    """The link at (router, port), -1 for none; ports up to `highest` at least."""
+    links, routers = fabric.links, len(fabric.routers.name)
+    from_router = np.flatnonzero((links.src < routers) & (links.src_port >= 0))
+    link_of = np.full((routers, max(int(links.src_port.max(initial=0)), highest) + 1), -1)
+    link_of[links.src[from_router], links.src_port[from_router]] = from_router
+    return link_of
+
+
+def _hole(fabric: Fabric, router: int, endpoint: int, port: int, reached: int) -> str:
+    name, to = fabric.routers.name[router], _endpoint(fabric, endpoint)
+    if port < 0:
+        return f"{name} has no entry for {to}"
+    if reached < 0:
+        return f"{name} sends {to} to port {port}, which has no cable"
+    return f"{name} sends {to} to port {port}, where {fabric.vertex_name(reached)} is"
+
+
+def _endpoint(fabric: Fabric, endpoint: int) -> str:
+    return f"endpoint {endpoint} ({fabric.endpoints.node[endpoint]})"
 
 
 def _by_leaf(fabric: Fabric, traffic: tuple[NDArray, NDArray, NDArray] | None) -> Floats:

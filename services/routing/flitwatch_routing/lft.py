@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from flitwatch_domain.fabric import Fabric
 Ints = NDArray[np.int64]
 #: GUIDs of generated fabrics, in the range that ibsim uses; adapters are spaced apart, as a port's GUID is the adapter's + 1.
 FIRST_SWITCH_GUID, FIRST_ADAPTER_GUID, ADAPTER_STEP = 0x0002C90000100000, 0x0002C90000200000, 0x10
+#: A LID has 16 bits.
+MOST_LIDS = 2**16
 
 
 def guids(fabric: Fabric) -> tuple[list[int], list[int]]:
@@ -53,30 +56,86 @@ def write(path: Path, fabric: Fabric, ports: Ints) -> None:
     temporary.replace(path)
 
 
+@dataclass(frozen=True)
+class Dump:
+    """ports (routers, endpoints): output ports, -1 without an entry;  unknown (endpoints,): neither the dump nor the topology tells their LID"""
+
+    ports: Ints
+    unknown: NDArray[np.bool_]
+
+
 def read(path: Path, fabric: Fabric) -> Ints:
-    """Output ports (routers, endpoints) of a dump, -1 where it has no entry; BadInput names the file."""
+    """Output ports (routers, endpoints) of a dump, -1 where it has no entry; raises as `read_dump`."""
+    return read_dump(path, fabric).ports
+
+
+def read_dump(path: Path, fabric: Fabric) -> Dump:
+    """A dump's tables, entries matched by port GUID, or by LID where the dump has none and the topology knows it. Of several LIDs (LMC) the lowest counts.
+
+    Raises
+    ------
+    BadInput
+        Naming the file, for text that is no dump or contradicts itself (with its line), a switch that is not in the topology or has no table, and
+        destinations of which none is known.
+    """
     try:
-        found, names, at_switch, _, port, destination = parse_lft_dump(path.read_bytes())
+        found, names, at_switch, lid, port, destination = parse_lft_dump(path.read_bytes())
     except OSError as failure:
         raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
     except ValueError as bad:
         raise BadInput(str(bad), where=str(path)) from bad
     switches, ends = guids(fabric)
+    router = _routers(path, found, names, switches, fabric)[at_switch]
+    owner_of = {guid: endpoint for endpoint, guid in enumerate(ends)}
+    named = np.array([owner_of.get(guid, -1) for guid in destination.tolist()], np.int64)
+    owners = _owners(fabric)
+    endpoint = np.where(destination > 0, named, owners[lid])
+    base = np.full(len(ends), len(owners))
+    np.minimum.at(base, endpoint[endpoint >= 0], lid[endpoint >= 0])
+    unknown = np.zeros(len(ends), bool)
+    if ((destination == 0) & (endpoint < 0)).any():
+        unknown[(base == len(owners)) & ~np.isin(np.arange(len(ends)), owners)] = True
+    if len(lid) and unknown.all():
+        raise BadInput(
+            "its entries name no port GUIDs, and the topology no LIDs: nothing tells which endpoint an entry is for",
+            where=str(path),
+            advice="Give a dump with `portguid` comments (opensm-lfts.dump), or the topology as ibnetdiscover printed it when the tables were loaded",
+        )
+    ports = np.full((len(switches), len(ends)), -1)
+    used = (endpoint >= 0) & (lid == base[endpoint])
+    ports[router[used], endpoint[used]] = port[used]
+    return Dump(ports, unknown)
+
+
+def _routers(path: Path, found: Ints, names: list[bytes], switches: list[int], fabric: Fabric) -> Ints:
     router_of = {guid: router for router, guid in enumerate(switches)}
     for guid, name in zip(found.tolist(), names, strict=True):
         if guid not in router_of:
             raise BadInput(
                 f"the topology has no switch 0x{guid:016x} ({name.decode(errors='replace')})", where=str(path)
             )
-    missing = set(router_of) - set(found.tolist())
+    cabled = set(fabric.links.src.tolist()) | set(fabric.links.dst.tolist())
+    missing = {guid for guid, router in router_of.items() if router in cabled} - set(found.tolist())
     if missing:
         raise BadInput(
             f"{len(missing)} switches of the topology have no table, the first 0x{min(missing):016x}", where=str(path)
         )
-    endpoint_of = {guid: endpoint for endpoint, guid in enumerate(ends)}
-    router = np.array([router_of[guid] for guid in found.tolist()])[at_switch]
-    endpoint = np.array([endpoint_of.get(guid, -1) for guid in destination.tolist()])
-    ports = np.full((len(switches), len(ends)), -1)
-    used = endpoint >= 0
-    ports[router[used], endpoint[used]] = port[used]
-    return ports
+    return np.array([router_of[guid] for guid in found.tolist()], np.int64)
+
+
+def _owners(fabric: Fabric) -> Ints:
+    """The endpoint of each LID as the topology's file gave them, LMC counted in; -1 where none is known, or several claim it."""
+    owners = np.full(MOST_LIDS, -1)
+    endpoints = len(fabric.endpoints)
+    lids = np.asarray(fabric.attributes.get("lids", []), np.int64)
+    if len(lids) != endpoints:
+        return owners
+    lmc = np.asarray(fabric.attributes.get("lmc", [0] * endpoints), np.int64)
+    claims = np.concatenate(
+        [np.arange(one, one + 2**bits) for one, bits in zip(lids.tolist(), lmc.tolist(), strict=True)]
+    )
+    whose = np.repeat(np.arange(endpoints), 2**lmc)
+    valid = (np.repeat(lids, 2**lmc) > 0) & (claims < MOST_LIDS)
+    owners[claims[valid]] = whose[valid]
+    owners[np.bincount(claims[valid], minlength=MOST_LIDS) > 1] = -1
+    return owners

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,29 +11,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import routes
-from flitwatch_domain.errors import BadInput
+from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.bounds import bounds_of, unit_of
 from flitwatch_routing.forwarding import check, tables_of
 from flitwatch_routing.tree import as_tree
 
 #: watch(seconds, best largest load, moves) -> go on
 Watch = Callable[[float, float, int], bool]
+#: Part of the time limit that the bound of a broken tree may take.
+BOUND_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Routes:
     """Routes and what is known of them; loads in bytes on links between switches.
 
-    z: largest load;  z_ar: the bound without the one-port rule (Taffet 2021, section 3.3; exact on an intact tree);  fixed_bound: a lower bound with
-    it, by pigeonholes;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z - fixed_bound) / fixed_bound;  proven: no routes can be better
+    z: largest load;  z_ar: the bound without the one-port rule (Taffet 2021, section 3.3) of the fabric as it is, failed cables left out;
+    z_ar_exact: it is that optimum, not only below it (a broken tree's linear program may run out of time)
+    fixed_bound: a lower bound with the rule: z_ar, or pigeonholes;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z - fixed_bound) / fixed_bound; None where
+    no traffic crosses a switch, and there is nothing to compare;  proven: no routes can be better
     ports (routers, endpoints): the forwarding tables
     """
 
     z: float
     z_ar: float
+    z_ar_exact: bool
     fixed_bound: float
-    ar_gap: float
-    bound_gap: float
+    ar_gap: float | None
+    bound_gap: float | None
     proven: bool
     worst_links: int
     ftree: float
@@ -54,41 +63,54 @@ def optimise(
     ------
     BadInput
         Where the fabric is no such tree, the traffic does not fit it, or failed links part it.
+    BadRequest
+        For a time limit that is no positive number of seconds.
     """
+    started = time.monotonic()
+    if not 0 < time_limit_s < math.inf:
+        raise BadRequest(f"the time limit is {time_limit_s:g} s; expected a finite number above 0")
     tree = as_tree(fabric)
-    src, dst, size = traffic
+    src, dst, size = traffic[0], traffic[1], np.asarray(traffic[2], float)
     slot = tree.slot_of_endpoint.astype(np.int32)
     if len(src) and (src.max() >= len(slot) or dst.max() >= len(slot) or min(src.min(), dst.min()) < 0):
         raise BadInput(f"traffic names endpoints outside 0 to {len(slot) - 1}")
+    if len(size) and not (np.isfinite(size).all() and (size >= 0).all()):
+        raise BadInput("traffic holds bytes that are negative or no finite number")
+    if not tree.intact():
+        _joined(fabric, ftree_tables(fabric))
+    least = bounds_of(tree, (src, dst, size), time_limit_s * BOUND_SHARE, watch)
+    unit = unit_of(size)
     try:
         found = routes.optimise(
-            tree.shape, slot[src], slot[dst], np.asarray(size, float), tree.failed(), 0.0, time_limit_s, seed, watch
-        )
+            tree.shape, slot[src], slot[dst], size / unit, tree.failed(), least.fixed / unit,
+            max(time_limit_s - (time.monotonic() - started), 0.0), seed,
+            None if watch is None else lambda seconds, largest, moves: watch(seconds, largest * unit, moves),
+        )  # fmt: skip
     except ValueError as bad:
         raise BadInput(str(bad)) from bad
     ports = tables_of(tree, found, fabric)
-    checked = check(fabric, ports, (src, dst, np.asarray(size, float)))
-    if checked.holes:
-        raise _parted(fabric, ports)
+    checked = check(fabric, ports, (src, dst, size))
     between = fabric.router_links()
     z = float(checked.load[between].max()) if between.any() else 0.0
-    z_ar, fixed = found["adaptive_bound"], found["fixed_bound"]
     return Routes(
-        z=z, z_ar=z_ar, fixed_bound=fixed, ar_gap=_gap(z, z_ar), bound_gap=_gap(z, fixed), proven=z <= fixed * (1 + 1e-6),
-        worst_links=int((checked.load[between] >= z * (1 - 1e-6)).sum()), ftree=found["ftree"], random=found["random"],
-        wall_s=found["seconds"], moves=found["moves"], ports=ports,
+        z=z, z_ar=least.z_ar, z_ar_exact=least.exact, fixed_bound=least.fixed, ar_gap=_gap(z, least.z_ar), bound_gap=_gap(z, least.fixed),
+        proven=z <= least.fixed * (1 + 1e-6), worst_links=int((checked.load[between] >= z * (1 - 1e-6)).sum()) if z > 0 else 0,
+        ftree=found["ftree"] * unit, random=found["random"] * unit, wall_s=time.monotonic() - started, moves=found["moves"], ports=ports,
     )  # fmt: skip
 
 
-def _parted(fabric: Fabric, ports: NDArray[np.int64]) -> BadInput:
+def _joined(fabric: Fabric, ports: NDArray[np.int64]) -> None:
+    """BadInput where complete tables leave a leaf without a way to an endpoint."""
     leaves = np.unique(fabric.endpoints.router)
-    at, endpoint = (int(first[0]) for first in np.nonzero(ports[leaves] < 0))
-    node, leaf = fabric.endpoints.node[endpoint], fabric.routers.name[leaves[at]]
-    return BadInput(
-        f"the fabric is disconnected: {leaf} has no way up and down to endpoint {endpoint} ({node})",
-        advice="Mend its cables, or give the fabric without it",
-    )
+    none = np.argwhere(ports[leaves] < 0)
+    if len(none):
+        at, endpoint = none[0].tolist()
+        node, leaf = fabric.endpoints.node[endpoint], fabric.routers.name[leaves[at]]
+        raise BadInput(
+            f"the fabric is disconnected: {leaf} has no way up and down to endpoint {endpoint} ({node})",
+            advice="Mend its cables, or give the fabric without it",
+        )
 
 
-def _gap(z: float, bound: float) -> float:
-    return (z - bound) / bound if bound > 0 else 0.0
+def _gap(z: float, bound: float) -> float | None:
+    return (z - bound) / bound if bound > 0 else None

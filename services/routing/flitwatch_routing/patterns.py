@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.importers.text import read_utf8
+from flitwatch_routing.matrices import is_matrix, read_matrix
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -133,7 +135,7 @@ PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
 
 
 def traffic(name: str, endpoints: int, seed: int) -> Traffic:
-    """(src int32, dst int32, bytes float64) of a pattern's name or a CSV file `src,dst,bytes`.
+    """(src int32, dst int32, bytes float64) of a pattern's name, a CSV file `src,dst,bytes` or a measured matrix (lines `a , b = bytes`).
 
     Raises
     ------
@@ -144,13 +146,28 @@ def traffic(name: str, endpoints: int, seed: int) -> Traffic:
         return PATTERNS[name](endpoints, np.random.default_rng(seed))
     if not Path(name).is_file():
         raise BadRequest(
-            f"{name!r} is no pattern and no file", advice=f"Patterns: {', '.join(PATTERNS)}; or a CSV src,dst,bytes"
+            f"{name!r} is no pattern and no file",
+            advice=f"Patterns: {', '.join(PATTERNS)}; or a file: CSV src,dst,bytes, or lines `a , b = bytes`",
         )
-    return read_csv(Path(name), endpoints)
+    return read_file(Path(name), endpoints)
+
+
+def read_file(path: Path, endpoints: int) -> Traffic:
+    """Traffic of a CSV file or a measured matrix, whichever it holds; raises as `traffic`."""
+    try:
+        matrix = is_matrix(path)
+    except OSError as failure:
+        raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
+    if not matrix:
+        return read_csv(path, endpoints)
+    ranks, (src, dst, size) = read_matrix(path)
+    if ranks > endpoints:
+        raise BadInput(f"{ranks} ranks; the topology has {endpoints} endpoints", where=str(path))
+    return _made(src, dst, size)
 
 
 def read_csv(path: Path, endpoints: int) -> Traffic:
-    """Read `src,dst,bytes`; repeated pairs add up later."""
+    """Read `src,dst,bytes`; repeated pairs add up later. BadInput names file and line; traffic that nobody sends to another is none."""
     src, dst, size = [], [], []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -163,11 +180,18 @@ def read_csv(path: Path, endpoints: int) -> Traffic:
                     src.append(a)
                     dst.append(b)
                     size.append(amount)
-    except (UnicodeDecodeError, csv.Error) as failure:
+    except OSError as failure:
+        raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
+    except UnicodeDecodeError:
+        read_utf8(path)  # says what it is instead
+        raise
+    except csv.Error as failure:
         raise BadInput(f"is not CSV text: {failure}", where=str(path)) from failure
-    if not src:
-        raise BadInput("holds no traffic", where=str(path))
-    return np.array(src, np.int32), np.array(dst, np.int32), np.array(size)
+    found = np.array(src, np.int32), np.array(dst, np.int32), np.array(size, float)
+    if not ((found[2] > 0) & (found[0] != found[1])).any():
+        nothing = "no rows" if not src else "no bytes from one endpoint to another"
+        raise BadInput(f"holds no traffic: {nothing}, so there is nothing to route", where=str(path))
+    return found
 
 
 def _row(row: list[str], endpoints: int, where: str) -> tuple[int, int, float]:

@@ -44,6 +44,19 @@ class Tree:
         order = (self.up_port_leaf, self.up_port_spine, self.down_port_core, self.down_port_spine)
         return np.concatenate([ports.reshape(-1) < 0 for ports in order]).astype(np.uint8)
 
+    def intact(self) -> bool:
+        """Whether every leaf that is there has all its links, and every spine and core all those to leaves, spines and cores that are there."""
+        pods, leaves, _, spines, _, _ = self.shape
+        there = self.leaf >= 0
+        below = np.repeat(there.reshape(pods, 1, leaves), spines, axis=1).reshape(pods * spines, leaves)
+        used = np.repeat(there.reshape(pods, leaves).any(axis=1), spines)
+        return bool(
+            (self.up_port_leaf[there] >= 0).all()
+            and (self.down_port_spine[below] >= 0).all()
+            and (self.up_port_spine[used] >= 0).all()
+            and (self.down_port_core >= 0).all()
+        )
+
 
 def as_tree(fabric: Fabric) -> Tree:
     """Find leaves, pods, spines, core groups and cores of a fabric.
@@ -68,9 +81,15 @@ def as_tree(fabric: Fabric) -> Tree:
     is_leaf[fabric.endpoints.router] = True
     touches_leaf = np.zeros(routers, bool)
     touches_leaf[dst[is_leaf[src]]] = True
+    touches_leaf[src[is_leaf[dst]]] = True
     is_spine = touches_leaf & ~is_leaf
-    is_core = ~is_leaf & ~is_spine
-    bad = (is_leaf[src] & ~is_spine[dst]) | (is_spine[src] & is_spine[dst]) | (is_core[src] & ~is_spine[dst])
+    if not len(src):
+        raise BadInput("no cable joins two switches", advice="Give a fat tree of two or three levels")
+    cabled = np.zeros(routers, bool)
+    cabled[src] = cabled[dst] = True
+    is_core = ~is_leaf & ~is_spine & cabled  # a switch that lost every cable is on no level
+    levels = is_leaf * 0 + is_spine * 1 + is_core * 2
+    bad = abs(levels[src] - levels[dst]) != 1
     if bad.any():
         at = int(np.argmax(bad))
         names = fabric.routers.name
@@ -79,9 +98,9 @@ def as_tree(fabric: Fabric) -> Tree:
             advice="Give a fat tree of two or three levels",
         )
     edges = np.stack([src, dst], axis=1)
-    pod = _components(routers, edges[(is_leaf[src] & is_spine[dst])], is_leaf | is_spine)
+    pod = _components(routers, edges[is_leaf[src] | is_leaf[dst]], is_leaf | is_spine)
     group = (
-        _components(routers, edges[(is_spine[src] & is_core[dst])], is_spine | is_core)
+        _components(routers, edges[is_core[src] | is_core[dst]], is_spine | is_core)
         if is_core.any()
         else np.zeros(routers, np.int64)
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import emit, json_option, stderr
+from flitwatch.console import TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, stderr
 
 
 @click.group()
@@ -15,7 +15,7 @@ def loop() -> None:
 
 
 @loop.command()
-@click.option("--topology", default="quartz1", show_default=True, help="quartz1 | file:PATH")
+@click.option("--topology", default="quartz1", show_default=True, help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option(
     "--pattern",
     required=True,
@@ -27,7 +27,7 @@ def loop() -> None:
 @click.option("--epochs", type=click.IntRange(1, 64), default=1, show_default=True)
 @click.option(
     "--megabytes",
-    type=click.FloatRange(0.001, 1000),
+    type=FiniteRange(0.001, 1000),
     default=10.0,
     show_default=True,
     help="What the busiest node sends.",
@@ -49,12 +49,12 @@ def loop() -> None:
 @click.option(
     "--time-limit",
     "optimise_s",
-    type=click.FloatRange(0, 86400),
+    type=TIME_LIMIT_S,
     default=30.0,
     show_default=True,
     help="Seconds for the optimiser.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the new tables here.")
+@click.option("--out", type=OutPath(), help="Write the new tables here.")
 @json_option
 def run(
     topology: str,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import emit, json_option, stderr
+from flitwatch.console import TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, stderr
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -39,11 +39,9 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
     show_default=True,
     help="Sensing epochs, each with its own SL-to-VL tables.",
 )
-@click.option(
-    "--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Relative error of each counter."
-)
+@click.option("--noise", type=FiniteRange(0, 1), default=0.0, show_default=True, help="Relative error of each counter.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
-@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
+@click.option("--out", required=True, type=OutPath(folder=True), help="The folder of the files.")
 @json_option
 def counters(
     topology: str,
@@ -63,7 +61,6 @@ def counters(
 
     fabric, ports = _routed(topology, lfts)
     measured = study(fabric, ports, name, sls, vls, epochs, seed, noise).measured
-    out.mkdir(parents=True, exist_ok=True)
     for epoch, (lane, counted) in enumerate(zip(measured.lanes, measured.counters, strict=True), 1):
         suffix = "" if epoch == 1 else f"-{epoch}"
         files.write_counters(out / f"counters{suffix}.csv", fabric, counted)
@@ -89,7 +86,7 @@ def counters(
 @click.option("--epochs", type=click.IntRange(1, 64), default=1, show_default=True)
 @click.option(
     "--noise",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     help="Relative error of counters; by default found from the switches' balance.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
@@ -100,8 +97,8 @@ def counters(
     help="CSV job,endpoint in rank order; by default one job of all endpoints that occur.",
 )
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("--time-limit", "limit_s", type=click.FloatRange(1, 86400), default=900.0, show_default=True)
-@click.option("--out", type=_FILE, help="Write src,dst,bytes,low,high here.")
+@click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=900.0, show_default=True, help="Seconds.")
+@click.option("--out", type=OutPath(), help="Write src,dst,bytes,low,high here.")
 @json_option
 def reconstruct(
     topology: str, lfts: Path | None, counter_files: tuple[Path, ...], lane_files: tuple[Path, ...], pair_sl: Path | None, name: str | None,

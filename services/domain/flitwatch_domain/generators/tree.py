@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import (
     CountedAt,
     Endpoints,
@@ -56,6 +56,10 @@ def quartz1(*, bandwidth_bps: float = 100e9) -> Fabric:
     )  # fmt: skip
 
 
+#: The largest machines of today have half a million.
+MOST_CABLES = 2_000_000
+
+
 def xgft(
     h: int, m: Sequence[int], w: Sequence[int], p: Sequence[float] | None = None, *, bandwidth_bps: float = 100e9
 ) -> Fabric:
@@ -81,6 +85,11 @@ def xgft(
     if w[0] != 1 or cables[0] != 1:
         raise BadRequest("endpoints with several parents are not supported", advice="Use w[0] = 1 and p[0] = 1.")
     counts = [prod(w[:level]) * prod(m[level:]) for level in range(1, h + 1)]
+    links = prod(m) + sum(n * up * copies for n, up, copies in zip(counts, w[1:], cables[1:], strict=False))
+    if links > MOST_CABLES:
+        raise TooCostly(
+            f"the tree has {float(links):.3g} cables, more than {MOST_CABLES:,}", advice="Choose a smaller one."
+        )
     starts = np.concatenate([[0], np.cumsum(counts)])
     ups = []
     for level in range(2, h + 1):

@@ -27,6 +27,9 @@ _PORT = re.compile(
 _IGNORED = re.compile(r"\s*(#.*|Chassis\b.*|(Spine|Line)\s+\d+\b.*)?$")
 _SPEED = re.compile(r"(\d+x[A-Z]+\d*)\s*$")
 _QUOTED = re.compile(r'"(.*?)"')
+#: An adapter's own LID leads its line's comment; on a switch's line the adapter's stands behind its description.
+_OWN_LID = re.compile(r"\s*lid\s+(\d{1,5})\s+lmc\s+(\d)\b")
+_PEER_LID = re.compile(r'"\s*lid\s+(\d{1,5})\b')
 
 End = tuple[str, int]
 
@@ -42,6 +45,8 @@ class Device:
     description: str = ""
     defined: bool = True
     port_guid: dict[int, str] = field(default_factory=dict)
+    lid: dict[int, int] = field(default_factory=dict)
+    lmc: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -96,6 +101,7 @@ def _open_section(devices: dict[str, Device], match: re.Match[str], number: int,
         if known.is_switch != is_switch:
             raise BadInput(f"{guid} is a {word} here, but not on line {known.line}", where=here)
         device.port_guid.update(known.port_guid)
+        device.lid.update(known.lid)
     devices[guid] = device
     return device
 
@@ -118,6 +124,10 @@ def _add_port(
         current.port_guid[port] = own_guid.lower()
     if peer_port_guid:
         peer.port_guid[peer_port] = peer_port_guid.lower()
+    if own := _OWN_LID.match(comment or ""):
+        current.lid[port], current.lmc[port] = int(own.group(1)), int(own.group(2))
+    if theirs := _PEER_LID.search(comment or ""):
+        peer.lid.setdefault(peer_port, int(theirs.group(1)))
     speed = _SPEED.search(comment or "")
     cable = Cable((peer_guid, peer_port), speed.group(1) if speed else None, number)
     before = cables.get((current.guid, port))

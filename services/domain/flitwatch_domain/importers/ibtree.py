@@ -112,6 +112,8 @@ def assemble(
         attributes={
             "adapters": [adapter.adapter for adapter in known],
             "adapter_count": len(adapters),
+            "lids": [devices[row[1][0]].lid.get(row[1][1], 0) for row in hosts],
+            "lmc": [devices[row[1][0]].lmc.get(row[1][1], 0) for row in hosts],
             "descriptions": [devices[guid].description for guid in order],
             "roles": "by name: aggregation units serve, storage servers do I/O, all others compute",
         },

@@ -51,7 +51,7 @@ def detect(text: str, where: str) -> str:
     raise BadInput(
         "is neither a Cray interconnect file nor ibnetdiscover output",
         where=where,
-        advice="Say which with --format cray or --format ibnetdiscover.",
+        advice="Give what `ibnetdiscover` or Cray's `rtr --interconnect` printed.",
     )
 
 

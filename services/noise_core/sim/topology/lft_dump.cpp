@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <optional>
 #include <unordered_map>
 
@@ -53,7 +54,43 @@ bool is_decoration(std::string_view line) {
   return line.ends_with("lids dumped") || line.ends_with("lids dumped ");
 }
 
-void entry(std::string_view line, std::size_t number, LftDump& dump) {
+std::string hex(std::uint64_t value, int digits) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%0*llx", digits, static_cast<unsigned long long>(value));
+  return "0x" + std::string(text.data());
+}
+
+// What was read so far, so that a line which contradicts another is found: a table has one port a LID, a LID one owner, and an owner the LIDs of one
+// aligned block (LMC at most 7).
+class Seen {
+ public:
+  void open(std::uint64_t switch_guid) { table_ = &tables_[switch_guid]; }
+
+  void add(std::size_t line, std::uint16_t lid, std::uint16_t port, std::uint64_t port_guid) {
+    if (table_->size() <= lid) table_->resize(lid + 1u, kNone);
+    std::int16_t& before = (*table_)[lid];
+    if (before != kNone && before != port)
+      throw LftSyntaxError(line, "LID " + hex(lid, 4) + " leaves by port " + std::to_string(port) + ", but by port " + std::to_string(before) + " in an earlier line of this switch");
+    before = static_cast<std::int16_t>(port);
+    if (port_guid == 0) return;
+    const auto [owner, fresh] = owners_.emplace(lid, port_guid);
+    if (!fresh && owner->second != port_guid)
+      throw LftSyntaxError(line, "LID " + hex(lid, 4) + " belongs to port GUID " + hex(port_guid, 16) + ", but to " + hex(owner->second, 16) + " in an earlier line");
+    const auto [first, unseen] = lids_.emplace(port_guid, lid);
+    if (!unseen && (first->second ^ lid) >= kMostLids)
+      throw LftSyntaxError(line, "port GUID " + hex(port_guid, 16) + " has LID " + hex(lid, 4) + ", but " + hex(first->second, 4) + " in an earlier line");
+  }
+
+ private:
+  static constexpr std::int16_t kNone = -1;
+  static constexpr int kMostLids = 128;
+  std::vector<std::int16_t>* table_ = nullptr;
+  std::unordered_map<std::uint64_t, std::vector<std::int16_t>> tables_;
+  std::unordered_map<std::uint16_t, std::uint64_t> owners_;
+  std::unordered_map<std::uint64_t, std::uint16_t> lids_;
+};
+
+void entry(std::string_view line, std::size_t number, LftDump& dump, Seen& seen) {
   if (dump.switches.empty()) throw LftSyntaxError(number, "an entry before any switch");
   std::string_view rest = line;
   const auto lid = take<std::uint16_t>(rest, 16);
@@ -66,6 +103,7 @@ void entry(std::string_view line, std::size_t number, LftDump& dump) {
   dump.lid.push_back(*lid);
   dump.port.push_back(*port);
   dump.port_guid.push_back(guid_after(rest, "portguid ").value_or(0));
+  seen.add(number, *lid, *port, dump.port_guid.back());
 }
 
 // A bare entry takes the GUID that another switch gives for its LID.
@@ -82,13 +120,20 @@ void complete(LftDump& dump) {
 
 LftDump parse_lft_dump(std::string_view text) {
   LftDump dump;
+  Seen seen;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // some editors begin with a byte order mark
   for (std::size_t number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
     const auto line = trimmed(text.substr(0, end));
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (line.starts_with("Unicast lids")) dump.switches.push_back(header(line, number));
-    else if (line.starts_with("0x")) entry(line, number, dump);
-    else if (!line.empty() && !is_decoration(line)) throw LftSyntaxError(number, "'" + std::string(line.substr(0, 40)) + "' is neither a switch nor an entry");
+    if (line.starts_with("Unicast lids")) {
+      dump.switches.push_back(header(line, number));
+      seen.open(dump.switches.back().guid);
+    } else if (line.starts_with("0x")) {
+      entry(line, number, dump, seen);
+    } else if (!line.empty() && !is_decoration(line)) {
+      throw LftSyntaxError(number, "'" + std::string(line.substr(0, 40)) + "' is neither a switch nor an entry");
+    }
   }
   if (dump.switches.empty()) throw LftSyntaxError(1, "no switch: this is no dump of forwarding tables");
   complete(dump);

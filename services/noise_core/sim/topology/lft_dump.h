@@ -28,7 +28,8 @@ class LftSyntaxError : public std::runtime_error {
 };
 
 // Reads both dialects: `Unicast lids [..] of switch Lid 2 guid 0x.. ('name'):` with `0x0001 001 # Channel Adapter
-// portguid 0x..: 'n0'` (opensm-lfts.dump), and that of dump_lfts with ` : (..)`. Throws LftSyntaxError.
+// portguid 0x..: 'n0'` (opensm-lfts.dump), and that of dump_lfts with ` : (..)`. A repeated entry may stand; one that contradicts an earlier line (another
+// port for a LID, another owner, LIDs of one port too far apart for any LMC) throws LftSyntaxError, as does what is no dump.
 LftDump parse_lft_dump(std::string_view text);
 
 }  // namespace flitwatch::sim

@@ -159,6 +159,8 @@ TEST(LftDump, ReadsBothDialectsAndNamesTheLine) {
   EXPECT_EQ(line_of("Unicast lids of switch guid 0x1 (a):\n0x1 999\n"), "line 2:");
   EXPECT_EQ(line_of("Unicast lids of switch guid 0x1 (a):\n\nhello\n"), "line 3:");
   EXPECT_EQ(line_of(""), "line 1:");
+  EXPECT_EQ(line_of("\xEF\xBB\xBFUnicast lids of switch guid 0x1 (a):\n0x1 001\n0x1 001\n"), "");
+  EXPECT_EQ(line_of("Unicast lids of switch guid 0x1 (a):\n0x1 001\n0x1 002\n"), "line 3:");
 }
 
 }  // namespace

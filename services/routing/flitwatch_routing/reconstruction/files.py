@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,12 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.reconstruction.lanes import Lanes, port_width
+from flitwatch_domain.importers.text import read_utf8
+from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import Pairs
 
 Floats = NDArray[np.float64]
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,15}\s*")
 
 
 def write_counters(path: Path, fabric: Fabric, counted: Floats) -> None:
@@ -70,36 +74,39 @@ def write_lanes(path: Path, fabric: Fabric, lanes: Lanes) -> None:
 
 
 def read_lanes(paths: Sequence[Path], fabric: Fabric) -> list[Lanes]:
-    """SL-to-VL tables, one a file; all need the same SLs, and share the number of VLs."""
+    """SL-to-VL tables, one a file; all need the same SLs, and share the number of VLs. Rows that no traffic needs may be missing (`lanes.NO_LANE`)."""
     raw = [_read_lanes(path, fabric) for path in paths]
     if len({host.shape[1] for _, host in raw}) != 1:
         raise BadInput("the SL-to-VL files differ in their number of SLs")
-    vls = 1 + max(int(part.max()) for pair in raw for part in pair)
+    vls = 1 + max(int(part[part != NO_LANE].max(initial=0)) for pair in raw for part in pair)
     return [Lanes(switch, host, vls) for switch, host in raw]
 
 
 def _read_lanes(path: Path, fabric: Fabric) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     width, hosts = port_width(fabric), {str(n): i for i, n in enumerate(fabric.endpoints.node)}
     switch = host = None
-    filled = np.zeros(len(hosts), bool)
     for where, row in _rows(path, ["device", "in_port", "out_port"], extra="sl"):
         into, out = _whole(row[1], where), _whole(row[2], where)
         vls = [_whole(text, where) for text in row[3:]]
         if switch is None or host is None:
-            switch = np.zeros((len(fabric.routers.name), width, width, len(vls)), np.uint8)
-            host = np.zeros((len(hosts), len(vls)), np.uint8)
+            switch = np.full((len(fabric.routers.name), width, width, len(vls)), NO_LANE, np.uint8)
+            host = np.full((len(hosts), len(vls)), NO_LANE, np.uint8)
         if not all(0 <= vl < 15 for vl in vls):
             raise BadInput("data VLs go from 0 to 14", where=where)
         if row[0] in fabric.router_by_name and 0 <= into < width and 0 <= out < width:
-            switch[fabric.router_by_name[row[0]], into, out] = vls
+            held = switch[fabric.router_by_name[row[0]], into, out]
         elif row[0] in hosts:
-            host[hosts[row[0]]], filled[hosts[row[0]]] = vls, True
+            held = host[hosts[row[0]]]
         else:
             raise BadInput(f"the topology has no {row[0]} with ports {into} and {out}", where=where)
+        if (held != NO_LANE).any() and held.tolist() != vls:
+            raise BadInput(
+                f"{row[0]} has VLs {','.join(row[3:])} from port {into} to port {out}, but {','.join(map(str, held.tolist()))} in an earlier line",
+                where=where,
+            )
+        held[:] = vls
     if switch is None or host is None:
         raise BadInput("holds no tables", where=str(path))
-    if not filled.all():
-        raise BadInput(f"{fabric.endpoints.node[int(np.argmin(filled))]} has no SL-to-VL table", where=str(path))
     return switch, host
 
 
@@ -113,22 +120,53 @@ def write_pairs(path: Path, pairs: Pairs) -> None:
 
 
 def read_pairs(path: Path, endpoints: int) -> NDArray[np.int8]:
-    """Service level int8 (endpoints, endpoints), -1 where a pair is not in the file."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            if file.readline().strip() != "src,dst,sl":
-                raise BadInput("the header must be src,dst,sl", where=f"{path}:1")
-            rows = np.loadtxt(file, delimiter=",", dtype=np.int32, ndmin=2)
-    except (OSError, ValueError) as bad:
-        raise BadInput(f"cannot be read as src,dst,sl: {bad}", where=str(path)) from bad
-    if rows.shape[1:] != (3,) or not len(rows):
+    """Service level int8 (endpoints, endpoints), -1 where a pair is not in the file. BadInput names file and line; a repeated row may stand."""
+    lines = _filled(path)
+    number, head = next(lines, (1, ""))
+    if [name.strip() for name in head.split(",")] != ["src", "dst", "sl"]:
+        raise BadInput("the header must be src,dst,sl", where=f"{path}:{number}")
+    first = next(lines, None)
+    if first is None:
         raise BadInput("holds no pairs", where=str(path))
-    if rows.min() < 0 or rows[:, :2].max() >= endpoints or rows[:, 2].max() > 15:
-        bad_row = int(np.argmax((rows.min(axis=1) < 0) | (rows[:, :2].max(axis=1) >= endpoints) | (rows[:, 2] > 15)))
-        raise BadInput(f"endpoints go from 0 to {endpoints - 1} and SLs from 0 to 15", where=f"{path}:{bad_row + 2}")
+    try:
+        rows = np.loadtxt((line for _, line in chain([first], lines)), delimiter=",", dtype=np.int64, ndmin=2)
+        if rows.shape[1:] != (3,):
+            raise ValueError(f"{rows.shape[1]} fields")
+    except ValueError:
+        raise _unreadable(path) from None
+    odd = (rows.min(axis=1) < 0) | (rows[:, :2].max(axis=1) >= endpoints) | (rows[:, 2] > 15)
+    if odd.any():
+        where = _line(path, int(np.argmax(odd)))
+        raise BadInput(f"endpoints go from 0 to {endpoints - 1} and SLs from 0 to 15", where=f"{path}:{where}")
     table = np.full((endpoints, endpoints), -1, np.int8)
     table[rows[:, 0], rows[:, 1]] = rows[:, 2]
+    other = np.flatnonzero(table[rows[:, 0], rows[:, 1]] != rows[:, 2])
+    if len(other):
+        src, dst, _ = rows[other[0]].tolist()
+        same = np.flatnonzero((rows[:, 0] == src) & (rows[:, 1] == dst))
+        again = int(same[np.argmax(rows[same, 2] != rows[same[0], 2])])
+        raise BadInput(
+            f"the pair {src},{dst} has SL {rows[again, 2]}, but {rows[same[0], 2]} in line {_line(path, int(same[0]))}",
+            where=f"{path}:{_line(path, again)}",
+        )
     return table
+
+
+def _filled(path: Path) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in numbered(path) if line.strip())
+
+
+def _line(path: Path, row: int) -> int:
+    """The line of a row, counted from 0 behind the header."""
+    return next(islice(_filled(path), row + 1, None))[0]
+
+
+def _unreadable(path: Path) -> BadInput:
+    for number, line in islice(_filled(path), 1, None):
+        fields = line.split(",")
+        if len(fields) != 3 or not all(_WHOLE.fullmatch(field) for field in fields):
+            return BadInput(f"not three whole numbers src,dst,sl: {line.strip()[:60]!r}", where=f"{path}:{number}")
+    return BadInput("cannot be read as src,dst,sl", where=str(path))
 
 
 def read_jobs(path: Path) -> list[NDArray[np.int64]]:
@@ -157,25 +195,45 @@ def _ports(fabric: Fabric) -> list[list[int]]:
     return ports
 
 
-def _rows(path: Path, header: list[str], optional: int = 0, extra: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Rows after the header, comments left out, with file and line."""
+def numbered(path: Path) -> Iterator[tuple[int, str]]:
+    """(line number, line without its end) of a text file, comments (#) left out. BadInput for what is no text, or cannot be read."""
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(line for line in file if not line.startswith("#"))
-            found = [name.strip() for name in next(reader, [])]
-            rest = [f"{extra}{n}" for n in range(len(found) - len(header))] if extra else []
-            if found != header + rest or (extra and not rest):
-                raise BadInput(
-                    f"the header must be {','.join(header)}{',sl0,sl1,...' if extra else ''}", where=str(path)
-                )
-            for row in reader:
-                where = f"{path}:{reader.line_num}"
-                if row and not len(found) - optional <= len(row) <= len(found):
-                    raise BadInput(f"{len(row)} fields instead of {len(found)}", where=where)
-                if row:
-                    yield where, row
+        with open(path, encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, 1):
+                if not line.startswith("#"):
+                    yield number, line.rstrip("\n")
     except OSError as failure:
         raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
+    except UnicodeDecodeError:
+        read_utf8(path)  # says what it is instead
+        raise
+
+
+def _rows(path: Path, header: list[str], optional: int = 0, extra: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Rows after the header, comments left out, with file and line."""
+    lines = numbered(path)
+    number, head = next(lines, (1, ""))
+    found = [name.strip() for name in head.split(",")]
+    rest = [f"{extra}{n}" for n in range(len(found) - len(header))] if extra else []
+    if found != header + rest or (extra and not rest):
+        raise BadInput(
+            f"the header must be {','.join(header)}{',sl0,sl1,...' if extra else ''}", where=f"{path}:{number}"
+        )
+    for number, line in lines:
+        if not line.strip():
+            continue
+        where, row = f"{path}:{number}", [field.strip() for field in _fields(line, f"{path}:{number}")]
+        if not len(found) - optional <= len(row) <= len(found):
+            raise BadInput(f"{len(row)} fields instead of {len(found)}", where=where)
+        yield where, row
+
+
+def _fields(line: str, where: str) -> list[str]:
+    """The fields of a line; a name may be quoted."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error as bad:
+        raise BadInput(f"is not CSV text: {bad}", where=where) from bad
 
 
 def _whole(text: str, where: str) -> int:

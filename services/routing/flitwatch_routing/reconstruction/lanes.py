@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 
+#: In place of a VL: the table has no such row.
+NO_LANE = 255
+
 
 @dataclass(frozen=True)
 class Lanes:
@@ -17,8 +20,8 @@ class Lanes:
 
     Attributes
     ----------
-    switch : uint8 (routers, in ports, out ports, SLs)
-    host : uint8 (endpoints, SLs)
+    switch : uint8 (routers, in ports, out ports, SLs), NO_LANE where unknown
+    host : uint8 (endpoints, SLs), NO_LANE where unknown
     vls : number of data lanes in use
     """
 

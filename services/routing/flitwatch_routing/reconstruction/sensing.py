@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.reconstruction.lanes import Lanes
+from flitwatch_routing.forwarding import links_by_port
+from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes
 from flitwatch_routing.reconstruction.pairs import Pairs
 
 Ints = NDArray[np.int64]
@@ -52,7 +53,7 @@ def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs)
     vls, sls = lanes[0].vls, lanes[0].sls
     if pairs.sl.size and int(pairs.sl.max()) >= sls:
         raise BadInput(f"a pair has SL {int(pairs.sl.max())}; the SL-to-VL tables know 0 to {sls - 1}")
-    link_of = _links_by_port(fabric)
+    link_of = links_by_port(fabric)
     injects = np.full(endpoints, -1)
     from_hosts = np.flatnonzero(links.src >= routers)
     injects[links.src[from_hosts] - routers] = from_hosts
@@ -69,8 +70,8 @@ def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs)
     into = links.dst_port[injects[source]]
     first_rows = np.stack([
         np.stack([
-            _row(e, injects[source], lane.host[source, sl], len(links.src), vls),
-            _row(e, link, lane.switch[at, into, out - 1, sl], len(links.src), vls),
+            _row(e, injects[source], _host_lane(fabric, lane, source, sl), len(links.src), vls),
+            _row(e, link, _lane(fabric, lane, at, into, out - 1, sl), len(links.src), vls),
         ], axis=1)
         for e, lane in enumerate(lanes)
     ])  # fmt: skip
@@ -82,12 +83,30 @@ def _row(epoch: int, link: Ints, lane: NDArray[np.uint8], links: int, vls: int) 
     return (epoch * links + link) * vls + lane
 
 
-def _links_by_port(fabric: Fabric) -> Ints:
-    links, routers = fabric.links, len(fabric.routers.name)
-    here = np.flatnonzero(links.src < routers)
-    table = np.full((routers, int(links.src_port[here].max()) + 1), -1)
-    table[links.src[here], links.src_port[here]] = here
-    return table
+def _host_lane(fabric: Fabric, lanes: Lanes, source: Ints, sl: Ints) -> NDArray[np.uint8]:
+    lane = lanes.host[source, sl]
+    if (lane == NO_LANE).any():
+        bad = int(np.argmax(lane == NO_LANE))
+        raise BadInput(
+            f"the SL-to-VL tables lack the row of {fabric.endpoints.node[source[bad]]}, which sends with SL {sl[bad]}",
+            advice="Give the row `node,0,0,...`",
+        )
+    return lane
+
+
+def _lane(
+    fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Ints, going: NDArray[np.bool_] | None = None
+) -> NDArray[np.uint8]:
+    """VLs by which switches `at` send on; BadInput where a table that traffic needs (`going`) has no row."""
+    lane = lanes.switch[at, into, out, sl]
+    missing = lane == NO_LANE if going is None else (lane == NO_LANE) & going
+    if missing.any():
+        bad = int(np.argmax(missing))
+        raise BadInput(
+            f"the SL-to-VL tables lack the row of {fabric.routers.name[at[bad]]} from port {into[bad]} to port {out[bad]}, which SL {sl[bad]} needs",
+            advice="Give the tables of every switch that was on the way",
+        )
+    return lane
 
 
 def _through(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) -> Ints:
@@ -125,7 +144,7 @@ def _tails(fabric: Fabric, ports: Ints, link_of: Ints, lanes: Sequence[Lanes], k
         into, out = np.maximum(links.dst_port[link], 0), np.maximum(links.src_port[onward], 0)
         hops.append(
             np.stack([
-                np.where(going, _row(e, onward, lane.switch[here, into, out, sl], count, vls), -1)
+                np.where(going, _row(e, onward, _lane(fabric, lane, here, into, out, sl, going), count, vls), -1)
                 for e, lane in enumerate(lanes)
             ])
         )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_routing.patterns import traffic
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds
-from flitwatch_simulation.workloads.traffic import read_matrix
 
 Ints = NDArray[np.int64]
 BARRIER_BULLY = "barrier-with-bully"
@@ -65,8 +63,6 @@ def demand_of(name: str, endpoints: int, megabytes: float, iterations: int, seed
         made = patterns.make(name, endpoints, max(round(megabytes * 1e6), 1), seed)
         return Demand((Job(_scaled(made, megabytes), np.arange(endpoints)),), "the pattern's own rounds")
     ranks, (src, dst, size) = _totals(name, endpoints, seed)
-    if ranks > endpoints:
-        raise BadInput(f"{ranks} ranks; the topology has {endpoints} endpoints", where=name)
     part = np.maximum(size / iterations, 1e-9)
     whole = part * (megabytes * 1e6 / iterations / max(float(np.bincount(src, part).max(initial=0)), 1e-300))
     rounds = [(src, dst, np.maximum(1, np.rint(whole)).astype(np.int64))] * iterations
@@ -75,8 +71,6 @@ def demand_of(name: str, endpoints: int, megabytes: float, iterations: int, seed
 
 
 def _totals(name: str, endpoints: int, seed: int) -> tuple[int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
-    if name not in MATRICES and Path(name).is_file() and Path(name).suffix.lower() != ".csv":
-        return read_matrix(Path(name))
     src, dst, size = traffic(name, endpoints, seed)
     keep = (size > 0) & (src != dst)
     if not keep.any():

@@ -30,8 +30,8 @@ def recommendation(
     changed = int((turn.routes.ports != turn.loaded).sum())
     detail = {
         "why": [
-            _why("busiest link between switches over the least possible, ftree", score.ftree_gap + 1, "times"),
-            _why("busiest link between switches over the least possible, new routes", score.true_gap + 1, "times"),
+            _why("busiest link between switches over the least possible, ftree", _over(score.ftree_gap), "times"),
+            _why("busiest link between switches over the least possible, new routes", _over(score.true_gap), "times"),
             _why("estimated error of the reconstruction", doubt, None),
             _why("links between switches with more than a tenth of their packets congested, before", _congested(turn.before, between), "links"),
             _why("the same, after", _congested(turn.after, between), "links"),
@@ -70,6 +70,10 @@ def recommendation(
 
 def _why(text: str, value: float | None, unit: str | None) -> dict[str, Any]:
     return {"text": text, "value": value, "unit": unit}
+
+
+def _over(gap: float | None) -> float | None:
+    return None if gap is None else gap + 1
 
 
 def _congested(carried: Carried, between: NDArray[np.bool_]) -> int:

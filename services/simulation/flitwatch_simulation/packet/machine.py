@@ -100,12 +100,12 @@ def fabric_of(spec: str) -> Fabric:
         return read_fabric(Path(rest))
     try:
         if name == "xgft":
-            fields = [[float(x) for x in field.split(",")] for field in rest.split(";")]
+            fields = [field.split(",") for field in rest.split(";")]
             if len(fields) in (3, 4) and len(fields[0]) == 1:
                 h, m, w = int(fields[0][0]), [int(x) for x in fields[1]], [int(x) for x in fields[2]]
                 if np.prod(m, dtype=float) > _MOST_ENDPOINTS:
                     raise BadRequest(f"{spec!r} has more than {_MOST_ENDPOINTS:,} endpoints", advice="Use a smaller tree.")  # fmt: skip
-                return generators.xgft(h, m, w, fields[3] if len(fields) == 4 else None)
+                return generators.xgft(h, m, w, [float(x) for x in fields[3]] if len(fields) == 4 else None)
         if name == "dragonfly":
             sizes = [int(x) for x in rest.split(",")]
             if len(sizes) in (3, 4):
@@ -114,7 +114,7 @@ def fabric_of(spec: str) -> Fabric:
     except ValueError:
         pass
     raise BadRequest(
-        f"unknown topology {spec!r} for packet simulation",
+        f"unknown topology {spec!r} for packets and routes",
         advice="Use theta, edison, cori, slingshot, quartz1, xgft:h;m;w[;p], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] or file:PATH; "
         "tori run at flow level (`flitwatch sim collective`).",
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_simulation.packet.background import KINDS, background_generators
 from flitwatch_simulation.packet.jobs import JobLine, read_jobs
 from flitwatch_simulation.packet.machine import Machine
@@ -18,7 +19,7 @@ from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.dag import read_dag
 from flitwatch_simulation.workloads.dumpi import read_dumpi_folder
 from flitwatch_simulation.workloads.placement import place
-from flitwatch_simulation.workloads.traffic import is_matrix, is_traffic_csv, read_matrix, read_traffic_csv
+from flitwatch_simulation.workloads.traffic import is_traffic_csv, read_traffic_csv
 
 _GIB = 2**30
 #: Loads that make sense of a node: below it a message a minute, above it no network.

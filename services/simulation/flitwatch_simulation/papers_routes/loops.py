@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flitwatch_routing.baselines import ftree_tables, random_tables
-from flitwatch_routing.bounds import adaptive_bound
+from flitwatch_routing.bounds import bounds
 from flitwatch_routing.forwarding import check
 from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import traffic
@@ -67,7 +67,7 @@ def _bad_reconstruction(size: Size) -> dict[str, float]:
         fabric, ports, m.lanes, m.pairs, m.counters, Options("od", time_limit_s=size.reconstruct_s * 3, estimate=False)
     )
     demand = traffic("irregular-70", len(fabric.endpoints), SEED)
-    bound = adaptive_bound(fabric, demand)
+    bound = bounds(fabric, demand).z_ar
     keep = made.size > 1e-4 * made.size.max(initial=0)
     believed = made.pairs.src[keep], made.pairs.dst[keep], made.size[keep]
     tables: dict[str, np.ndarray] = {

@@ -39,7 +39,7 @@ def _gaps(pattern: str):  # type: ignore[no-untyped-def]
         others = {"ftree": ftree_tables(fabric), "random": random_tables(fabric, SEED)}
         loads = {name: float(check(fabric, one, demand).load[between].max()) for name, one in others.items()}
         return {
-            "ours": 100 * found.ar_gap, "bound": 100 * (found.fixed_bound / found.z_ar - 1),
+            "ours": 100 * (found.z / found.z_ar - 1), "bound": 100 * (found.fixed_bound / found.z_ar - 1),
             **{name: 100 * (load / found.z_ar - 1) for name, load in loads.items()}, "seconds": found.wall_s,
         }  # fmt: skip
 

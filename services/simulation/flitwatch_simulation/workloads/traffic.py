@@ -1,4 +1,4 @@
-"""Traffic from files: CSV `src,dst,bytes`, and measured communication matrices (`a , b = bytes` lines)."""
+"""Traffic from files: CSV `src,dst,bytes`."""
 
 from __future__ import annotations
 
@@ -10,32 +10,15 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_utf8
+from flitwatch_routing.matrices import MOST_BYTES, first_line
 
-#: Of one file; sums of bytes stay within 64 bits with room to spare.
-_MOST_BYTES = 2**60
 _HEADER = ["src", "dst", "bytes"]
-_MATRIX_LINE = re.compile(
-    r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*=\s*([0-9]{1,18}(?:\.[0-9]*)?(?:[eE][+]?[0-9]{1,2})?)\s*"
-)
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def is_traffic_csv(path: Path) -> bool:
     """Whether a file is called CSV or begins with the header src,dst,bytes."""
-    return path.suffix.lower() == ".csv" or [cell.strip() for cell in _first_line(path).split(",")] == _HEADER
-
-
-def is_matrix(path: Path) -> bool:
-    """Whether a file begins as a measured matrix does: with a line of dashes or with `a , b = bytes`."""
-    first = _first_line(path)
-    return first.startswith("---") or _MATRIX_LINE.fullmatch(first) is not None
-
-
-def _first_line(path: Path) -> str:
-    with path.open("rb") as file:
-        head = file.read(1 << 16).decode("utf-8-sig", errors="replace")
-    lines = (line.strip() for line in head.splitlines())
-    return next((line for line in lines if line and not line.startswith("#")), "")
+    return path.suffix.lower() == ".csv" or [cell.strip() for cell in first_line(path).split(",")] == _HEADER
 
 
 def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
@@ -68,36 +51,8 @@ def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
             raise BadInput(f"{size} bytes is below 0", where=where)
         total[src, dst] = total.get((src, dst), 0) + size
         all_bytes += size
-        if all_bytes > _MOST_BYTES:
+        if all_bytes > MOST_BYTES:
             raise BadInput("the bytes up to here are more than 2^60", where=where)
     kept = [(s, d, b) for (s, d), b in total.items() if b]
     array = np.array(kept, np.int64).reshape(-1, 3)
     return array[:, 0], array[:, 1], array[:, 2]
-
-
-def read_matrix(path: Path) -> tuple[int, Pairs]:
-    """Ranks and (src, dst, bytes) of a measured matrix with lines `a , b = bytes`; a line counts for both directions, half each.
-
-    Raises
-    ------
-    BadInput
-        Naming the file and the line.
-    """
-    rows: list[tuple[int, int, float]] = []
-    all_bytes = 0.0
-    for number, line in enumerate(read_utf8(path).splitlines(), 1):
-        if not line.strip() or line.startswith("---"):
-            continue
-        if found := _MATRIX_LINE.fullmatch(line):
-            all_bytes += float(found[3])
-            if all_bytes > _MOST_BYTES:
-                raise BadInput("the bytes up to here are more than 2^60", where=f"{path}:{number}")
-            rows.append((int(found[1]), int(found[2]), float(found[3])))
-        elif "=" in line and "," in line.split("=")[0]:
-            raise BadInput(f"{line.strip()!r} is no line of the form `a , b = bytes`", where=f"{path}:{number}")
-    if not rows:
-        raise BadInput("no communication was found", where=str(path), advice="Expected lines `a , b = bytes`.")
-    a, b, size = (np.array(column) for column in zip(*rows, strict=True))
-    half = np.maximum(np.rint(size / 2), 1).astype(np.int64)
-    ranks = int(max(a.max(), b.max())) + 1
-    return ranks, (np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([half, half]))

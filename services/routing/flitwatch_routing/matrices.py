@@ -1,0 +1,61 @@
+"""Measured communication matrices: lines `a , b = bytes`, as graphStats writes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.text import read_utf8
+
+#: Of one file; sums of bytes stay within 64 bits with room to spare.
+MOST_BYTES = 2**60
+_MATRIX_LINE = re.compile(
+    r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*=\s*([0-9]{1,18}(?:\.[0-9]*)?(?:[eE][+]?[0-9]{1,2})?)\s*"
+)
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def is_matrix(path: Path) -> bool:
+    """Whether a file begins as a measured matrix does: with a line of dashes or with `a , b = bytes`."""
+    first = first_line(path)
+    return first.startswith("---") or _MATRIX_LINE.fullmatch(first) is not None
+
+
+def first_line(path: Path) -> str:
+    """The first line that is neither empty nor a comment, without blanks around it."""
+    with path.open("rb") as file:
+        head = file.read(1 << 16).decode("utf-8-sig", errors="replace")
+    lines = (line.strip() for line in head.splitlines())
+    return next((line for line in lines if line and not line.startswith("#")), "")
+
+
+def read_matrix(path: Path) -> tuple[int, Pairs]:
+    """Ranks and (src, dst, bytes) of a measured matrix with lines `a , b = bytes`; a line counts for both directions, half each.
+
+    Raises
+    ------
+    BadInput
+        Naming the file and the line.
+    """
+    rows: list[tuple[int, int, float]] = []
+    all_bytes = 0.0
+    for number, line in enumerate(read_utf8(path).splitlines(), 1):
+        if not line.strip() or line.startswith("---"):
+            continue
+        if found := _MATRIX_LINE.fullmatch(line):
+            all_bytes += float(found[3])
+            if all_bytes > MOST_BYTES:
+                raise BadInput("the bytes up to here are more than 2^60", where=f"{path}:{number}")
+            rows.append((int(found[1]), int(found[2]), float(found[3])))
+        elif "=" in line and "," in line.split("=")[0]:
+            raise BadInput(f"{line.strip()!r} is no line of the form `a , b = bytes`", where=f"{path}:{number}")
+    if not rows:
+        raise BadInput("no communication was found", where=str(path), advice="Expected lines `a , b = bytes`.")
+    a, b, size = (np.array(column) for column in zip(*rows, strict=True))
+    half = np.maximum(np.rint(size / 2), 1).astype(np.int64)
+    ranks = int(max(a.max(), b.max())) + 1
+    return ranks, (np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([half, half]))

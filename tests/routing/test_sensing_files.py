@@ -1,0 +1,117 @@
+"""Counters, SL-to-VL tables and service levels as they come from a site: incomplete, repeated, contradicting, no text at all."""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.generators import xgft
+from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.reconstruction import files
+from flitwatch_routing.reconstruction.pairs import pairs_of
+from flitwatch_routing.reconstruction.recover import Options, reconstruct
+from flitwatch_routing.reconstruction.study import Study, study
+
+
+@pytest.fixture
+def fabric() -> Fabric:
+    return xgft(2, [4, 4], [1, 4])
+
+
+@pytest.fixture
+def known(fabric: Fabric, tmp_path: Path) -> Study:
+    (tmp_path / "t.csv").write_text("src,dst,bytes\n" + "".join(f"{a},{(a + 8) % 16},100\n" for a in range(16)))
+    found = study(fabric, ftree_tables(fabric), str(tmp_path / "t.csv"), 3, 3, 1, seed=1)
+    files.write_counters(tmp_path / "counters.csv", fabric, found.measured.counters[0])
+    files.write_lanes(tmp_path / "sl2vl.csv", fabric, found.measured.lanes[0])
+    files.write_pairs(tmp_path / "pair_sl.csv", found.measured.pairs)
+    return found
+
+
+def edited(path: Path, change) -> Path:  # type: ignore[no-untyped-def]
+    path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
+    return path
+
+
+def solved(fabric: Fabric, folder: Path) -> None:
+    (lanes,) = files.read_lanes([folder / "sl2vl.csv"], fabric)
+    pairs = pairs_of([np.arange(16)], files.read_pairs(folder / "pair_sl.csv", 16))
+    counted = files.read_counters(folder / "counters.csv", fabric, lanes.vls)
+    reconstruct(fabric, ftree_tables(fabric), [lanes], pairs, [counted], Options(time_limit_s=1, estimate=False))
+
+
+def test_a_row_that_traffic_needs_is_named(fabric: Fabric, known: Study, tmp_path: Path) -> None:
+    edited(tmp_path / "sl2vl.csv", lambda lines: [line for line in lines if not line.startswith("spine2,")])
+    with pytest.raises(BadInput, match=r"lack the row of spine2 from port \d to port \d, which SL \d needs"):
+        solved(fabric, tmp_path)
+
+
+def test_rows_that_no_traffic_needs_may_be_missing(fabric: Fabric, known: Study, tmp_path: Path) -> None:
+    """No way leads from a cable up to another cable up."""
+    edited(tmp_path / "sl2vl.csv", lambda lines: [line for line in lines if not line.startswith("leaf0,5,6,")])
+    solved(fabric, tmp_path)
+
+
+def test_a_host_without_a_row_is_named(fabric: Fabric, known: Study, tmp_path: Path) -> None:
+    edited(tmp_path / "sl2vl.csv", lambda lines: [line for line in lines if not line.startswith("n7,")])
+    with pytest.raises(BadInput, match=r"lack the row of n7, which sends with SL \d"):
+        solved(fabric, tmp_path)
+
+
+def test_repeated_rows_pass_and_contradicting_ones_are_named(fabric: Fabric, known: Study, tmp_path: Path) -> None:
+    for name in ("sl2vl.csv", "pair_sl.csv"):
+        edited(tmp_path / name, lambda lines: [*lines, lines[1]])
+    solved(fabric, tmp_path)
+
+    def other(lines: list[str]) -> list[str]:
+        fields = lines[1].strip().split(",")
+        return [*lines, ",".join([*fields[:-1], str((int(fields[-1]) + 1) % 3)]) + "\n"]
+
+    last = len((tmp_path / "pair_sl.csv").read_text().splitlines()) + 1
+    with pytest.raises(BadInput, match=rf"pair_sl\.csv:{last}: the pair 0,1 has SL \d, but \d in line 2"):
+        files.read_pairs(edited(tmp_path / "pair_sl.csv", other), 16)
+    last = len((tmp_path / "sl2vl.csv").read_text().splitlines()) + 1
+    with pytest.raises(BadInput, match=rf"sl2vl\.csv:{last}: n0 has VLs .* in an earlier line"):
+        files.read_lanes([edited(tmp_path / "sl2vl.csv", other)], fabric)
+
+
+def test_lines_are_numbered_as_an_editor_does(fabric: Fabric, known: Study, tmp_path: Path) -> None:
+    """Comments and empty lines count."""
+    bad = edited(tmp_path / "counters.csv", lambda lines: [*lines[:2], "\n", "# more\n", "leaf0,1,0,x,\n", *lines[2:]])
+    with pytest.raises(BadInput, match=r"counters\.csv:5: 'x' is no number"):
+        files.read_counters(bad, fabric, 3)
+    bad = edited(tmp_path / "pair_sl.csv", lambda lines: [lines[0], "# more\n", "0,x,1\n", *lines[1:]])
+    with pytest.raises(BadInput, match=r"pair_sl\.csv:3: not three whole numbers"):
+        files.read_pairs(bad, 16)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x00\x01", gzip.compress(b"src,dst,sl\n0,1,1\n"), "src,dst,sl\n".encode("utf-16"), b"src,dst,sl\n"],
+)
+def test_what_is_no_table_is_an_error_and_no_warning(fabric: Fabric, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "f.csv"
+    path.write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for read in (
+            lambda: files.read_pairs(path, 16),
+            lambda: files.read_lanes([path], fabric),
+            lambda: files.read_counters(path, fabric, 3),
+            lambda: files.read_jobs(path),
+        ):
+            with pytest.raises(BadInput, match=r"f\.csv"):
+                read()
+
+
+def test_marks_and_line_ends_of_other_systems_change_nothing(fabric: Fabric, known: Study, tmp_path: Path) -> None:
+    for name in ("counters.csv", "sl2vl.csv", "pair_sl.csv"):
+        text = (tmp_path / name).read_text()
+        (tmp_path / name).write_bytes(("\ufeff" + text.replace("\n", "\r\n")).encode())
+    solved(fabric, tmp_path)
