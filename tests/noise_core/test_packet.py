@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import replace
 
@@ -294,3 +295,58 @@ def test_route_tables_that_deadlock_or_do_not_arrive_are_refused(small_tree):
     broken[0, int(small_tree.endpoints.router[20])] = 2**32 - 1
     with pytest.raises(BadRequest, match="no way to endpoint 0"):
         build(small_tree, "ftree", table=broken)
+
+
+def link_between(fabric, src: int, dst: int) -> int:
+    return int(np.flatnonzero((fabric.links.src == src) & (fabric.links.dst == dst))[0])
+
+
+def test_route_tables_with_a_loop_are_refused(small_tree):
+    from flitwatch_domain.errors import BadRequest
+
+    table = build(small_tree, "ftree").core.static_table().copy()
+    # The way to endpoint 0 from another leaf goes up, straight down again, and so on for ever.
+    leaf = int(small_tree.endpoints.router[60])
+    up = int(table[0, leaf])
+    above = int(small_tree.links.dst[up])
+    table[0, above] = link_between(small_tree, above, leaf)
+    with pytest.raises(BadRequest, match="endpoint 0"):
+        build(small_tree, "ftree", table=table)
+
+
+def test_route_tables_whose_channels_wait_in_a_circle_are_refused():
+    # Two leaves that pass on what third ones send: every route arrives, but their channels wait for one another in a circle.
+    from flitwatch_domain.errors import BadRequest
+
+    fabric = xgft(2, [1, 4], [1, 2])
+    leaves = [int(r) for r in fabric.endpoints.router]
+    spines = [r for r in range(len(fabric.routers)) if r not in leaves]
+    table = build(fabric, "ftree").core.static_table().copy()
+
+    def go(endpoint: int, *way: int) -> None:
+        for here, there in itertools.pairwise(way):
+            table[endpoint, here] = link_between(fabric, here, there)
+
+    a, b, c, d = leaves
+    x, y = spines
+    go(a, c, x, b, y, a)
+    go(a, d, x)
+    go(b, c, y, a, x, b)
+    go(b, d, y)
+    with pytest.raises(BadRequest, match="can deadlock"):
+        build(fabric, "ftree", table=table)
+
+
+def test_lanes_share_the_traffic_and_their_counters_add_up(small_tree):
+    machine = build(small_tree, "hw-adaptive", virtual_lanes=3)
+    made = patterns.make("alltoall", machine.endpoints, 300_000)
+    ops = to_ops([(made, np.arange(machine.endpoints))])
+    result = machine.core.run(packet.Workload(ops=ops, default_mode=machine.mode))
+    assert result.conserved, result.violations
+    assert np.array_equal(result.raw["vc_bytes"].sum(axis=1), result.raw["link_bytes"])
+    switches = np.asarray(small_tree.links.src) < len(small_tree.routers)
+    between = switches & (np.asarray(small_tree.links.dst) < len(small_tree.routers))
+    lanes = result.raw["vc_packets"][between].sum(axis=0)
+    assert lanes.min() > 0.9 * lanes.max()
+    assert result.raw["packets_of_hops"].sum() == result.packets
+    assert (result.raw["packets_of_hops"] * np.arange(16)).sum() == result.packet_hops

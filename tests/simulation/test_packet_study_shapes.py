@@ -58,6 +58,20 @@ def test_seed_and_topology_move_a_study_and_it_draws_itself(name: str, tmp_path:
     assert figure.read_text().startswith("<?xml")
 
 
+@pytest.mark.parametrize("name", QUICK)
+def test_a_slip_of_the_pen_is_no_parameter(name: str) -> None:
+    with pytest.raises(BadRequest, match="no parameter 'laod'"):
+        registry.find(name).run({**QUICK[name], **SMALL, "laod": 2}, quiet, lambda: False)
+
+
+def test_threads_and_runs_mean_what_the_command_says() -> None:
+    study = registry.find("desensi-fig3")
+    one = study.run({**SMALL, "runs": 2, "threads": 1}, quiet, lambda: False)
+    two = study.run({**SMALL, "repeats": 2, "threads": 3}, quiet, lambda: False)
+    assert one["points"] == two["points"]
+    assert all(point["repeats"] == 2 for point in one["points"])
+
+
 def test_times_grow_with_the_distance_and_with_the_load() -> None:
     near, *_, far = run(desensi.run_fig3, repeats=3, seed=4)
     assert near["latency_cycles"] < far["latency_cycles"]

@@ -94,6 +94,7 @@ nb::dict describe(packet::RunResult&& r, std::size_t links) {
   latency["p99"] = s.latency.percentile_ns(0.99);
   latency["max"] = s.latency.max_ns();
   out["latency_ns"] = latency;
+  out["packets_of_hops"] = numpy(std::vector<std::uint64_t>(s.packets_of_hops.begin(), s.packets_of_hops.end()));
   nb::list jobs;
   for (const packet::JobStatistics& j : s.jobs) {
     nb::dict job;

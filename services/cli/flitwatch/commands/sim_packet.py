@@ -67,6 +67,13 @@ from flitwatch.console import emit, json_option, progress
     help="Requests, responses and a window of 1024, as an Aries NIC (use 64-byte packets).",
 )
 @click.option(
+    "--virtual-lanes",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 15),
+    help="Lanes of a tree; a pair of endpoints keeps one.",
+)
+@click.option(
     "--engine", type=click.Choice(["eager", "oracle-oldest", "oracle-round-robin"]), default="eager", show_default=True,
     help="The oracles are slow, conventional-event engines that check the fast one.",
 )  # fmt: skip

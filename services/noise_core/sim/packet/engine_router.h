@@ -258,6 +258,7 @@ inline void Engine<R, N>::eject(std::uint32_t i, Time end, const LinkTiming& lin
     statistics_.delivered_bytes += p.payload_bytes;
     ++statistics_.packets;
     statistics_.latency.add(when - p.born);
+    ++statistics_.packets_of_hops[p.hops & 15];
     JobStatistics& j = statistics_.jobs[p.job];
     j.bytes += p.payload_bytes;
     ++j.packets;

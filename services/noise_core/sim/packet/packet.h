@@ -96,6 +96,7 @@ struct RunStatistics {
   std::uint64_t minimal = 0, non_minimal = 0, peak_packets = 0;
   Time end = 0;            // last byte of the jobs (background left out)
   LatencyHistogram latency;  // of all packets that carry payload
+  std::array<std::uint64_t, 16> packets_of_hops{};  // the same packets by the routers that they passed
   std::vector<JobStatistics> jobs;
   bool conserved = false;
   std::vector<std::string> violations;

@@ -21,7 +21,8 @@ class Tree {
   Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table, std::uint32_t vcs = 1);
 
   std::uint32_t vcs() const { return vcs_; }
-  std::uint32_t vc(const Packet& p) const { return vcs_ == 1 ? 0 : p.option % vcs_; }  // a random VL for each packet's pair
+  // A pair of endpoints keeps its lane, so that its packets keep their order.
+  std::uint32_t vc(const Packet& p) const { return vcs_ == 1 ? 0 : ((p.src * 0x9E3779B1u ^ p.dst * 0x85EBCA77u) >> 16) % vcs_; }
   std::uint32_t vc_ahead(const Packet& p) const { return vc(p); }
 
   template <class View>

@@ -36,7 +36,7 @@ Workload::Workload(WorkloadSpec spec, std::uint32_t endpoints) : spec_(std::move
     if (g.peers_count < 1 || (g.peers_count == 1 && spec_.peers[g.peers_begin] == g.endpoint)) continue;
     generator_of_[g.endpoint] = static_cast<std::uint32_t>(generators_.size());
     Random random(spec_.seed ^ (std::uint64_t{g.endpoint} + 1) * 0x9E3779B97F4A7C15ull);
-    const double phase = random.unit() * g.interval_ps;
+    const double phase = g.burst ? 0 : random.unit() * g.interval_ps;  // bursts of all endpoints begin together, with the run
     generators_.push_back({g, random, g.total_bytes ? g.total_bytes : ~std::uint64_t{0}, phase, 0});
   }
 }

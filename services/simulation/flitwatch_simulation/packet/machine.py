@@ -130,6 +130,7 @@ def build(
     through_router: bool = False,
     bias: packet.AdaptiveBias | None = None,
     credit_delay_ns: float = 0.0,
+    virtual_lanes: int = 1,
 ) -> Machine:
     """Make the engine's fabric.
 
@@ -139,6 +140,8 @@ def build(
         A key of DRAGONFLY_ROUTING or TREE_ROUTING, or lft:FILE.
     table : uint32[endpoint, router], optional
         Links of static routes of a tree; d-mod-k without it.
+    virtual_lanes : int
+        Of a tree; every pair of endpoints has its own.
     credit_delay_ns : float
         Added to every link's propagation, so to both legs of the credit round trip.
 
@@ -150,6 +153,8 @@ def build(
     full = _unbundled(fabric)
     wire = packet.flits_of(packet_bytes) * 16 if nic_protocol else packet_bytes
     if full.kind is FabricKind.DRAGONFLY:
+        if virtual_lanes != 1:
+            raise BadRequest("virtual lanes belong to trees", advice="A dragonfly's virtual channels follow its hops.")
         if routing not in DRAGONFLY_ROUTING:
             raise BadRequest(
                 f"routing {routing!r} does not fit a dragonfly", advice=f"Use {', '.join(DRAGONFLY_ROUTING)}."
@@ -174,7 +179,7 @@ def build(
     core = _engine(
         packet.tree, full, _per_class(full, {}, _TREE_LATENCY_NS) + credit_delay_ns, _per_class(full, {}, _TREE_BUFFER),
         full.links.src_port, _levels(full), router_delay_ns=_TREE_DELAY_NS, largest_packet_bytes=wire,
-        table=() if table is None else table,
+        table=() if table is None else table, virtual_lanes=virtual_lanes,
     )  # fmt: skip
     return Machine(full, core, TREE_ROUTING.get(routing, packet.TreeMode.STATIC), routing)
 

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_simulation.packet.link_counters import write_links_csv
@@ -79,6 +81,7 @@ def simulate(
         parameters.routing,
         packet_bytes=parameters.packet_bytes,
         nic_protocol=parameters.nic_protocol,
+        virtual_lanes=parameters.virtual_lanes,
     )
     workload = workload_of(parameters, machine)
     result = execute(
@@ -100,6 +103,7 @@ def summary(workload: packet.Workload, result: packet.Result) -> dict[str, Any]:
         "wall_s": result.wall_s,
         "peak_rss_mb": result.peak_rss_mb,
         "mean_hops": result.mean_hops,
+        "packets_of_hops": result.raw["packets_of_hops"][: int(np.flatnonzero(result.raw["packets_of_hops"]).max(initial=0)) + 1].tolist(),
         "conserved": result.conserved,
         "latency_ns": result.latency_ns,
         "simulated": True,

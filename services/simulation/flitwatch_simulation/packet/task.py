@@ -17,7 +17,7 @@ from flitwatch_simulation.workloads.patterns import PATTERNS
 #: The result holds this many links; all of them are a matter for the command's CSV file.
 WORST_LINKS = 100
 _TEXT = ("topology", "routing", "traffic", "placement", "background", "engine")
-_WHOLE = ("bytes", "packet_bytes", "ranks", "seed")
+_WHOLE = ("bytes", "packet_bytes", "ranks", "seed", "virtual_lanes")
 
 
 def packet(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:

@@ -87,7 +87,6 @@ def _infiniband_ports(machine: Machine, result: packet.Result) -> Iterator[Row]:
         yield component, "PortXmitData", int(raw["vc_bytes"][link].sum()) // _WORD_BYTES
         yield component, "PortXmitPkts", int(raw["vc_packets"][link].sum())
         yield component, "PortXmitWait", int(raw["link_wait_ps"][link]) // 1000
-        if vcs > 1:
-            for vl in range(vcs):
-                yield component, f"PortXmitDataVL{vl}", int(raw["vc_bytes"][link, vl]) // _WORD_BYTES
-                yield component, f"PortXmitPktsVL{vl}", int(raw["vc_packets"][link, vl])
+        for vl in range(vcs):
+            yield component, f"PortXmitDataVL{vl}", int(raw["vc_bytes"][link, vl]) // _WORD_BYTES
+            yield component, f"PortXmitPktsVL{vl}", int(raw["vc_packets"][link, vl])

@@ -49,6 +49,7 @@ class PacketRun:
     jobs: str | tuple[JobLine, ...] | None = None
     seed: int = 1
     nic_protocol: bool = False
+    virtual_lanes: int = 1
     engine: str = "eager"
     links_csv: str | None = None
     vendor_csv: str | None = None

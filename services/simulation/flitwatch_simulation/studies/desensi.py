@@ -1,7 +1,7 @@
 """Studies of De Sensi 2019: allocations, dispersion, routing modes and application-aware routing on an Aries dragonfly.
 
 Ping-pongs run with the NIC protocol (64-byte packets, responses, 1024 outstanding) beside background traffic; every iteration is a run with its own
-seed, so its noise is that of the traffic beside it. Times, L and s come from the same runs.
+seed, so its noise is that of the traffic beside it. Times, L and s come from the same runs. `runs`, the studies' common name for draws a point, means repeats, and allocations in `run_model`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flitwatch_simulation.application_aware.estimator import NIC_HZ, message_tim
 from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
 from flitwatch_simulation.packet.run import execute
-from flitwatch_simulation.studies.packet_common import number, sweep, whole
+from flitwatch_simulation.studies.packet_common import known, number, numbers, sweep, whole
 from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
@@ -27,9 +27,10 @@ PLACES = ("inter-nodes", "inter-blades", "inter-chassis", "inter-groups")
 
 @dataclass(frozen=True)
 class PingPong:
-    """One iteration: its time, and what the sender's NIC counted."""
+    """One iteration: its time, what equation 2 makes of both NICs' counters (there and back), and what the first sender's NIC counted."""
 
     time_s: float
+    predicted_s: float
     latency_cycles: float
     stalls_per_flit: float
     conserved: bool
@@ -71,18 +72,25 @@ def ping_pong(
     workload = packet.Workload(ops=ops, generators=generators, default_mode=packet.DragonflyMode.ADAPTIVE_0)
     result = execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
     raw = result.raw
-    packets, flits = (int(raw[f"nic_request_{what}"][pair[0]]) for what in ("packets", "flits"))
+    packets, flits, latency, stalled = (
+        np.asarray(raw[f"nic_{what}"], float)[list(pair)]
+        for what in ("request_packets", "request_flits", "latency_ps", "stalled_ps")
+    )
+    latency_cycles = latency * 1e-12 * NIC_HZ / np.maximum(packets, 1)
+    stalls_per_flit = stalled * 1e-12 * NIC_HZ / np.maximum(flits, 1)
     return PingPong(
         time_s=result.time_s,
-        latency_cycles=float(raw["nic_latency_ps"][pair[0]]) * 1e-12 * NIC_HZ / max(packets, 1),
-        stalls_per_flit=float(raw["nic_stalled_ps"][pair[0]]) * 1e-12 * NIC_HZ / max(flits, 1),
+        predicted_s=sum(message_time_s(size, *seen) for seen in zip(latency_cycles, stalls_per_flit, strict=True)),
+        latency_cycles=float(latency_cycles[0]),
+        stalls_per_flit=float(stalls_per_flit[0]),
         conserved=result.conserved,
     )
 
 
-def _setting(parameters: Parameters) -> tuple[int, int, float, Machine]:
+def _setting(parameters: Parameters, *own: str) -> tuple[int, int, float, Machine]:
+    known(parameters, ("seed", "threads", "runs", "load_gib_per_s", "topology", *own))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    repeats = whole(parameters, "repeats", 8, 1, 10_000)
+    repeats = whole(parameters, "repeats", whole(parameters, "runs", 8, 1, 10_000), 1, 10_000)
     load = number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
     fabric = fabric_of(str(parameters.get("topology", "dragonfly:4,6,16,24")))
     return seed, repeats, load, build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
@@ -106,19 +114,19 @@ def _summary(runs: list[PingPong], size: int) -> dict[str, Any]:
 
 def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 3: a 16 KiB ping-pong on one blade, on two blades, two chassis, two groups. Parameters: seed, repeats, load_gib_per_s, topology."""
-    seed, repeats, load, machine = _setting(parameters)
+    seed, repeats, load, machine = _setting(parameters, "repeats")
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
         pair = pair_of(machine, case["place"], np.random.default_rng(seed))
         runs = [ping_pong(machine, pair, 16384, MODES["adaptive"], seed + k, load, stop) for k in range(repeats)]
         return [{**case, **_summary(runs, 16384)}]
 
-    return sweep("desensi-fig3", [{"place": p} for p in PLACES], compute, report, cancelled, seed=seed)
+    return sweep("desensi-fig3", [{"place": p} for p in PLACES], compute, report, cancelled, parameters, seed=seed)
 
 
 def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 5: dispersion of times and of packet latencies over message sizes, between two groups."""
-    seed, repeats, load, machine = _setting(parameters)
+    seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes")
     pair = pair_of(machine, "inter-groups", np.random.default_rng(seed))
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
@@ -129,12 +137,12 @@ def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         return [{**case, **_summary(runs, case["size_bytes"])}]
 
     sizes = [128, 1024, 16384, 262144, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24)]
-    return sweep("desensi-fig5", [{"size_bytes": s} for s in sizes], compute, report, cancelled, seed=seed)
+    return sweep("desensi-fig5", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed)
 
 
 def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 7: a large ping-pong inside a group and between groups, adaptive and high bias: time, s, L, model. Parameter: size_bytes."""
-    seed, repeats, load, machine = _setting(parameters)
+    seed, repeats, load, machine = _setting(parameters, "repeats", "size_bytes")
     size = whole(parameters, "size_bytes", 1 << 20, 64, 1 << 24)
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
@@ -143,12 +151,12 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         return [{**case, **_summary(runs, size)}]
 
     cases = [{"place": p, "mode": m} for p in ("inter-chassis", "inter-groups") for m in MODES]
-    return sweep("desensi-fig7", cases, compute, report, cancelled, seed=seed)
+    return sweep("desensi-fig7", cases, compute, report, cancelled, parameters, seed=seed)
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 8, the ping-pong: adaptive, high bias and application-aware over sizes and two allocations."""
-    seed, repeats, load, machine = _setting(parameters)
+    seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes")
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
         pair, size = pair_of(machine, case["place"], np.random.default_rng(seed)), case["size_bytes"]
@@ -168,17 +176,19 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
     sizes = (128, 4096, 65536, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24))
     cases = [{"place": p, "size_bytes": s} for p in ("inter-chassis", "inter-groups") for s in sizes]
-    return sweep("desensi-fig8", cases, compute, report, cancelled, seed=seed)
+    return sweep("desensi-fig8", cases, compute, report, cancelled, parameters, seed=seed)
 
 
 def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Section 2.4: correlation of equation 2 with simulated ping-pongs over allocations, for each size (the paper: 0.79 on average).
 
+    A ping-pong is two messages; each is predicted from the counters of the NIC that sent it.
+
     Parameters: seed, allocations (40), load_gib_per_s, topology, sizes.
     """
-    seed, _, load, machine = _setting(parameters)
-    allocations = whole(parameters, "allocations", 40, 3, 1000)
-    sizes = parameters.get("sizes", [128, 1024, 16384, 262144, 1 << 20])
+    seed, _, load, machine = _setting(parameters, "allocations", "sizes")
+    allocations = whole(parameters, "allocations", whole(parameters, "runs", 40, 3, 1000), 3, 1000)
+    sizes = [int(s) for s in numbers(parameters, "sizes", [128, 1024, 16384, 262144, 1 << 20], 1, 1 << 24)]
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
         size, measured, predicted = case["size_bytes"], [], []
@@ -187,8 +197,10 @@ def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
             pair = pair_of(machine, PLACES[k % len(PLACES)], rng)
             run = ping_pong(machine, pair, size, MODES["adaptive"], seed + k, load, stop)
             measured.append(run.time_s)
-            predicted.append(message_time_s(size, run.latency_cycles, run.stalls_per_flit))
+            predicted.append(run.predicted_s)
         return [{**case, "correlation": float(np.corrcoef(measured, predicted)[0, 1]), "allocations": allocations}]
 
-    answer = sweep("desensi-model", [{"size_bytes": s} for s in sizes], compute, report, cancelled, seed=seed)
+    answer = sweep(
+        "desensi-model", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed
+    )
     return {**answer, "mean_correlation": float(np.mean([p["correlation"] for p in answer["points"]]))}

@@ -18,7 +18,7 @@ from flitwatch_simulation.application_aware.estimator import NIC_HZ, quartile_di
 from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
 from flitwatch_simulation.packet.run import execute
-from flitwatch_simulation.studies.packet_common import number, sweep, whole
+from flitwatch_simulation.studies.packet_common import known, number, sweep, whole
 from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, to_ops
@@ -114,8 +114,10 @@ def run_fig10(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
 def _study(
     name: str, pattern_of: dict[str, str], parameters: Parameters, report: Report, cancelled: Cancelled
 ) -> Parameters:
+    which = "patterns" if name == "desensi-fig8-collectives" else "applications"
+    known(parameters, ("seed", "threads", "runs", "repeats", "ranks", "kbytes", "load_gib_per_s", "topology", which))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    repeats = whole(parameters, "repeats", 4, 1, 10_000)
+    repeats = whole(parameters, "repeats", whole(parameters, "runs", 4, 1, 10_000), 1, 10_000)
     ranks = whole(parameters, "ranks", 64, 2, 100_000)
     size = int(number(parameters, "kbytes", 32, 0.064, 1e5) * 1000)
     load = number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
@@ -140,7 +142,7 @@ def _study(
         return [{**case, **_summary(runs)}]
 
     cases = [{"application": a, "allocation": w, "mode": m} for a in pattern_of for w in ALLOCATIONS for m in MODES]
-    return sweep(name, cases, compute, report, cancelled, seed=seed, ranks=ranks)
+    return sweep(name, cases, compute, report, cancelled, parameters, seed=seed, ranks=ranks)
 
 
 def _summary(runs: list[Iteration]) -> dict[str, Any]:

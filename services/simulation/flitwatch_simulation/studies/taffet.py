@@ -11,7 +11,7 @@ from flitwatch_domain.generators import xgft
 from flitwatch_simulation.diagnosis import CongestionMap, diagnose
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
 from flitwatch_simulation.packet.run import execute
-from flitwatch_simulation.studies.packet_common import number, sweep, whole
+from flitwatch_simulation.studies.packet_common import known, number, sweep, whole
 from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops
@@ -28,6 +28,7 @@ def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) ->
 
     Parameters: seed, topology (quartz1), mbytes (10 a node), packet_bytes (4096).
     """
+    known(parameters, ("seed", "threads", "topology", "mbytes", "packet_bytes"))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     size = int(number(parameters, "mbytes", 10, 0.1, 100) * 1e6)
     packet_bytes = whole(parameters, "packet_bytes", 4096, 64, 8192)
@@ -45,7 +46,7 @@ def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) ->
         }]  # fmt: skip
 
     cases = [{"pattern": p, "routing": r} for p in ("bisection", "bisection-shuffle") for r in ("ftree", "hw-adaptive")]
-    answer = sweep("taffet-table5.1", cases, compute, report, cancelled, seed=seed)
+    answer = sweep("taffet-table5.1", cases, compute, report, cancelled, parameters, seed=seed)
     by_case = {(p["pattern"], p["routing"]): p for p in answer["points"]}
     for pattern in ("bisection", "bisection-shuffle"):
         answer[f"ratio_{pattern}"] = by_case[pattern, "ftree"]["time_ms"] / by_case[pattern, "hw-adaptive"]["time_ms"]
@@ -91,6 +92,7 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
     A 27-point stencil under adaptive routing on a two-level tree (leaves, 16 spines). Parameters: seed, mpackets (4), leaves (16), nodes a
     leaf (32), spines (16), congested (0.42, the mean share of hops that meet congestion).
     """
+    known(parameters, ("seed", "threads", "mpackets", "leaves", "nodes", "spines", "congested"))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     packets = int(number(parameters, "mpackets", 4, 0.05, 1000) * 1e6)
     leaves, nodes, spines = (
@@ -118,7 +120,7 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
         }]  # fmt: skip
 
     cases = [{"downsampling": d} for d in (1, 10, 100, 1000)]
-    return sweep("taffet-table2.1", cases, compute, report, cancelled, seed=seed, note=FLOOR_NOTE)
+    return sweep("taffet-table2.1", cases, compute, report, cancelled, parameters, seed=seed, note=FLOOR_NOTE)
 
 
 FLOOR_NOTE = (
@@ -211,6 +213,7 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
     Parameters: seed, mbytes a node (4).
     """
+    known(parameters, ("seed", "threads", "mbytes"))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     size = int(number(parameters, "mbytes", 4, 0.1, 100) * 1e6)
     machine = _case_study_machine()
@@ -249,7 +252,7 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         {"mapping": "linear", "background": False}, {"mapping": "linear", "background": True},
         {"mapping": "inside-leaves", "background": True},
     ]  # fmt: skip
-    return sweep("taffet-pf3d", cases, compute, report, cancelled, seed=seed)
+    return sweep("taffet-pf3d", cases, compute, report, cancelled, parameters, seed=seed)
 
 
 def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
@@ -257,6 +260,7 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
 
     Parameters: seed, kbytes a node (2000).
     """
+    known(parameters, ("seed", "threads", "kbytes"))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     size = int(number(parameters, "kbytes", 2000, 10, 1e5) * 1e3)
     machine = _case_study_machine()
@@ -285,4 +289,4 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
         }]  # fmt: skip
 
     cases = [{"mapping": m, "strategy": s} for m in mappings for s in ("bspma", "svaf", "svafp")]
-    return sweep("taffet-minighost", cases, compute, report, cancelled, seed=seed)
+    return sweep("taffet-minighost", cases, compute, report, cancelled, parameters, seed=seed)

@@ -8,10 +8,10 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
-from flitwatch_simulation.packet.background import background_generators
+from flitwatch_simulation.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators
 from flitwatch_simulation.packet.machine import build, fabric_of
 from flitwatch_simulation.packet.run import execute
-from flitwatch_simulation.studies.packet_common import number, sweep, whole
+from flitwatch_simulation.studies.packet_common import known, number, sweep, whole
 from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
@@ -36,7 +36,14 @@ def _run(
     generators = []
     if case.get("background", "none") != "none":
         free = np.setdiff1d(np.arange(machine.endpoints), endpoints)
-        generators = background_generators(machine, case["background"], case.get("load_gib_per_s", 1.0), free, 1)
+        generators = background_generators(
+            machine,
+            case["background"],
+            case["load_gib_per_s"],
+            free,
+            1,
+            TABLE_2_BURST_MESSAGE_BYTES[case["application"]],
+        )
     workload = packet.Workload(ops=to_ops([(made, endpoints)]), generators=generators, default_mode=machine.mode)
     result = execute(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
     times_ms = result.raw["rank_end_ps"] * 1e-9
@@ -56,6 +63,8 @@ def _run(
 def _study(
     name: str, cases: list[Parameters], parameters: Parameters, report: Report, cancelled: Cancelled
 ) -> Parameters:
+    background = ("load_gib_per_s",) if "background" in cases[0] else ()
+    known(parameters, ("seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks", *background))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     packet_bytes = whole(parameters, "packet_bytes", 2048, 256, 8192)
     factor = number(parameters, "load", 1.0, 0.001, 100)
@@ -71,6 +80,7 @@ def _study(
         lambda case, stop: [_run(case, seed, stop, fabric, packet_bytes, ranks)],
         report,
         cancelled,
+        parameters,
         seed=seed,
     )
 
@@ -104,7 +114,10 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figures 8-10: the three applications beside uniform and bursty background traffic. Parameter: load_gib_per_s (1)."""
+    """Figures 8-10: the three applications beside uniform and bursty background traffic, messages as in table II.
+
+    Parameter: load_gib_per_s (1), which puts the intervals between messages into the paper's ranges: 0.015 ms, and 2 to 37 ms.
+    """
     load = number(parameters, "load_gib_per_s", 1.0, 0.001, 16)
     cases = [
         {"application": a, "placement": p, "routing": r, "background": b, "load_gib_per_s": load}
