@@ -17,6 +17,7 @@ from flitwatch_domain.generators import xgft
 from flitwatch_domain.importers import read_fabric
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.forwarding import check
 
 TREE = "xgft:2;4,4;1,4"
 
@@ -46,7 +47,7 @@ def test_lids_of_the_fabric_file_tell_what_bare_entries_are_for(tmp_path: Path) 
     ports = ftree_tables(fabric)
     dumped(file, fabric, ports, bare=True)
     assert (lft.read(file, numbered(fabric)) == ports).all()
-    with pytest.raises(BadInput, match=r"r\.lfts: its entries name no port GUIDs, and the topology no LIDs"):
+    with pytest.raises(BadInput, match=r"r\.lfts: nothing tells which endpoint an entry is for"):
         lft.read(file, fabric)
     partly = numbered(fabric)
     partly.attributes["lids"][3] = 0
@@ -54,6 +55,22 @@ def test_lids_of_the_fabric_file_tell_what_bare_entries_are_for(tmp_path: Path) 
     shared = numbered(fabric)
     shared.attributes["lids"][3] = shared.attributes["lids"][4]
     assert np.flatnonzero(lft.read_dump(file, shared).unknown).tolist() == [3, 4]
+
+
+def test_a_topology_that_has_adapters_guids_alone(shared: Path) -> None:
+    """ibsim's files give no port GUIDs: n0's port has the GUID of n1's adapter. A real OpenSM dumped these tables."""
+    samples = shared / "samples" / "opensm"
+    fabric = read_fabric(samples / "xgft_2_12_6.topo")
+    dump = lft.read_dump(samples / "xgft_ftree_lfts.dump", fabric)
+    assert not dump.unknown.any() and check(fabric, dump.ports).valid
+
+
+def test_a_dump_of_another_machine_is_refused(tmp_path: Path) -> None:
+    fabric, file = tree(), tmp_path / "r.lfts"
+    text = "\n".join(lft.dump(fabric, ftree_tables(fabric)))
+    file.write_text(re.sub(r"portguid 0x0{3}2", "portguid 0x0009", text))
+    with pytest.raises(BadInput, match="nothing tells which endpoint"):
+        lft.read(file, fabric)
 
 
 def test_the_lowest_of_several_lids_counts(tmp_path: Path) -> None:

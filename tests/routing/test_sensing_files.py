@@ -115,3 +115,17 @@ def test_marks_and_line_ends_of_other_systems_change_nothing(fabric: Fabric, kno
         text = (tmp_path / name).read_text()
         (tmp_path / name).write_bytes(("\ufeff" + text.replace("\n", "\r\n")).encode())
     solved(fabric, tmp_path)
+
+
+def test_an_endpoint_with_two_ranks_is_named() -> None:
+    with pytest.raises(BadInput, match="endpoint 3 has several ranks"):
+        pairs_of([np.array([1, 3]), np.array([3, 4])], np.zeros((16, 16), np.int8))
+
+
+@pytest.mark.parametrize("amount", ["nan", "inf", "-1", "1e300", "1,5"])
+def test_counters_that_no_port_counts_are_named(fabric: Fabric, known: Study, tmp_path: Path, amount: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bad = edited(tmp_path / "counters.csv", lambda lines: [*lines[:2], f"leaf0,1,0,{amount},\n", *lines[3:]])
+        with pytest.raises(BadInput, match=r"counters\.csv:3: "):
+            files.read_counters(bad, fabric, 3)

@@ -86,18 +86,16 @@ def read_dump(path: Path, fabric: Fabric) -> Dump:
         raise BadInput(str(bad), where=str(path)) from bad
     switches, ends = guids(fabric)
     router = _routers(path, found, names, switches, fabric)[at_switch]
-    owner_of = {guid: endpoint for endpoint, guid in enumerate(ends)}
-    named = np.array([owner_of.get(guid, -1) for guid in destination.tolist()], np.int64)
     owners = _owners(fabric)
-    endpoint = np.where(destination > 0, named, owners[lid])
+    endpoint = np.where(destination > 0, _named(destination, fabric, ends), owners[lid])
     base = np.full(len(ends), len(owners))
     np.minimum.at(base, endpoint[endpoint >= 0], lid[endpoint >= 0])
     unknown = np.zeros(len(ends), bool)
-    if ((destination == 0) & (endpoint < 0)).any():
+    if ((endpoint < 0) & ~np.isin(destination, np.array(switches, np.uint64))).any():
         unknown[(base == len(owners)) & ~np.isin(np.arange(len(ends)), owners)] = True
     if len(lid) and unknown.all():
         raise BadInput(
-            "its entries name no port GUIDs, and the topology no LIDs: nothing tells which endpoint an entry is for",
+            "nothing tells which endpoint an entry is for: of its port GUIDs and LIDs the topology knows none",
             where=str(path),
             advice="Give a dump with `portguid` comments (opensm-lfts.dump), or the topology as ibnetdiscover printed it when the tables were loaded",
         )
@@ -121,6 +119,22 @@ def _routers(path: Path, found: Ints, names: list[bytes], switches: list[int], f
             f"{len(missing)} switches of the topology have no table, the first 0x{min(missing):016x}", where=str(path)
         )
     return np.array([router_of[guid] for guid in found.tolist()], np.int64)
+
+
+def _named(destination: NDArray[np.uint64], fabric: Fabric, ends: list[int]) -> Ints:
+    """The endpoint of each port GUID, -1 for none. A topology without port GUIDs has the adapters': then a port's is the adapter's plus its number."""
+    links, routers = fabric.links, len(fabric.routers)
+    number = np.ones(len(ends), np.int64)
+    hosts = np.flatnonzero(links.src >= routers)
+    number[links.src[hosts] - routers] = np.maximum(links.src_port[hosts], 1)
+    asked, of = np.unique(destination, return_inverse=True)
+    best = np.full(len(asked), -1)
+    for candidates in (ends, [guid + port for guid, port in zip(ends, number.tolist(), strict=True)]):
+        owner_of = {guid: endpoint for endpoint, guid in enumerate(candidates)}
+        found = np.array([owner_of.get(guid, -1) for guid in asked.tolist()], np.int64)
+        if (found >= 0).sum() > (best >= 0).sum():
+            best = found
+    return best[of]
 
 
 def _owners(fabric: Fabric) -> Ints:

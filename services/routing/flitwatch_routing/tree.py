@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain.errors import BadInput
+from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.fabric import Fabric
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+#: Of all forwarding tables: several arrays of them are held, 8 bytes an entry. 10,000 nodes have about 7 million.
+MOST_ENTRIES = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,15 @@ def as_tree(fabric: Fabric) -> Tree:
     ------
     BadInput
         Where the fabric is no tree of two or three levels with at most one cable between two switches.
+    TooCostly
+        Where its tables have more than `MOST_ENTRIES` entries.
     """
     routers = len(fabric.routers.name)
+    if routers * len(fabric.endpoints) > MOST_ENTRIES:
+        raise TooCostly(
+            f"the tables of {routers:,} switches for {len(fabric.endpoints):,} endpoints have more than {MOST_ENTRIES:,} entries",
+            advice="Route a part of the machine.",
+        )
     links, between = fabric.links, fabric.router_links()
     src, dst, port = (
         links.src[between].astype(np.int64),

@@ -18,6 +18,8 @@ from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import Pairs
 
 Floats = NDArray[np.float64]
+#: Of one counter: some 64-bit counters added up; the squares of larger numbers leave double precision.
+MOST_BYTES = 1e24
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,15}\s*")
 
 
@@ -250,4 +252,6 @@ def _amount(text: str, where: str) -> float:
         raise BadInput(f"{text[:40]!r} is no number", where=where) from None
     if not 0 <= value < float("inf"):
         raise BadInput(f"bytes must be a finite number from 0, not {text[:40]!r}", where=where)
+    if value > MOST_BYTES:
+        raise BadInput(f"{text[:40]} bytes are more than any port counts (at most {MOST_BYTES:g})", where=where)
     return value

@@ -77,8 +77,12 @@ def pairs_of(jobs: Sequence[NDArray[np.integer]], sl_of: NDArray[np.int8]) -> Pa
         raise BadInput("no job has endpoints")
     if everyone.min() < 0 or everyone.max() >= endpoints:
         raise BadInput(f"a job names endpoints outside 0 to {endpoints - 1}")
-    if len(np.unique(everyone)) != len(everyone):
-        raise BadInput("an endpoint is in two jobs", advice="Reconstruct jobs that share nodes as one")
+    used, times = np.unique(everyone, return_counts=True)
+    if (times > 1).any():
+        twice = int(used[np.argmax(times > 1)])
+        raise BadInput(
+            f"endpoint {twice} has several ranks in the jobs", advice="Reconstruct jobs that share nodes as one"
+        )
     sizes = np.array([len(job) for job in jobs], np.int64)
     base, keys, sources, targets, levels = 0, [], [], [], []
     for job in jobs:

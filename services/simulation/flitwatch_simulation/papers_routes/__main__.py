@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from flitwatch_simulation.papers_routes import loops, report, routes_and_bases
+from flitwatch_simulation.papers_routes import beyond, loops, report, routes_and_bases
 from flitwatch_simulation.papers_routes.rows import FULL, QUICK, TABLES
 
-ROWS = [*routes_and_bases.ROWS, *loops.ROWS]
+ROWS = [*routes_and_bases.ROWS, *loops.ROWS, *beyond.ROWS]
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from flitwatch_routing.baselines import ftree_tables, random_tables
@@ -17,10 +15,9 @@ from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
 from flitwatch_simulation.loop.turn import turn
 from flitwatch_simulation.packet.machine import fabric_of
-from flitwatch_simulation.papers_routes.rows import Row, Size
+from flitwatch_simulation.papers_routes.rows import Measure, Row, Size
 
 SEED = 1
-Measure = Callable[[Size], dict[str, float]]
 
 
 def _parameters(pattern: str, size: Size, megabytes: float | None = None) -> LoopRun:

@@ -21,13 +21,17 @@ FULL = Size()
 QUICK = Size("xgft:3;4,4,4;1,2,2", 0.2, 0.7, 0.05, quick=True)
 
 
+#: Figures by column name.
+Measure = Callable[[Size], dict[str, float]]
+
+
 @dataclass(frozen=True)
 class Row:
     """One row.
 
     Attributes
     ----------
-    table : number in the dissertation
+    table : number in the dissertation, or a letter
     name : what was measured
     published : figures by column name, in the unit of the table; a column without a published figure is left out
     measure : Size -> figures by column name
@@ -37,7 +41,7 @@ class Row:
     table: str
     name: str
     published: dict[str, float]
-    measure: Callable[[Size], dict[str, float]] = field(repr=False)
+    measure: Measure = field(repr=False)
     note: str = ""
 
     @property
@@ -58,4 +62,5 @@ TABLES = {
     "5.3": "Barrier beside a bully, few large messages: time relative to the barrier alone",
     "5.4": "Barrier beside a bully, more messages: time relative to the barrier alone",
     "5.5": "Gap of routes from a bad reconstruction, %",
+    "A": "Not in the dissertation: the busiest link over the larger of z_AR (a linear program where cables failed) and pigeonholes, %",
 }
