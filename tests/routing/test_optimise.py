@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from routing.broken import keeping, without
 
 from flitwatch.main import main
-from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.generators import quartz1, torus, xgft
-from flitwatch_routing import lft
+from flitwatch_routing import lft, tree
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.forwarding import check
 from flitwatch_routing.optimise import optimise
@@ -159,9 +159,28 @@ def test_traffic_of_other_sizes_is_refused() -> None:
         optimise(xgft(2, [4, 4], [1, 4]), traffic("bisection", 32, 1), time_limit_s=0.1)
 
 
-def test_what_is_no_tree_is_refused() -> None:
+def test_what_is_no_tree_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput):
         as_tree(torus((4, 4)))
+    with pytest.raises(BadInput, match="no cable joins two switches"):
+        as_tree(xgft(1, [8], [1]))
+    monkeypatch.setattr(tree, "MOST_ENTRIES", 100)
+    with pytest.raises(TooCostly, match="tables of 8 switches for 16 endpoints"):
+        as_tree(xgft(2, [4, 4], [1, 4]))
+
+
+def test_a_tree_of_more_cables_than_any_machine_has_is_refused_before_it_is_built() -> None:
+    with pytest.raises(TooCostly, match=r"1e\+09 cables"):
+        xgft(3, [1000, 1000, 1000], [1, 1, 1])
+
+
+def test_a_measured_matrix_is_traffic_too(tmp_path) -> None:
+    path = tmp_path / "graph.txt"
+    path.write_text("--- Graph ---\n0 , 5 = 200\n3 , 3 = 40\n")
+    src, dst, size = traffic(str(path), 16, 1)
+    assert sorted(zip(src.tolist(), dst.tolist(), size.tolist(), strict=True)) == [(0, 5, 100), (5, 0, 100)]
+    with pytest.raises(BadInput, match=r"graph\.txt: 6 ranks; the topology has 4 endpoints"):
+        traffic(str(path), 4, 1)
 
 
 @pytest.mark.parametrize(
