@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from dataclasses import replace
@@ -115,6 +116,20 @@ def test_repeated_lines_and_marks_of_editors_change_nothing(tmp_path: Path) -> N
     for text in ("\ufeff" + "\n".join(lines), "\r\n".join(lines), "\n".join([*lines, *lines])):
         file.write_bytes(text.encode())
         assert (lft.read(file, fabric) == ports).all()
+
+
+def test_what_is_no_dump_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "r.lfts"
+    for content, words in (
+        (gzip.compress(b"Unicast lids"), "is no text.*Unpack it"),
+        (b"", "line 1: no switch"),
+        (b"src,dst\n", "line 1: 'src,dst'"),
+    ):
+        file.write_bytes(content)
+        with pytest.raises(BadInput, match=rf"r\.lfts: {words}"):
+            lft.read(file, tree())
+    with pytest.raises(BadInput, match="cannot be read"):
+        lft.read(tmp_path, tree())
 
 
 def test_lids_come_with_ibnetdiscover(tmp_path: Path) -> None:

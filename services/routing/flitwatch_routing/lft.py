@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flitwatch_core.topology import parse_lft_dump
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.importers.text import read_utf8
 
 Ints = NDArray[np.int64]
 #: GUIDs of generated fabrics, in the range that ibsim uses; adapters are spaced apart, as a port's GUID is the adapter's + 1.
@@ -82,6 +83,9 @@ def read_dump(path: Path, fabric: Fabric) -> Dump:
         found, names, at_switch, lid, port, destination = parse_lft_dump(path.read_bytes())
     except OSError as failure:
         raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
+    except UnicodeDecodeError:
+        read_utf8(path)  # says what it is instead
+        raise
     except ValueError as bad:
         raise BadInput(str(bad), where=str(path)) from bad
     switches, ends = guids(fabric)

@@ -60,6 +60,7 @@ def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs)
     leaf = np.asarray(fabric.endpoints.router, np.int64)[pairs.src]
     width = link_of.shape[1]
     port = ports[leaf, pairs.dst]
+    _through(fabric, link_of, leaf, port, np.asarray(pairs.dst, np.int64))
     first_key = (pairs.src.astype(np.int64) * (width + 1) + port + 1) * sls + pairs.sl
     tail_key = (leaf * endpoints + pairs.dst) * sls + pairs.sl
     first, first_of = np.unique(first_key, return_inverse=True)
