@@ -91,6 +91,12 @@ def test_unknown_applications_are_named(name: str) -> None:
         desensi_applications.run_fig8({"patterns": ["sort"]}, quiet, lambda: False)
 
 
+def test_machines_without_such_a_pair_are_named() -> None:
+    for topology in ("dragonfly:1,1,4", "dragonfly:3,1,4,4"):
+        with pytest.raises(BadRequest, match="no pair of nodes inter"):
+            desensi.run_fig3({"topology": topology, "repeats": 1}, quiet, lambda: False)
+
+
 def test_minighost_gains_from_its_mapping() -> None:
     points = taffet.run_minighost({"kbytes": 200, "seed": 1}, quiet, lambda: False)["points"]
     time = {(p["mapping"], p["strategy"]): p["time_ms"] for p in points}

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flitwatch_core import packet
+from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.application_aware.estimator import NIC_HZ, message_time_s, quartile_dispersion
 from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
@@ -49,6 +50,8 @@ def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int
         "inter-groups": group != group[first],
     }[place]
     fits = fits & (np.arange(machine.endpoints) != first)
+    if not fits.any():
+        raise BadRequest(f"{machine.fabric.name} has no pair of nodes {place}", advice="Use a dragonfly of several groups, rows and columns.")  # fmt: skip
     return first, int(rng.choice(np.flatnonzero(fits)))
 
 
