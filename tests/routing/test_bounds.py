@@ -153,6 +153,19 @@ def test_a_bound_without_time_still_holds() -> None:
     assert not found.exact and 0 < found.z_ar <= found.fixed
 
 
+def test_a_bound_that_is_stopped_still_holds() -> None:
+    fabric, demand = without(xgft(3, [8, 6, 4], [1, 6, 6]), 6, 1), traffic("noisy-shuffle", 192, 1)
+    asked: list[float] = []
+
+    def watch(seconds: float, largest: float, moves: int) -> bool:
+        asked.append(seconds)
+        return False
+
+    whole, stopped = bounds(fabric, demand), bounds(fabric, demand, watch=watch)
+    assert whole.exact and not stopped.exact and asked and min(asked) >= 0
+    assert 0 < stopped.z_ar <= whole.z_ar * (1 + 1e-6)
+
+
 def test_ways_are_what_the_oracle_says() -> None:
     """The oracle itself: as many ways as the tree has, each from leaf to leaf."""
     fabric = xgft(3, [2, 2, 2], [1, 2, 2])

@@ -8,6 +8,7 @@ any prices, also those of a solver that ran out of time.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -159,7 +160,8 @@ def _solved(
     ):
         solver.setOptionValue(name, setting)  # fmt: skip
     if watch is not None:
-        solver.cbIpmInterrupt += lambda event: event.interrupt(not watch(event.data_out.running_time, math.inf, 0))
+        started = time.monotonic()
+        solver.cbIpmInterrupt += lambda event: event.interrupt(not watch(time.monotonic() - started, math.inf, 0))
     solver.passModel(model)
     solver.run()
     prices = np.maximum(-np.asarray(solver.getSolution().row_dual)[program.rows :], 0.0)

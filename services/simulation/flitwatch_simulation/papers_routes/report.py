@@ -15,7 +15,7 @@ Kept = dict[str, dict[str, Any]]
 HEAD = """# Routes, traffic matrices and the loop beside what was published
 
 Published: Taffet 2021 (12 minutes on 48 cores with Gurobi for routes; 6 minutes on an A100 for reconstructions). Ours: `make papers-routes`, two cores,
-simulated traffic of generated patterns. A cell is ours, the published figure in brackets; an empty cell was not measured or does not exist.
+simulated traffic of generated patterns; one table alone: `.venv/bin/python -m flitwatch_simulation.papers_routes --only 3.3`. A cell is ours, the published figure in brackets; an empty cell was not measured or does not exist.
 """
 
 
