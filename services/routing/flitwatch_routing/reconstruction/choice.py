@@ -66,7 +66,7 @@ def _missed(
     for buffer in (program.row_scale, program.target, program.slack):
         buffer.mul_(~hidden)
     until = time.monotonic() + each_s if math.isfinite(each_s) else math.inf
-    found = recover.solved(program, options.tolerance, until, watch, f"trying basis {basis}")
+    found, _ = recover.solved(program, options.tolerance, until, watch, f"trying basis {basis}")
     gap = (problem.sensing(found.x[0]) - problem.target)[hidden]
     size = torch.linalg.vector_norm(problem.target[hidden]).clamp(min=1e-30)
     return float(torch.linalg.vector_norm(gap) / size)

@@ -14,26 +14,25 @@ from dataclasses import dataclass
 import torch
 
 from flitwatch_routing.reconstruction.program import Program, Vectors
-from flitwatch_routing.reconstruction.settle import Settler
 
 #: Iterations between two looks at the fixed-point residual, and between two looks at optimality.
 LOOK_EVERY, JUDGE_EVERY = 10, 40
 #: Restart where the residual fell to this part, or to the second and rises again, or when the length reaches this part of all iterations.
 SUFFICIENT, NECESSARY, ARTIFICIAL = 0.2, 0.8, 0.36
+MOST_ITERATIONS = 200_000
 #: Below this many values a second thread costs more than it does.
 SINGLE_THREAD = 300_000
-#: Iterations between two attempts to settle grow by this, and all attempts together take this part of the time at most.
-LATER, ATTEMPTS = 1.15, 0.2
 #: watch(iterations, residual, gap) -> go on
 Watch = Callable[[int, float, float], bool]
 
 
 @dataclass(frozen=True)
 class Solution:
-    """x and y; residual, gap, infeasible: relative optimality; converged: below the tolerance, or settled;  stopped: by the watch."""
+    """x and y, and the primal weight to go on with; residual, gap, infeasible: relative optimality; converged: below the tolerance;  stopped: by the watch."""
 
     x: Vectors
     y: Vectors
+    weight: float
     iterations: int
     residual: float
     gap: float
@@ -55,14 +54,12 @@ def threads_for(values: int) -> Iterator[None]:
 
 @torch.no_grad()
 def solve(
-    program: Program, tolerance: float, until: float = math.inf, watch: Watch | None = None,
-    start: tuple[Vectors, Vectors] | None = None, most_iterations: int = 200_000,
+    program: Program, tolerance: float, until: float = math.inf, watch: Watch | None = None, start: Solution | None = None,
+    norm: float | None = None, most_iterations: int = MOST_ITERATIONS,
 ) -> Solution:  # fmt: skip
-    """Solve to a relative tolerance, until an exact sparse fit settles it, to a moment of `time.monotonic()`, or until the watch says no."""
-    settler, attempt_at = Settler(program) if Settler.fits(program) else None, JUDGE_EVERY
-    started, attempting = time.monotonic(), 0.0
-    x, y = program.start() if start is None else ([part.clone() for part in side] for side in start)
-    step, weight = 0.98 / program.norm(), 1.0
+    """Solve to a relative tolerance, to a moment of `time.monotonic()`, for so many iterations, or until the watch says no; from zero or a solution."""
+    x, y = program.start() if start is None else (start.x, start.y)
+    step, weight = 0.98 / (norm or program.norm()), 1.0 if start is None else start.weight
     x0, y0, length, first, last = x, y, 0, 0.0, math.inf
     iteration = 0
     while True:
@@ -95,22 +92,15 @@ def solve(
         if iteration % JUDGE_EVERY == 0 or late:
             found = program.optimality(xt, yt)
             done = max(found) <= tolerance
-            begun = time.monotonic()
-            if settler and not done and iteration >= attempt_at and attempting <= ATTEMPTS * (begun - started):
-                attempt_at = max(iteration + JUDGE_EVERY, round(LATER * iteration))
-                if (fit := settler.attempt(xt, yt)) is not None:
-                    settled = [torch.from_numpy(fit.x).to(xt[0]), *xt[1:]]
-                    return Solution(settled, yt, iteration, fit.wrong, *found[1:], converged=True, stopped=False)
-                attempting += time.monotonic() - begun
             stopped = watch is not None and not watch(iteration, found[0], found[1])
             if done or late or stopped:
-                return Solution(xt, yt, iteration, *found, converged=done, stopped=stopped)
+                return Solution(xt, yt, weight, iteration, *found, converged=done, stopped=stopped)
 
 
 def _step(program: Program, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
     g = program.adjoint(y)
     xt = [torch.sub(a, b, alpha=tau) for a, b in zip(x, g, strict=True)]
-    xt[0].clamp_(min=0)
+    torch.maximum(xt[0], program.least, out=xt[0])
     k = program([torch.sub(2 * a, b) for a, b in zip(xt, x, strict=True)])
     return xt, program.dual_step(y, k, sigma)
 

@@ -25,11 +25,17 @@ class Program(nn.Module):
     bases : one basis, or the two of a dictionary
     place_of : (pairs,) place of each pair among the places of the bases; None where they are the same
     target, slack : (rows,) counters and their tolerance, scaled so that values are about 1
+
+    Attributes
+    ----------
+    least : (pairs,) what x may not fall below: zero
+    shift : of each basis what is added to the coefficients in the objective; None: nothing
     """
 
     row_scale: Tensor
     target: Tensor
     slack: Tensor
+    least: Tensor
     place_of: Tensor | None
 
     def __init__(
@@ -53,6 +59,8 @@ class Program(nn.Module):
         self.register_buffer("row_scale", degree.clamp(min=1).rsqrt())
         self.register_buffer("target", target * self.row_scale)
         self.register_buffer("slack", slack * self.row_scale)
+        self.register_buffer("least", target.new_zeros(self.pairs))
+        self.shift: Vectors | None = None
 
     def start(self) -> tuple[Vectors, Vectors]:
         """Zero primal and dual variables."""
@@ -82,7 +90,11 @@ class Program(nn.Module):
         rows = torch.add(y[0], k[0] - self.target, alpha=sigma)
         width = sigma * self.slack
         rows = rows - rows.clamp(min=-width, max=width)
-        return [rows] + [torch.add(a, b, alpha=sigma).clamp_(-1, 1) for a, b in zip(y[1:], k[1:], strict=True)]
+        stepped = [torch.add(a, b, alpha=sigma) for a, b in zip(y[1:], self._shifted(k[1:]), strict=True)]
+        return [rows, *(part.clamp_(-1, 1) for part in stepped)]
+
+    def _shifted(self, k: Vectors) -> Vectors:
+        return k if self.shift is None else [part + known for part, known in zip(k, self.shift, strict=True)]
 
     def norm(self, steps: int = 40) -> float:
         """The operator norm of K by power iteration."""
@@ -101,10 +113,13 @@ class Program(nn.Module):
         """Relative residual of the counters, relative duality gap, relative dual infeasibility."""
         k, g = self(x), self.adjoint(y)
         beyond = ((k[0] - self.target).abs() - self.slack).clamp(min=0)
-        primal = float(sum(part.abs().sum(dtype=torch.float64) for part in k[1:]))
-        dual = -float((y[0] * self.target).sum(dtype=torch.float64)) - float(
-            (y[0].abs() * self.slack).sum(dtype=torch.float64)
+        primal = float(sum(part.abs().sum(dtype=torch.float64) for part in self._shifted(k[1:])))
+        against = y[0] * self.target + y[0].abs() * self.slack
+        dual = float((g[0].clamp(min=0) * self.least).sum(dtype=torch.float64)) - float(
+            against.sum(dtype=torch.float64)
         )
+        if self.shift is not None:
+            dual += sum(float((a * b).sum(dtype=torch.float64)) for a, b in zip(y[1:], self.shift, strict=True))
         wrong = float((g[0].clamp(max=0) ** 2).sum()) + sum(float((part**2).sum()) for part in g[1:])
         size = sum(float((part**2).sum()) for part in self.adjoint([torch.zeros_like(y[0]), *y[1:]])) ** 0.5
         return (

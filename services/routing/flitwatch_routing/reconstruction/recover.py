@@ -15,13 +15,15 @@ from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.reconstruction.bases import Basis, dictionary
 from flitwatch_routing.reconstruction.consistency import noise_of
+from flitwatch_routing.reconstruction.dives import solve_with_dives
 from flitwatch_routing.reconstruction.lanes import Lanes
 from flitwatch_routing.reconstruction.pairs import Pairs
-from flitwatch_routing.reconstruction.pdhg import Solution, solve, threads_for
+from flitwatch_routing.reconstruction.pdhg import Solution, threads_for
 from flitwatch_routing.reconstruction.program import Program
 from flitwatch_routing.reconstruction.reach import intervals, possible
 from flitwatch_routing.reconstruction.refine import refined
 from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters, groups_of
+from flitwatch_routing.reconstruction.settle import Fit
 
 Floats = NDArray[np.float64]
 #: Places up to which the second part of a dictionary may stand anywhere in the jobs; above, only where a pair can carry traffic.
@@ -102,13 +104,15 @@ def reconstruct(
     program, sensing, target, scale = posed.program, posed.sensing, posed.target, posed.scale
     until = started + options.time_limit_s
     first_until = started + options.time_limit_s * (FIRST_SHARE if options.estimate else 1.0)
-    found = solved(program, options.tolerance, first_until, watch, "reconstructing")
+    found, fit = solved(program, options.tolerance, first_until, watch, "reconstructing")
     x = refined(sensing, found.x[0], target, noise * target)
     residual = float(torch.linalg.vector_norm(sensing(x) - target) / torch.linalg.vector_norm(target))
     if found.converged is False and residual > CONTRADICTION + 5 * noise and found.iterations > 2000:
         raise BadInput(_contradiction(fabric, sensing, x, target, lanes[0].vls))
     estimate = None
-    if options.estimate:
+    if options.estimate and fit is not None:
+        estimate = fit.refit_distance
+    elif options.estimate:
         estimate = _disagreement(program, sensing, found, x, options.tolerance, started, until, watch)
     low, high = intervals(sensing, target, noise * target)
     size, least, most = (part.double().cpu().numpy() * scale for part in (x, low, high))
@@ -229,15 +233,15 @@ def _off_diagonal(n: int) -> NDArray[np.int64]:
 
 
 def solved(
-    program: Program, tolerance: float, until: float, watch: Watch | None, phase: str, **options: object
-) -> Solution:
-    """Solve with the threads that pay; Cancelled where the watch says no."""
+    program: Program, tolerance: float, until: float, watch: Watch | None, phase: str
+) -> tuple[Solution, Fit | None]:
+    """Solve with the threads that pay, see `solve_with_dives`; Cancelled where the watch says no."""
     follow = None if watch is None else lambda i, r, g: watch(phase, i, r, g)
     with threads_for(program.places):
-        found = solve(program, tolerance, until, follow, **options)  # type: ignore[arg-type]
+        found, fit = solve_with_dives(program, tolerance, until, follow)
     if found.stopped:
         raise Cancelled("the reconstruction was cancelled")
-    return found
+    return found, fit
 
 
 def _disagreement(
@@ -261,7 +265,7 @@ def _disagreement(
     limit = now + max(1.0, min(now - started, until - now if math.isfinite(until) else math.inf))
     for buffer in (program.row_scale, program.target, program.slack):
         buffer.mul_(kept)
-    again = solved(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error")
+    again, _ = solved(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error")
     for buffer, was in ((program.row_scale, scale), (program.target, target), (program.slack, slack)):
         buffer.copy_(was)
     if not again.converged and again.iterations < found.iterations / 4:

@@ -1,16 +1,16 @@
-"""An early end: few coefficients that explain every counter exactly are the answer, long before the last digits of the solver's iterates.
+"""Fits of the counters by the coefficients that stand out of an iterate: all sizes of the support for the price of one.
 
 A matrix with k coefficients is the only one so sparse where k is below half the number of columns that can be dependent (Donoho and Elad 2003,
-theorem 2); a fit of many counters by fewer than half as many coefficients is therefore kept, if the solver's own bound agrees with its objective.
-Nothing here knows the answer: support, fit and bound come from the iterate and the counters.
+theorem 2); a fit of all counters by fewer than half as many coefficients is therefore the answer, if nine tenths of the counters alone predict the
+others by it. Nothing here knows the answer: support and fit come from the iterate and the counters.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
@@ -19,16 +19,19 @@ from flitwatch_routing.reconstruction.program import Program, Vectors
 from flitwatch_routing.reconstruction.sensing import LinkCounters
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 #: Parts of the largest coefficient that count as nonzero, tried in turn.
-PARTS = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
+PARTS = np.geomspace(0.3, 1e-7, 32)
 #: Coefficients at most: the fit is a dense system of this order.
-MOST = 2500
-#: Share of the rows that coefficients may be.
-SHARE = 0.5
+MOST = 2000
+#: Share of the rows that coefficients may be, and that an exact fit's may be.
+SHARE, EXACT_SHARE = 0.35, 0.5
 #: Relative distance to the counters of a fit that is exact, and values below zero that rounding explains.
 EXACT = 1e-6
-#: How far the fit's objective may be from the solver's bound.
-NEAR = 0.1
+#: Rows that an exact fit must predict from the others, and how well.
+HELD_OUT, PREDICTED = 0.1, 1e-4
+#: Added to the diagonal of the scaled normal matrix; refinement takes it out again.
+RIDGE, REFINEMENTS = 1e-11, 3
 
 
 def counter_matrix(counters: LinkCounters, pairs: int) -> sparse.csr_matrix:
@@ -75,29 +78,43 @@ def synthesis(basis: Basis, coefficients: NDArray[np.int64]) -> sparse.csr_matri
 
 @dataclass(frozen=True)
 class Fit:
-    """x (pairs,) in the solver's units;  wrong: |R x - t| / |t|;  objective: sum of the coefficients' sizes;  exact: nothing is left to explain"""
+    """The counters explained by few coefficients.
+
+    Attributes
+    ----------
+    x : (pairs,) in the solver's units
+    coefficients : of each basis, at all its places
+    wrong : |R x - t| / |t|
+    count, objective : coefficients that are not zero, and the sum of their sizes
+    refit_distance : relative distance to the fit of nine tenths of the rows, where those predict the rest: nothing is left to explain; else None
+    """
 
     x: Floats
-    coefficients: int
-    objective: float
+    coefficients: list[Floats]
     wrong: float
-    exact: bool
+    count: int
+    objective: float
+    refit_distance: float | None
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is left to explain."""
+        return self.refit_distance is not None
 
 
 class Settler:
-    """Fits the counters by the coefficients that stand out of an iterate."""
+    """Fits all counters of a program that are not held out."""
 
     def __init__(self, program: Program) -> None:
         self._bases = program.bases
-        self._program = program
         scale = program.row_scale.double().cpu().numpy()
-        kept = scale > 0  # rows that are held out have no scale
-        self._rows = counter_matrix(program.counters, program.pairs)[kept]
-        self._target = program.target.double().cpu().numpy()[kept] / scale[kept]
-        at = np.arange(program.places) if program.place_of is None else program.place_of.cpu().numpy()
-        self._pairs = at
+        self.kept = scale > 0  # rows that are held out have no scale
+        self._rows = counter_matrix(program.counters, program.pairs)[self.kept]
+        self.target: Floats = program.target.double().cpu().numpy()[self.kept] / scale[self.kept]
+        self._size = float(np.linalg.norm(self.target))
+        self._pairs = np.arange(program.places) if program.place_of is None else program.place_of.cpu().numpy()
         outside = np.ones(program.places, bool)
-        outside[at] = False
+        outside[self._pairs] = False
         self._outside = np.flatnonzero(outside)
 
     @staticmethod
@@ -105,45 +122,123 @@ class Settler:
         """Whether the bases stand on all places of the jobs and the counters are exact."""
         return all(basis.own is None for basis in program.bases) and not bool((program.slack > 0).any())
 
-    def attempt(self, x: Vectors, y: Vectors) -> Fit | None:
-        """The sparsest fit of an iterate that is exact and near the bound of the dual iterate; None where there is none."""
-        bound = -float((y[0] * self._program.target).sum(dtype=torch.float64))
-        spread = self._program.spread(x[0])
+    def coefficients(self, program: Program, x: Vectors) -> list[Floats]:
+        """Psi^-1 of an iterate, of each basis."""
+        spread = program.spread(x[0])
         parts = [spread] if len(x) == 1 else [spread - x[1], x[1]]
-        found = [basis(part).double().cpu().numpy() for basis, part in zip(self._bases, parts, strict=True)]
-        largest = max(float(np.abs(one).max()) for one in found)
-        before = 0
-        for part in PARTS:
-            chosen = [np.flatnonzero(np.abs(one) > part * largest) for one in found]
-            count = sum(map(len, chosen))
-            if count > min(MOST, SHARE * len(self._target)):
-                return None
-            if count == before:
-                continue
-            before = count
-            fit = self._fit(chosen)
-            if fit.exact:
-                return fit if abs(fit.objective - bound) <= NEAR * fit.objective else None
-        return None
+        return [basis(part).double().cpu().numpy() for basis, part in zip(self._bases, parts, strict=True)]
 
-    def _fit(self, chosen: list[NDArray[np.int64]]) -> Fit:
-        columns = sparse.hstack([synthesis(b, one) for b, one in zip(self._bases, chosen, strict=True)]).tocsr()
-        inside, outside = columns[self._pairs], columns[self._outside]
-        seen = (self._rows @ inside).tocsr()
-        normal = (seen.T @ seen + outside.T @ outside).toarray()
-        wanted = seen.T @ self._target
-        scale = np.sqrt(np.maximum(normal.diagonal(), 1e-30))
-        normal /= scale[:, None] * scale
-        normal[np.diag_indices_from(normal)] += 1e-11
-        factor = linalg.cho_factor(normal, overwrite_a=True, check_finite=False)
-        c = np.zeros(len(scale))
-        for _ in range(
-            3
-        ):  # the residual is formed from the counters themselves, so that rounding of the square falls away
-            left = wanted - seen.T @ (seen @ c) - outside.T @ (outside @ c)
-            c += linalg.cho_solve(factor, left / scale, check_finite=False) / scale
-        x = inside @ c
-        size = float(np.linalg.norm(self._target))
-        wrong = float(np.hypot(np.linalg.norm(seen @ c - self._target), np.linalg.norm(outside @ c))) / size
-        good = wrong <= EXACT and float(x.min()) >= -10 * EXACT * float(x.max())
-        return Fit(np.maximum(x, 0), len(c), float(np.abs(c).sum()), wrong, good)
+    def left(self, x: Floats) -> Floats:
+        """What x (pairs,) does not explain: t - R x of the kept rows."""
+        return self.target - self._rows @ x
+
+    def best(self, total: list[Floats]) -> Fit | None:
+        """The fit on a support of the largest coefficients: the first that is exact, or the best by rows ln(wrong^2) + count ln(rows).
+
+        None where every coefficient that stands out is one too many.
+        """
+        sizes = np.abs(np.concatenate(total))
+        order, counts = _standing_out(sizes, int(min(MOST, SHARE * len(self.target))))
+        if not counts:
+            return None
+        fits = _Nested(self, order, [len(part) for part in total])
+        chosen, least = (np.zeros(0), math.inf), math.inf
+        for count in counts:
+            c, wrong = fits.fit(count)
+            if wrong <= EXACT and (found := self._exact(fits, c, wrong)):
+                return found
+            score = 2 * len(self.target) * math.log(max(wrong, 1e-15)) + count * math.log(len(self.target))
+            if score < least:
+                chosen, least = (c, wrong), score
+        return self._made(fits, *chosen)
+
+    def _exact(self, fits: _Nested, c: Floats, wrong: float) -> Fit | None:
+        if len(c) > EXACT_SHARE * len(self.target):
+            return None
+        found = self._made(fits, c, wrong)
+        if float(found.x.min()) < -10 * EXACT * float(found.x.max()):
+            return None
+        again, missed = fits.refit(len(c))
+        if missed > PREDICTED:
+            return None
+        distance = float(np.linalg.norm(fits.inside[:, : len(c)] @ (again - c)) / np.linalg.norm(found.x))
+        return Fit(found.x, found.coefficients, wrong, found.count, found.objective, distance)
+
+    def _made(self, fits: _Nested, c: Floats, wrong: float) -> Fit:
+        return Fit(
+            np.asarray(fits.inside[:, : len(c)] @ c), fits.spread(c), wrong, len(c), float(np.abs(c).sum()), None
+        )
+
+
+def _standing_out(sizes: Floats, most: int) -> tuple[Ints, list[int]]:
+    """The largest coefficients, largest first, and how many of them each of PARTS takes, up to `most`."""
+    largest = float(sizes.max(initial=0.0))
+    if largest <= 0:
+        return np.zeros(0, np.int64), []
+    taken = [int((sizes > part * largest).sum()) for part in PARTS]
+    counts = sorted({count for count in taken if 0 < count <= most})
+    if not counts:
+        return np.zeros(0, np.int64), []
+    first = np.argpartition(-sizes, counts[-1] - 1)[: counts[-1]]
+    return first[np.argsort(-sizes[first], kind="stable")], counts
+
+
+class _Nested:
+    """Least squares on the first coefficients of an order, for any number of them: one Cholesky factor holds all."""
+
+    def __init__(self, settler: Settler, order: Ints, lengths: list[int]) -> None:
+        self._settler, self._order, self._lengths = settler, order, lengths
+        starts = np.cumsum([0, *lengths])
+        parts, places = [], []
+        for number, basis in enumerate(settler._bases):
+            mine = np.flatnonzero((order >= starts[number]) & (order < starts[number + 1]))
+            parts.append(synthesis(basis, order[mine] - starts[number]))
+            places.append(mine)
+        columns = sparse.hstack(parts).tocsc()[:, np.argsort(np.concatenate(places))].tocsr()
+        self.inside = columns[settler._pairs].tocsc()
+        self._outside = columns[settler._outside].tocsc()
+        self._seen = (settler._rows @ self.inside).toarray()
+        self._normal = self._seen.T @ self._seen + (self._outside.T @ self._outside).toarray()
+        self._factor, self._scale = _factor(self._normal)
+
+    def fit(self, count: int) -> tuple[Floats, float]:
+        """Coefficients of the first `count`, and how wrong they are."""
+        everything = np.ones(len(self._settler.target), bool)
+        c = self._refined(self._factor[:count, :count], self._scale[:count], everything)
+        gap = self._seen[:, :count] @ c - self._settler.target
+        wrong = np.hypot(np.linalg.norm(gap), np.linalg.norm(self._outside[:, :count] @ c)) / self._settler._size
+        return c, float(wrong)
+
+    def refit(self, count: int) -> tuple[Floats, float]:
+        """Coefficients of the first `count` from nine tenths of the rows, and how wrong they are about the others."""
+        rows = np.random.default_rng(13).random(len(self._settler.target)) >= HELD_OUT
+        hidden = self._seen[~rows, :count]
+        factor, scale = _factor(self._normal[:count, :count] - hidden.T @ hidden)
+        c = self._refined(factor, scale, rows)
+        beyond = self._settler.target[~rows]
+        return c, float(np.linalg.norm(hidden @ c - beyond) / max(float(np.linalg.norm(beyond)), 1e-30))
+
+    def _refined(self, factor: Floats, scale: Floats, rows: NDArray[np.bool_]) -> Floats:
+        # The residual is formed from the counters themselves, so that rounding of the square falls away.
+        count = len(scale)
+        seen, outside, target = self._seen[:, :count], self._outside[:, :count], self._settler.target
+        c = np.zeros(count)
+        for _ in range(REFINEMENTS):
+            left = seen.T @ (rows * (target - seen @ c)) - outside.T @ (outside @ c)
+            half = linalg.solve_triangular(factor, left / scale, lower=True, check_finite=False)
+            c += linalg.solve_triangular(factor, half, lower=True, trans="T", check_finite=False) / scale
+        return c
+
+    def spread(self, c: Floats) -> list[Floats]:
+        """Coefficients at all places of each basis."""
+        whole = np.zeros(sum(self._lengths))
+        whole[self._order[: len(c)]] = c
+        return np.split(whole, np.cumsum(self._lengths)[:-1])
+
+
+def _factor(normal: Floats) -> tuple[Floats, Floats]:
+    """Lower Cholesky factor of the scaled normal matrix, and the scale."""
+    scale = np.sqrt(np.maximum(normal.diagonal(), 1e-30))
+    scaled = normal / (scale[:, None] * scale)
+    scaled[np.diag_indices_from(scaled)] += RIDGE
+    return linalg.cholesky(scaled, lower=True, overwrite_a=True, check_finite=False), scale

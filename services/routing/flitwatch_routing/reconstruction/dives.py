@@ -1,0 +1,142 @@
+"""Dives: from an iterate of the solver level by level down to a fit that explains every counter.
+
+Traffic of an application spans orders of magnitude (faces, edges and corners of a halo), and a first-order solver sees the small ones last. A dive fits
+what stands out, takes what the fit explains out of the counters and solves for what is left in its own units, so that every level begins with values
+about 1, as iterative refinement does with linear programs (Gleixner, Steffy and Wolter 2016); the objective stays that of the whole. A dive may follow a
+wrong support, so the solver itself goes on from where it was, and two dives should agree.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from flitwatch_routing.reconstruction.pdhg import Solution, Watch, solve
+from flitwatch_routing.reconstruction.program import Program, Vectors
+from flitwatch_routing.reconstruction.settle import Fit, Settler
+
+Floats = NDArray[np.float64]
+#: Iterations before the first look at the support, and how much later each further look is.
+FIRST_LOOK, LATER = 120, 1.4
+#: A dive begins, and goes a level down, where a fit leaves at most this part of what the level before left.
+PROGRESS = 0.5
+#: Part of the time that looks and dives may have taken when another begins.
+SHARE = 0.6
+#: Two dives whose matrices are apart by less agree; where none agrees within so many times the time of the first, the least objective is taken.
+SAME, AGAIN = 1e-4, 1.0
+#: Counters that are left, as a part of the largest, that say in which units the next level is.
+COUNTS = 1e-3
+
+
+class Dives:
+    """The solver and its dives.
+
+    Parameters
+    ----------
+    program : Program
+        Is changed level by level, and is as before after each dive.
+    """
+
+    def __init__(self, program: Program, until: float, watch: Watch | None) -> None:
+        self._program, self._settler = program, Settler(program)
+        self._until, self._watch = until, watch
+        self._norm, self._done = program.norm(), 0
+        self._best: Fit | None = None
+        self._until_agreed = math.inf
+
+    def run(self, tolerance: float) -> tuple[Solution, Fit | None]:
+        """Solve; with the fit that explains every counter where there is one."""
+        begun, diving, own, look = time.monotonic(), 0.0, 0, FIRST_LOOK
+        found: Solution | None = None
+        while True:
+            found = self._solved(tolerance, 1.0, found, look - own)
+            own = look
+            if found.converged or self._over(found) or time.monotonic() > self._until_agreed:
+                return self._end(found)
+            look = round(LATER * own)
+            started = time.monotonic()
+            if diving > SHARE * (started - begun):
+                continue
+            fit = self._dive(found, own)
+            diving += time.monotonic() - started
+            if fit is not None and self._agreed(fit):
+                return self._end(found)
+            if fit is not None and self._until_agreed == math.inf:
+                self._until_agreed = time.monotonic() + AGAIN * (time.monotonic() - begun)
+
+    def _solved(self, tolerance: float, wrong: float, start: Solution | None, most: int) -> Solution:
+        done, watch = self._done, self._watch
+        follow: Watch | None = None
+        if watch is not None:
+            follow = lambda iterations, residual, gap: watch(done + iterations, min(residual, 1.0) * wrong, gap)  # noqa: E731
+        goal = min(tolerance / wrong, 0.1)
+        found = solve(self._program, goal, self._until, follow, start, self._norm, most)
+        self._done += found.iterations
+        return found
+
+    def _agreed(self, fit: Fit) -> bool:
+        """Whether a dive's matrix is that of one before it; the one whose objective is less is kept."""
+        before = self._best
+        if before is None or fit.objective < before.objective:
+            self._best = fit
+        return before is not None and float(np.linalg.norm(fit.x - before.x)) <= SAME * float(np.linalg.norm(fit.x))
+
+    def _over(self, found: Solution) -> bool:
+        return found.stopped or time.monotonic() > self._until
+
+    def _end(self, found: Solution) -> tuple[Solution, Fit | None]:
+        found, fit = replace(found, iterations=self._done), self._best
+        if fit is None:
+            return found, None
+        x = torch.from_numpy(np.maximum(fit.x, 0)).to(found.x[0])
+        return replace(found, x=[x, *found.x[1:]], residual=fit.wrong, converged=True), fit
+
+    def _dive(self, found: Solution, iterations: int) -> Fit | None:
+        """The fit that explains all, below an iterate; None where the levels lead nowhere."""
+        program = self._program
+        before = program.target.clone(), program.least.clone()
+        zero = [np.zeros(basis.coefficients) for basis in program.bases]
+        fit, wrong, unit = self._look(found.x, zero, 1.0), 1.0, 1.0
+        try:
+            while fit is not None and not fit.exact and fit.wrong <= PROGRESS * wrong:
+                wrong, unit = fit.wrong, self._descend(fit)
+                level = self._solved(0.0, wrong, None, iterations)
+                if self._over(level):
+                    return None
+                fit = self._look(level.x, fit.coefficients, unit)
+        finally:
+            program.target.copy_(before[0])
+            program.least.copy_(before[1])
+            program.shift = None
+        return fit if fit is not None and fit.exact else None
+
+    def _look(self, x: Vectors, base: list[Floats], unit: float) -> Fit | None:
+        here = self._settler.coefficients(self._program, x)
+        return self._settler.best([unit * part + known for part, known in zip(here, base, strict=True)])
+
+    def _descend(self, fit: Fit) -> float:
+        """Leave to the program what a fit does not explain; the unit it is in."""
+        program, like = self._program, self._program.target
+        left = self._settler.left(fit.x)
+        size = np.abs(left)
+        unit = float(np.median(size[size > COUNTS * size.max()])) if size.max() > 0 else 1.0
+        rows = np.zeros(len(like))
+        rows[self._settler.kept] = left / unit
+        program.target.copy_(torch.from_numpy(rows).to(like) * program.row_scale)
+        program.least.copy_(torch.from_numpy(-fit.x / unit).to(like))
+        program.shift = [torch.from_numpy(part / unit).to(like) for part in fit.coefficients]
+        return unit
+
+
+def solve_with_dives(
+    program: Program, tolerance: float, until: float = math.inf, watch: Watch | None = None
+) -> tuple[Solution, Fit | None]:
+    """Solve to a relative tolerance or until a sparse fit settles it; without dives where counters are noisy or bases do not stand everywhere."""
+    if not Settler.fits(program):
+        return solve(program, tolerance, until, watch), None
+    return Dives(program, until, watch).run(tolerance)
