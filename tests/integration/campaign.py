@@ -321,6 +321,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=18795)
     parser.add_argument("--seed", type=int, default=7)
     told = parser.parse_args()
+    # Either ends the campaign with a report; a shell's background job would ignore the first.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     routers = told.routers if told.routers is not None else MACHINE if told.what == "chaos" else MACHINE // 3
     longest_s = 600 + int(told.kills * LONGEST_KILL_S if told.what == "chaos" else told.minutes * 60)
     setting = Setting(told.stack, told.port, routers, longest_s)
