@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flitwatch_core import packet, sampling
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.diagnosis import CongestionMap, diagnose
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
 from flitwatch_simulation.packet.run import execute
@@ -203,20 +203,43 @@ def congestion_of(machine: Machine, result: packet.Result, job: int) -> Congesti
     return CongestionMap(machine.fabric, fraction, traffic * mean_bytes / capacity)
 
 
-def _case_study_machine() -> Machine:
-    """72 leaves of 32 nodes, 16 up links each (2:1 taper), adaptive routing (section 2.4); one level of 16 spines."""
-    return build(xgft(2, [32, 72], [1, 16]), "hw-adaptive", packet_bytes=4096)
+#: 72 leaves of 32 nodes, 16 up links each (2:1 taper), one level of 16 spines (section 2.4).
+CASE_STUDY_TREE = "xgft:2;32,72;1,16"
+
+
+def _case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machine, int]:
+    """The tree that `topology` names under adaptive routing, and its number of leaves.
+
+    Raises
+    ------
+    BadRequest
+        For a fabric whose nodes do not stand 32 to a leaf switch, or with fewer leaves than the study's nodes take.
+    """
+    spec = str(parameters.get("topology", CASE_STUDY_TREE))
+    fabric = fabric_of(spec)
+    leaf = np.asarray(fabric.endpoints.router)
+    leaves = leaf.size // 32
+    if (
+        leaves < least_leaves
+        or not np.array_equal(leaf, np.repeat(leaf[::32], 32)[: leaf.size])
+        or np.unique(leaf).size != leaves
+    ):
+        raise BadRequest(
+            f"{spec} has not at least {least_leaves} leaf switches of 32 nodes each",
+            advice=f"Use {CASE_STUDY_TREE} or another xgft:2;32,LEAVES;1,SPINES.",
+        )
+    return build(fabric, "hw-adaptive", packet_bytes=4096), leaves
 
 
 def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """pF3D in kind: all-to-all in groups of four nodes on 52 nodes; alone, beside six 4:1 incasts, and remapped inside leaf switches.
 
-    Parameters: seed, mbytes a node (4).
+    Parameters: seed, mbytes a node (4), topology (32 nodes a leaf, at least 12 leaves).
     """
-    known(parameters, ("seed", "threads", "mbytes"))
+    known(parameters, ("seed", "threads", "mbytes", "topology"))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     size = int(number(parameters, "mbytes", 4, 0.1, 100) * 1e6)
-    machine = _case_study_machine()
+    machine, leaves = _case_study_machine(parameters, 12)
     rng = np.random.default_rng(seed)
     # 52 nodes on six leaves: 6, 12, 8, 12, 8 and 6 of them; leaves 1 to 3 also hold the receivers of the incasts.
     per_leaf = (6, 12, 8, 12, 8, 6)
@@ -224,7 +247,7 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     crowded = np.isin(nodes // 32, (1, 2, 3))
     mappings = {"linear": nodes, "inside-leaves": np.concatenate([nodes[crowded], nodes[~crowded]])}
     receivers = np.array([32 * leaf + 20 + k for leaf in (1, 2, 3) for k in (0, 1)])
-    senders = rng.choice(np.arange(32 * 10, 32 * 60), (6, 4), replace=False)
+    senders = rng.choice(np.arange(32 * 10, 32 * min(leaves, 60)), (6, 4), replace=False)
     group = np.arange(52) // 4
     everyone = np.arange(52)
     rounds = []
@@ -258,12 +281,12 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """miniGhost in kind: 27-point stencil on 768 nodes, mappings cyclic, linear and tiled, strategies BSPMA, SVAF and SVAFP.
 
-    Parameters: seed, kbytes a node (2000).
+    Parameters: seed, kbytes a node (2000), topology (32 nodes a leaf, at least 24 leaves).
     """
-    known(parameters, ("seed", "threads", "kbytes"))
+    known(parameters, ("seed", "threads", "kbytes", "topology"))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     size = int(number(parameters, "kbytes", 2000, 10, 1e5) * 1e3)
-    machine = _case_study_machine()
+    machine, _ = _case_study_machine(parameters, 24)
     shape = patterns.grid_of(768)
     ranks = np.arange(768)
     place = np.array(np.unravel_index(ranks, shape, order="F"))
