@@ -96,11 +96,8 @@ void Engine<R, N>::inject(std::uint32_t endpoint) {
       if (options_.nic_protocol) {
         if (nic.outstanding >= options_.outstanding || born > now_) {
           c.head = kNil;
-          if (born > now_)
-            wake_later(c, channel, born);  // looking ahead would delay responses
-          else if (nic.blocked_since == kNever)
-            nic.blocked_since = now_;
-          return free_packet(i);  // a response, or the wake-up, comes back here
+          if (born > now_) wake_later(c, channel, born);  // looking ahead would delay responses
+          return free_packet(i);  // a response, or the wake-up, comes back here; a full window is no back-pressure, so no stall
         }
       }
     }

@@ -71,7 +71,7 @@ inline std::uint32_t wire_limit(std::uint32_t packet_bytes, bool protocol) {
 // Counters of an Aries NIC; kept with the NIC protocol only.
 struct NicCounters {
   std::uint64_t request_packets = 0, request_flits = 0, responses = 0;
-  Time stalled_ps = 0, latency_ps = 0;  // requests waiting for credit or window; sum of request-to-response times
+  Time stalled_ps = 0, latency_ps = 0;  // ready requests waiting for credit, not for the window; sum of request-to-response times
 };
 
 struct SampleRecord {  // what the receiving host reads from a sampled packet
