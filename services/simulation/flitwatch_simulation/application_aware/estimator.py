@@ -64,6 +64,12 @@ def message_time_s(size_bytes: int, latency_cycles: float, stalls_per_flit: floa
     return ((packets + 512) / 1024 * latency_cycles + flits * (stalls_per_flit + 1)) / NIC_HZ
 
 
+def message_time_without_window_s(size_bytes: int, latency_cycles: float, stalls_per_flit: float) -> float:
+    """Equation 1: T = L / 2 + f (s + 1), which charges nothing for the window of 1,024 packets; a PUT of 64-byte packets."""
+    flits = -(-size_bytes // 64) - (-size_bytes // 16)
+    return (latency_cycles / 2 + flits * (stalls_per_flit + 1)) / NIC_HZ
+
+
 def quartile_dispersion(values: Sequence[float]) -> float:
     """QCD = (Q3 - Q1) / (Q3 + Q1)."""
     first, third = np.percentile(np.asarray(values, float), [25, 75])
