@@ -10,11 +10,9 @@ from flitwatch_simulation.packet.machine import Machine, build, fabric_of
 from flitwatch_simulation.packet.vendor_counters import vendor_counters
 
 
-def counted(
-    machine: Machine, flows: list[tuple[int, int, int]], **options: int
-) -> tuple[dict[tuple[str, str], int], packet.Result]:
+def counted(machine: Machine, flows: list[tuple[int, int, int]]) -> tuple[dict[tuple[str, str], int], packet.Result]:
     src, dst, size = (np.array(column) for column in zip(*flows, strict=True))
-    result = machine.core.run(packet.Workload(flows=(src, dst, size), default_mode=machine.mode), **options)
+    result = machine.core.run(packet.Workload(flows=(src, dst, size), default_mode=machine.mode))
     assert result.conserved, result.violations
     rows = list(vendor_counters(machine, result))
     assert len({row[:2] for row in rows}) == len(rows)
