@@ -99,7 +99,9 @@ def test_more_jobs_than_the_engine_numbers_are_refused(capfd, tmp_path):
 @pytest.mark.parametrize("replicas", ["1", "2"])
 def test_an_interrupt_ends_a_run_in_one_line(replicas):
     endless = [*SMALL, "--traffic", "uniform", "--bytes", "100000000000", "--threads", replicas, "--json"]
-    program = "import sys; from flitwatch.main import main; main(sys.argv[1:])"
+    # A shell that starts this in the background has it ignore interrupts.
+    heed = "signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"import signal, sys; {heed}; from flitwatch.main import main; main(sys.argv[1:])"
     running = subprocess.Popen([sys.executable, "-c", program, *endless], stdout=-1, stderr=-1, text=True)
     try:
         # Busy for longer than its start takes: the engine is at work.

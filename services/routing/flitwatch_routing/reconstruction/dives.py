@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from flitwatch_routing.reconstruction.pdhg import Solution, Watch, solve
+from flitwatch_routing.reconstruction.pdhg import MOST_ITERATIONS, Solution, Watch, solve
 from flitwatch_routing.reconstruction.program import Program, Vectors
-from flitwatch_routing.reconstruction.settle import Fit, Settler
+from flitwatch_routing.reconstruction.settle import Fit, Settler, score
 
 Floats = NDArray[np.float64]
 #: Iterations before the first look at the support, and how much later each further look is.
@@ -29,6 +29,8 @@ PROGRESS = 0.5
 SHARE = 0.6
 #: Two dives whose matrices are apart by less agree; where none agrees within so many times the time of the first, the least objective is taken.
 SAME, AGAIN = 1e-4, 1.0
+#: Coefficients of an iterate above this part of the largest are what it explains the counters by.
+EXPLAINING = 1e-4
 #: Counters that are left, as a part of the largest, that say in which units the next level is.
 COUNTS = 1e-3
 
@@ -47,16 +49,18 @@ class Dives:
         self._until, self._watch = until, watch
         self._norm, self._done = program.norm(), 0
         self._best: Fit | None = None
+        self._deepest: Fit | None = None
+        self._apart: float | None = None
         self._until_agreed = math.inf
 
-    def run(self, tolerance: float) -> tuple[Solution, Fit | None]:
-        """Solve; with the fit that explains every counter where there is one."""
+    def run(self, tolerance: float) -> tuple[Solution, float | None]:
+        """Solve; with the relative error that two dives leave possible where they agree, else None."""
         begun, diving, own, look = time.monotonic(), 0.0, 0, FIRST_LOOK
         found: Solution | None = None
         while True:
             found = self._solved(tolerance, 1.0, found, look - own)
             own = look
-            if found.converged or self._over(found) or time.monotonic() > self._until_agreed:
+            if found.converged or self._over(found) or time.monotonic() > self._until_agreed or own >= MOST_ITERATIONS:
                 return self._end(found)
             look = round(LATER * own)
             started = time.monotonic()
@@ -84,31 +88,56 @@ class Dives:
         before = self._best
         if before is None or fit.objective < before.objective:
             self._best = fit
-        return before is not None and float(np.linalg.norm(fit.x - before.x)) <= SAME * float(np.linalg.norm(fit.x))
+        if before is None:
+            return False
+        apart = float(np.linalg.norm(fit.x - before.x) / np.linalg.norm(fit.x))
+        if apart <= SAME:
+            self._apart = max(apart, fit.refit_distance or 0.0, before.refit_distance or 0.0)
+        return apart <= SAME
 
     def _over(self, found: Solution) -> bool:
         return found.stopped or time.monotonic() > self._until
 
-    def _end(self, found: Solution) -> tuple[Solution, Fit | None]:
+    def _end(self, found: Solution) -> tuple[Solution, float | None]:
         found, fit = replace(found, iterations=self._done), self._best
+        if fit is None and self._deepest is not None and self._explains_more(self._deepest, found):
+            fit = self._deepest
         if fit is None:
             return found, None
         x = torch.from_numpy(np.maximum(fit.x, 0)).to(found.x[0])
-        return replace(found, x=[x, *found.x[1:]], residual=fit.wrong, converged=True), fit
+        return replace(
+            found, x=[x, *found.x[1:]], residual=fit.wrong, converged=found.converged or fit.exact
+        ), self._apart
+
+    def _explains_more(self, fit: Fit, found: Solution) -> bool:
+        """Whether a fit that does not explain all is still the better explanation than where the solver is."""
+        sizes = np.abs(np.concatenate(self._settler.coefficients(self._program, found.x)))
+        rows = len(self._settler.target)
+        count = min(int((sizes > EXPLAINING * sizes.max()).sum()), rows)
+        return not found.converged and score(fit.wrong, fit.count, rows) < score(found.residual, count, rows)
+
+    def _deeper(self, fit: Fit | None) -> Fit | None:
+        """The fit itself; it is kept where none before explained as much by as little."""
+        rows, best = len(self._settler.target), self._deepest
+        if fit is not None and (
+            best is None or score(fit.wrong, fit.count, rows) < score(best.wrong, best.count, rows)
+        ):
+            self._deepest = fit
+        return fit
 
     def _dive(self, found: Solution, iterations: int) -> Fit | None:
         """The fit that explains all, below an iterate; None where the levels lead nowhere."""
         program = self._program
         before = program.target.clone(), program.least.clone()
         zero = [np.zeros(basis.coefficients) for basis in program.bases]
-        fit, wrong, unit = self._look(found.x, zero, 1.0), 1.0, 1.0
+        fit, wrong = self._deeper(self._look(found.x, zero, 1.0)), 1.0
         try:
             while fit is not None and not fit.exact and fit.wrong <= PROGRESS * wrong:
                 wrong, unit = fit.wrong, self._descend(fit)
                 level = self._solved(0.0, wrong, None, iterations)
                 if self._over(level):
                     return None
-                fit = self._look(level.x, fit.coefficients, unit)
+                fit = self._deeper(self._look(level.x, fit.coefficients, unit))
         finally:
             program.target.copy_(before[0])
             program.least.copy_(before[1])
@@ -135,8 +164,11 @@ class Dives:
 
 def solve_with_dives(
     program: Program, tolerance: float, until: float = math.inf, watch: Watch | None = None
-) -> tuple[Solution, Fit | None]:
-    """Solve to a relative tolerance or until a sparse fit settles it; without dives where counters are noisy or bases do not stand everywhere."""
+) -> tuple[Solution, float | None]:
+    """Solve to a relative tolerance or until sparse fits settle it, with the relative error that the fits leave possible where two of them agree.
+
+    Without dives where counters are noisy or bases do not stand everywhere.
+    """
     if not Settler.fits(program):
         return solve(program, tolerance, until, watch), None
     return Dives(program, until, watch).run(tolerance)

@@ -23,7 +23,6 @@ from flitwatch_routing.reconstruction.program import Program
 from flitwatch_routing.reconstruction.reach import intervals, possible
 from flitwatch_routing.reconstruction.refine import refined
 from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters, groups_of
-from flitwatch_routing.reconstruction.settle import Fit
 
 Floats = NDArray[np.float64]
 #: Places up to which the second part of a dictionary may stand anywhere in the jobs; above, only where a pair can carry traffic.
@@ -104,15 +103,14 @@ def reconstruct(
     program, sensing, target, scale = posed.program, posed.sensing, posed.target, posed.scale
     until = started + options.time_limit_s
     first_until = started + options.time_limit_s * (FIRST_SHARE if options.estimate else 1.0)
-    found, fit = solved(program, options.tolerance, first_until, watch, "reconstructing")
+    found, estimate = solved(program, options.tolerance, first_until, watch, "reconstructing")
     x = refined(sensing, found.x[0], target, noise * target)
     residual = float(torch.linalg.vector_norm(sensing(x) - target) / torch.linalg.vector_norm(target))
     if found.converged is False and residual > CONTRADICTION + 5 * noise and found.iterations > 2000:
         raise BadInput(_contradiction(fabric, sensing, x, target, lanes[0].vls))
-    estimate = None
-    if options.estimate and fit is not None:
-        estimate = fit.refit_distance
-    elif options.estimate:
+    if not options.estimate:
+        estimate = None
+    elif estimate is None:
         estimate = _disagreement(program, sensing, found, x, options.tolerance, started, until, watch)
     low, high = intervals(sensing, target, noise * target)
     size, least, most = (part.double().cpu().numpy() * scale for part in (x, low, high))
@@ -234,14 +232,14 @@ def _off_diagonal(n: int) -> NDArray[np.int64]:
 
 def solved(
     program: Program, tolerance: float, until: float, watch: Watch | None, phase: str
-) -> tuple[Solution, Fit | None]:
+) -> tuple[Solution, float | None]:
     """Solve with the threads that pay, see `solve_with_dives`; Cancelled where the watch says no."""
     follow = None if watch is None else lambda i, r, g: watch(phase, i, r, g)
     with threads_for(program.places):
-        found, fit = solve_with_dives(program, tolerance, until, follow)
+        found, estimate = solve_with_dives(program, tolerance, until, follow)
     if found.stopped:
         raise Cancelled("the reconstruction was cancelled")
-    return found, fit
+    return found, estimate
 
 
 def _disagreement(

@@ -102,6 +102,11 @@ class Fit:
         return self.refit_distance is not None
 
 
+def score(wrong: float, count: int, rows: int) -> float:
+    """Of an explanation of rows by so many coefficients, less is better: rows ln(wrong^2) + count ln(rows) (Schwarz 1978)."""
+    return 2 * rows * math.log(max(wrong, 1e-15)) + count * math.log(rows)
+
+
 class Settler:
     """Fits all counters of a program that are not held out."""
 
@@ -133,7 +138,7 @@ class Settler:
         return self.target - self._rows @ x
 
     def best(self, total: list[Floats]) -> Fit | None:
-        """The fit on a support of the largest coefficients: the first that is exact, or the best by rows ln(wrong^2) + count ln(rows).
+        """The fit on a support of the largest coefficients: the first that is exact, or the best by its score.
 
         None where every coefficient that stands out is one too many.
         """
@@ -147,9 +152,8 @@ class Settler:
             c, wrong = fits.fit(count)
             if wrong <= EXACT and (found := self._exact(fits, c, wrong)):
                 return found
-            score = 2 * len(self.target) * math.log(max(wrong, 1e-15)) + count * math.log(len(self.target))
-            if score < least:
-                chosen, least = (c, wrong), score
+            if (found_score := score(wrong, count, len(self.target))) < least:
+                chosen, least = (c, wrong), found_score
         return self._made(fits, *chosen)
 
     def _exact(self, fits: _Nested, c: Floats, wrong: float) -> Fit | None:
