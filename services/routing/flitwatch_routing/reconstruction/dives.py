@@ -25,10 +25,12 @@ Floats = NDArray[np.float64]
 FIRST_LOOK, LATER = 120, 1.4
 #: A dive begins, and goes a level down, where a fit leaves at most this part of what the level before left.
 PROGRESS = 0.5
-#: Part of the time that looks and dives may have taken when another begins.
-SHARE = 0.6
+#: Part of the time that looks and dives may have taken when another begins, and after two that led nowhere.
+SHARE, LATER_SHARE = 0.6, 0.3
 #: Two dives whose matrices are apart by less agree; where none agrees within so many times the time of the first, the least objective is taken.
 SAME, AGAIN = 1e-4, 1.0
+#: A fit that does not explain all must predict the rows it has not seen to this part.
+PREDICTING = 0.02
 #: Coefficients of an iterate above this part of the largest are what it explains the counters by.
 EXPLAINING = 1e-4
 #: Counters that are left, as a part of the largest, that say in which units the next level is.
@@ -55,7 +57,7 @@ class Dives:
 
     def run(self, tolerance: float) -> tuple[Solution, float | None]:
         """Solve; with the relative error that two dives leave possible where they agree, else None."""
-        begun, diving, own, look = time.monotonic(), 0.0, 0, FIRST_LOOK
+        begun, diving, failed, own, look = time.monotonic(), 0.0, 0, 0, FIRST_LOOK
         found: Solution | None = None
         while True:
             found = self._solved(tolerance, 1.0, found, look - own)
@@ -64,10 +66,11 @@ class Dives:
                 return self._end(found)
             look = round(LATER * own)
             started = time.monotonic()
-            if diving > SHARE * (started - begun):
+            if diving > (SHARE if failed < 2 else LATER_SHARE) * (started - begun):
                 continue
             fit = self._dive(found, own)
             diving += time.monotonic() - started
+            failed += fit is None
             if fit is not None and self._agreed(fit):
                 return self._end(found)
             if fit is not None and self._until_agreed == math.inf:
@@ -119,8 +122,10 @@ class Dives:
     def _deeper(self, fit: Fit | None) -> Fit | None:
         """The fit itself; it is kept where none before explained as much by as little."""
         rows, best = len(self._settler.target), self._deepest
-        if fit is not None and (
-            best is None or score(fit.wrong, fit.count, rows) < score(best.wrong, best.count, rows)
+        if (
+            fit is not None
+            and fit.missed <= PREDICTING
+            and (best is None or score(fit.wrong, fit.count, rows) < score(best.wrong, best.count, rows))
         ):
             self._deepest = fit
         return fit

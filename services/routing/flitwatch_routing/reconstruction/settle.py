@@ -8,7 +8,7 @@ others by it. Nothing here knows the answer: support and fit come from the itera
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,7 @@ class Fit:
     coefficients : of each basis, at all its places
     wrong : |R x - t| / |t|
     count, objective : coefficients that are not zero, and the sum of their sizes
+    missed : how wrong the fit of nine tenths of the rows is about the others
     refit_distance : relative distance to the fit of nine tenths of the rows, where those predict the rest: nothing is left to explain; else None
     """
 
@@ -94,6 +95,7 @@ class Fit:
     wrong: float
     count: int
     objective: float
+    missed: float
     refit_distance: float | None
 
     @property
@@ -154,24 +156,21 @@ class Settler:
                 return found
             if (found_score := score(wrong, count, len(self.target))) < least:
                 chosen, least = (c, wrong), found_score
-        return self._made(fits, *chosen)
+        return self._made(fits, *chosen, fits.refit(len(chosen[0]))[1])
 
     def _exact(self, fits: _Nested, c: Floats, wrong: float) -> Fit | None:
         if len(c) > EXACT_SHARE * len(self.target):
             return None
-        found = self._made(fits, c, wrong)
-        if float(found.x.min()) < -10 * EXACT * float(found.x.max()):
-            return None
         again, missed = fits.refit(len(c))
-        if missed > PREDICTED:
+        found = self._made(fits, c, wrong, missed)
+        if missed > PREDICTED or float(found.x.min()) < -10 * EXACT * float(found.x.max()):
             return None
         distance = float(np.linalg.norm(fits.inside[:, : len(c)] @ (again - c)) / np.linalg.norm(found.x))
-        return Fit(found.x, found.coefficients, wrong, found.count, found.objective, distance)
+        return replace(found, refit_distance=distance)
 
-    def _made(self, fits: _Nested, c: Floats, wrong: float) -> Fit:
-        return Fit(
-            np.asarray(fits.inside[:, : len(c)] @ c), fits.spread(c), wrong, len(c), float(np.abs(c).sum()), None
-        )
+    def _made(self, fits: _Nested, c: Floats, wrong: float, missed: float) -> Fit:
+        x = np.asarray(fits.inside[:, : len(c)] @ c)
+        return Fit(x, fits.spread(c), wrong, len(c), float(np.abs(c).sum()), missed, None)
 
 
 def _standing_out(sizes: Floats, most: int) -> tuple[Ints, list[int]]:
