@@ -24,6 +24,8 @@ Ints = NDArray[np.int64]
 PARTS = np.geomspace(0.3, 1e-7, 32)
 #: Coefficients at most: the fit is a dense system of this order.
 MOST = 2000
+#: Entries at most of the counters' matrix, which is held with its indices: about a gigabyte.
+MOST_ENTRIES = 40_000_000
 #: Share of the rows that coefficients may be, and that an exact fit's may be.
 SHARE, EXACT_SHARE = 0.35, 0.5
 #: Relative distance to the counters of a fit that is exact, and values below zero that rounding explains.
@@ -126,8 +128,10 @@ class Settler:
 
     @staticmethod
     def fits(program: Program) -> bool:
-        """Whether the bases stand on all places of the jobs and the counters are exact."""
-        return all(basis.own is None for basis in program.bases) and not bool((program.slack > 0).any())
+        """Whether the bases stand on all places of the jobs, the counters are exact and their matrix is not too large."""
+        entries = program.pairs * sum(len(places) for _, places in program.counters._parts())
+        everywhere = all(basis.own is None for basis in program.bases)
+        return everywhere and entries <= MOST_ENTRIES and not bool((program.slack > 0).any())
 
     def coefficients(self, program: Program, x: Vectors) -> list[Floats]:
         """Psi^-1 of an iterate, of each basis."""
