@@ -83,7 +83,7 @@ def test_what_explains_nothing_is_not_taken(tmp_path: Path) -> None:
     dives = Dives(posed.program, math.inf, None)
     early = dives._solved(1e-9, 1.0, None, 240)
     assert dives._dive(early, 240) is None
-    assert torch.equal(dives._end(early)[0].x[0], early.x[0])
+    assert torch.equal(dives._end(early, 240)[0].x[0], early.x[0])
 
 
 def test_a_level_has_the_objective_of_the_whole(tmp_path: Path) -> None:

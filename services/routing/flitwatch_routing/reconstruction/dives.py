@@ -61,9 +61,9 @@ class Dives:
         found: Solution | None = None
         while True:
             found = self._solved(tolerance, 1.0, found, look - own)
-            own = look
+            own += found.iterations
             if found.converged or self._over(found) or time.monotonic() > self._until_agreed or own >= MOST_ITERATIONS:
-                return self._end(found)
+                return self._end(found, own)
             look = round(LATER * own)
             started = time.monotonic()
             if diving > (SHARE if failed < 2 else LATER_SHARE) * (started - begun):
@@ -72,7 +72,7 @@ class Dives:
             diving += time.monotonic() - started
             failed += fit is None
             if fit is not None and self._agreed(fit):
-                return self._end(found)
+                return self._end(found, own)
             if fit is not None and self._until_agreed == math.inf:
                 self._until_agreed = time.monotonic() + AGAIN * (time.monotonic() - begun)
 
@@ -101,8 +101,9 @@ class Dives:
     def _over(self, found: Solution) -> bool:
         return found.stopped or time.monotonic() > self._until
 
-    def _end(self, found: Solution) -> tuple[Solution, float | None]:
-        found, fit = replace(found, iterations=self._done), self._best
+    def _end(self, found: Solution, iterations: int) -> tuple[Solution, float | None]:
+        # The iterations that made the solver's own iterate: how far it has come is judged by them.
+        found, fit = replace(found, iterations=iterations), self._best
         if fit is None and self._deepest is not None and self._explains_more(self._deepest, found):
             fit = self._deepest
         if fit is None:
