@@ -35,6 +35,15 @@ def _halo(file: Path) -> None:
     file.write_text("\n".join(rows) + "\n")
 
 
+def _irregular(file: Path, ranks: int, messages: int, sigma: float, seed: int) -> None:
+    """Random pairs with log-normal bytes."""
+    rng = np.random.default_rng(seed)
+    src, dst = rng.integers(0, ranks, messages), rng.integers(0, ranks, messages)
+    sizes = rng.lognormal(0, sigma, messages)
+    rows = "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, sizes, strict=True) if a != b)
+    file.write_text("src,dst,bytes\n" + rows)
+
+
 def _posed(file: Path, lanes: int, seed: int) -> tuple[Study, Problem]:
     ports = ftree_tables(FABRIC)
     known = study(FABRIC, ports, str(file), lanes, lanes, 1, seed)
@@ -75,10 +84,7 @@ def test_two_dives_agree_on_the_answer(tmp_path: Path) -> None:
 
 def test_what_explains_nothing_is_not_taken(tmp_path: Path) -> None:
     """Where counters leave the traffic open, a sparse fit of the most of them misses what it has not seen, and the solver's own iterate stands."""
-    rng = np.random.default_rng(4)
-    src, dst = rng.integers(0, 64, 900), rng.integers(0, 64, 900)
-    rows = "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, rng.lognormal(0, 1, 900), strict=True) if a != b)
-    (tmp_path / "t.csv").write_text("src,dst,bytes\n" + rows)
+    _irregular(tmp_path / "t.csv", 64, 900, 1, 4)
     _, posed = _posed(tmp_path / "t.csv", 2, 1)
     dives = Dives(posed.program, math.inf, None)
     early = dives._solved(1e-9, 1.0, None, 240)
@@ -88,10 +94,7 @@ def test_what_explains_nothing_is_not_taken(tmp_path: Path) -> None:
 
 def test_a_level_has_the_objective_of_the_whole(tmp_path: Path) -> None:
     """Around any base, in any unit, the optimum of what is left and the base together is the optimum."""
-    rng = np.random.default_rng(5)
-    src, dst = rng.integers(0, 20, 60), rng.integers(0, 20, 60)
-    rows = "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, rng.lognormal(0, 2, 60), strict=True) if a != b)
-    (tmp_path / "t.csv").write_text("src,dst,bytes\n" + rows)
+    _irregular(tmp_path / "t.csv", 20, 60, 2, 5)
     _, posed = _posed(tmp_path / "t.csv", 4, 1)
     program = posed.program
     whole = solve(program, 1e-8)

@@ -15,8 +15,6 @@ def routes() -> None:
     """Optimise, check and exchange static routes."""
 
 
-#: What the linear program of a broken tree may take: quartz1 with 1 % of its cables gone needs 5 s.
-BOUND_S = 120.0
 _TOPOLOGY = "quartz1 | xgft:h;m;w | file:PATH (an ibnetdiscover file)"
 
 
@@ -86,7 +84,7 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, as_json: bool)
     if demand is not None and not found.lost and not demand[2][dump.unknown[demand[1]]].any():
         largest = float(found.load[fabric.router_links()].max(initial=0))
         with stderr.status("bounding the busiest link"):
-            bound = bounds(fabric, demand, BOUND_S)
+            bound = bounds(fabric, demand)
     emit(
         {
             "valid": valid, "loops": found.loops, "holes": found.holes, "unknown_endpoints": unknown, "where": list(found.where),

@@ -44,6 +44,10 @@ class Dives:
     ----------
     program : Program
         Is changed level by level, and is as before after each dive.
+    until : float
+        Moment of `time.monotonic()` at which it ends.
+    watch : Watch or None
+        Is told the iterations of solver and dives together; False ends it.
     """
 
     def __init__(self, program: Program, until: float, watch: Watch | None) -> None:

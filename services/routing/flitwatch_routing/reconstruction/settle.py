@@ -1,7 +1,7 @@
 """Fits of the counters by the coefficients that stand out of an iterate: all sizes of the support for the price of one.
 
 A matrix with k coefficients is the only one so sparse where k is below half the number of columns that can be dependent (Donoho and Elad 2003,
-theorem 2); a fit of all counters by fewer than half as many coefficients is therefore the answer, if nine tenths of the counters alone predict the
+theorem 2); a fit of all counters by little more than a third as many coefficients at most is therefore the answer, if nine tenths of the counters alone predict the
 others by it. Nothing here knows the answer: support and fit come from the iterate and the counters.
 """
 
@@ -26,8 +26,8 @@ PARTS = np.geomspace(0.3, 1e-7, 32)
 MOST = 2000
 #: Entries at most of the counters' matrix, which is held with its indices: about a gigabyte.
 MOST_ENTRIES = 40_000_000
-#: Share of the rows that coefficients may be, and that an exact fit's may be.
-SHARE, EXACT_SHARE = 0.35, 0.5
+#: Share of the rows that coefficients may be.
+SHARE = 0.35
 #: Relative distance to the counters of a fit that is exact, and values below zero that rounding explains.
 EXACT = 1e-6
 #: Rows that an exact fit must predict from the others, and how well.
@@ -163,8 +163,6 @@ class Settler:
         return self._made(fits, *chosen, fits.refit(len(chosen[0]))[1])
 
     def _exact(self, fits: _Nested, c: Floats, wrong: float) -> Fit | None:
-        if len(c) > EXACT_SHARE * len(self.target):
-            return None
         again, missed = fits.refit(len(c))
         found = self._made(fits, c, wrong, missed)
         if missed > PREDICTED or float(found.x.min()) < -10 * EXACT * float(found.x.max()):

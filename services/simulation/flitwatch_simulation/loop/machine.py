@@ -26,8 +26,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 #: A packet that waits longer in one switch is congested there (as in the case studies; Taffet 2021, section 2.3).
 MARK_AFTER_NS = 1000.0
-#: What the bound of a fabric with failed cables may take.
-BOUND_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class SimulatedMachine:
     def score(self, pairs: Pairs | None, size: Floats | None, ports: Ints) -> Score:
         """Hold new routes, and a reconstruction where there was one, against the traffic."""
         between = self.fabric.router_links()
-        bound = bounds(self.fabric, self._truth, BOUND_S).z_ar
+        bound = bounds(self.fabric, self._truth).z_ar
         loads = {
             name: float(check(self.fabric, one, self._truth).load[between].max(initial=0))
             for name, one in (("ftree", self.loaded), ("loop", ports))
