@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import torch
 from flitwatch_domain.generators import xgft
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.dives import Dives, solve_with_dives
+from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.pdhg import solve
 from flitwatch_routing.reconstruction.recover import Options, Problem, pose
 from flitwatch_routing.reconstruction.settle import Settler, _Nested
@@ -63,7 +63,7 @@ def test_faces_edges_and_corners_come_back_whole(tmp_path: Path, seed: int) -> N
     _halo(tmp_path / "halo.csv")
     known, posed = _posed(tmp_path / "halo.csv", 6, seed)
     before = [part.clone() for part in (posed.program.target, posed.program.least)]
-    dives = Dives(posed.program, math.inf, None)
+    dives = Dives(posed.program, Limit(), None)
     early = dives._solved(1e-9, 1.0, None, 240)
     assert _error(known, posed, early.x[0]) > 1e-3
     fit = dives._dive(early, 240)
@@ -86,7 +86,7 @@ def test_what_explains_nothing_is_not_taken(tmp_path: Path) -> None:
     """Where counters leave the traffic open, a sparse fit of the most of them misses what it has not seen, and the solver's own iterate stands."""
     _irregular(tmp_path / "t.csv", 64, 900, 1, 4)
     _, posed = _posed(tmp_path / "t.csv", 2, 1)
-    dives = Dives(posed.program, math.inf, None)
+    dives = Dives(posed.program, Limit(), None)
     early = dives._solved(1e-9, 1.0, None, 240)
     assert dives._dive(early, 240) is None
     assert torch.equal(dives._end(early, 240)[0].x[0], early.x[0])
@@ -136,6 +136,6 @@ def test_a_watch_ends_a_dive(tmp_path: Path) -> None:
         seen.append(iterations)
         return iterations < 200
 
-    found, _ = solve_with_dives(posed.program, 1e-9, math.inf, watch)
+    found, _ = solve_with_dives(posed.program, 1e-9, Limit(), watch)
     assert found.stopped and seen == sorted(seen) and seen[-1] <= 280
     assert posed.program.shift is None

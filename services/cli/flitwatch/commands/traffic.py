@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,14 @@ def counters(
     help="CSV job,endpoint in rank order; by default one job of all endpoints that occur.",
 )
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=900.0, show_default=True, help="Seconds.")
+@click.option(
+    "--time-limit",
+    "limit_s",
+    type=TIME_LIMIT_S,
+    default=900.0,
+    show_default=True,
+    help="Seconds, reading or measuring included.",
+)
 @click.option("--out", type=OutPath(), help="Write src,dst,bytes,low,high here.")
 @json_option
 def reconstruct(
@@ -106,6 +114,7 @@ def reconstruct(
     out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Find the traffic matrix that explains per-VL counters; stop with Ctrl-C."""
+    started = time.monotonic()
     import numpy as np
 
     from flitwatch_routing.reconstruction import files
@@ -142,7 +151,7 @@ def reconstruct(
             measured.lanes,
             measured.pairs,
             measured.counters,
-            Options(basis, device, time_limit_s=limit_s, noise=noise),
+            Options(basis, device, time_limit_s=limit_s - (time.monotonic() - started), noise=noise),
             watch,
         )
     if out is not None:
@@ -150,7 +159,7 @@ def reconstruct(
     emit(
         {
             **({} if truth is None else {"relative_error": relative_error(truth, found), "simulated": True}),
-            "estimated_error": found.estimated_error, "residual": found.residual, "iterations": found.iterations, "wall_s": found.wall_s,
+            "estimated_error": found.estimated_error, "unknown": found.unknown, "residual": found.residual, "iterations": found.iterations, "wall_s": found.wall_s,
             "converged": found.converged, "gap": found.gap, "noise": found.noise, "pairs": found.unknowns, "possible_pairs": len(found.pairs),
             "out": None if out is None else str(out),
         },

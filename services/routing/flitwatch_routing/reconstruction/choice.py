@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +13,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.reconstruction import recover
 from flitwatch_routing.reconstruction.lanes import Lanes
+from flitwatch_routing.reconstruction.limit import Limit, Watch
 from flitwatch_routing.reconstruction.pairs import Pairs
 
 Floats = NDArray[np.float64]
@@ -35,7 +34,7 @@ class Choice:
 
 def choose_basis(
     fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats],
-    each_s: float, watch: recover.Watch | None = None, candidates: Sequence[str] = CANDIDATES,
+    each_s: float, watch: Watch | None = None, candidates: Sequence[str] = CANDIDATES,
 ) -> Choice:  # fmt: skip
     """Reconstruct in each basis from nine tenths of the counters, for `each_s` seconds at most, and predict the other tenth."""
     missed: dict[str, float | None] = {}
@@ -54,7 +53,7 @@ def choose_basis(
 
 def _missed(
     fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats], basis: str,
-    each_s: float, watch: recover.Watch | None,
+    each_s: float, watch: Watch | None,
 ) -> float:  # fmt: skip
     options = recover.Options(basis, time_limit_s=each_s, estimate=False)
     problem = recover.pose(fabric, ports, lanes, pairs, counters, options)
@@ -65,8 +64,7 @@ def _missed(
     program, hidden = problem.program, held.to(problem.target.device)
     for buffer in (program.row_scale, program.target, program.slack):
         buffer.mul_(~hidden)
-    until = time.monotonic() + each_s if math.isfinite(each_s) else math.inf
-    found, _ = recover.solved(program, options.tolerance, until, watch, f"trying basis {basis}")
+    found, _ = recover.solved(program, options.tolerance, Limit.after(each_s), watch, f"trying basis {basis}")
     gap = (problem.sensing(found.x[0]) - problem.target)[hidden]
     size = torch.linalg.vector_norm(problem.target[hidden]).clamp(min=1e-30)
     return float(torch.linalg.vector_norm(gap) / size)

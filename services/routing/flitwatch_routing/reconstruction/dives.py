@@ -9,13 +9,13 @@ wrong support, so the solver itself goes on from where it was, and two dives sho
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.pdhg import MOST_ITERATIONS, Solution, Watch, solve
 from flitwatch_routing.reconstruction.program import Program, Vectors
 from flitwatch_routing.reconstruction.settle import Fit, Settler, score
@@ -44,16 +44,18 @@ class Dives:
     ----------
     program : Program
         Is changed level by level, and is as before after each dive.
-    until : float
-        Moment of `time.monotonic()` at which it ends.
+    limit : Limit
+        Ends it; no look at the support begins that would last beyond it, by the longest before.
     watch : Watch or None
         Is told the iterations of solver and dives together; False ends it.
+    norm : float or None
+        The operator's, where it is known.
     """
 
-    def __init__(self, program: Program, until: float, watch: Watch | None) -> None:
+    def __init__(self, program: Program, limit: Limit, watch: Watch | None, norm: float | None = None) -> None:
         self._program, self._settler = program, Settler(program)
-        self._until, self._watch = until, watch
-        self._norm, self._done = program.norm(), 0
+        self._limit, self._watch = limit, watch
+        self._norm, self._done, self._longest = norm or program.norm(), 0, 0.0
         self._best: Fit | None = None
         self._deepest: Fit | None = None
         self._apart: float | None = None
@@ -61,24 +63,29 @@ class Dives:
 
     def run(self, tolerance: float) -> tuple[Solution, float | None]:
         """Solve; with the relative error that two dives leave possible where they agree, else None."""
-        begun, diving, failed, own, look = time.monotonic(), 0.0, 0, 0, FIRST_LOOK
+        begun, diving, failed, own, look = self._limit.clock(), 0.0, 0, 0, FIRST_LOOK
         found: Solution | None = None
         while True:
             found = self._solved(tolerance, 1.0, found, look - own)
             own += found.iterations
-            if found.converged or self._over(found) or time.monotonic() > self._until_agreed or own >= MOST_ITERATIONS:
+            if (
+                found.converged
+                or self._over(found)
+                or self._limit.clock() > self._until_agreed
+                or own >= MOST_ITERATIONS
+            ):
                 return self._end(found, own)
             look = round(LATER * own)
-            started = time.monotonic()
-            if diving > (SHARE if failed < 2 else LATER_SHARE) * (started - begun):
+            started = self._limit.clock()
+            if diving > (SHARE if failed < 2 else LATER_SHARE) * (started - begun) or self._no_look():
                 continue
             fit = self._dive(found, own)
-            diving += time.monotonic() - started
+            diving += self._limit.clock() - started
             failed += fit is None
             if fit is not None and self._agreed(fit):
                 return self._end(found, own)
             if fit is not None and self._until_agreed == math.inf:
-                self._until_agreed = time.monotonic() + AGAIN * (time.monotonic() - begun)
+                self._until_agreed = self._limit.clock() + AGAIN * (self._limit.clock() - begun)
 
     def _solved(self, tolerance: float, wrong: float, start: Solution | None, most: int) -> Solution:
         done, watch = self._done, self._watch
@@ -86,7 +93,7 @@ class Dives:
         if watch is not None:
             follow = lambda iterations, residual, gap: watch(done + iterations, min(residual, 1.0) * wrong, gap)  # noqa: E731
         goal = min(tolerance / wrong, 0.1)
-        found = solve(self._program, goal, self._until, follow, start, self._norm, most)
+        found = solve(self._program, goal, self._limit, follow, start, self._norm, most)
         self._done += found.iterations
         return found
 
@@ -103,7 +110,11 @@ class Dives:
         return apart <= SAME
 
     def _over(self, found: Solution) -> bool:
-        return found.stopped or time.monotonic() > self._until
+        return found.stopped or self._limit.over()
+
+    def _no_look(self) -> bool:
+        """Whether a look at the support could last beyond the limit."""
+        return self._limit.left() < self._longest
 
     def _end(self, found: Solution, iterations: int) -> tuple[Solution, float | None]:
         # The iterations that made the solver's own iterate: how far it has come is judged by them.
@@ -145,7 +156,7 @@ class Dives:
             while fit is not None and not fit.exact and fit.wrong <= PROGRESS * wrong:
                 wrong, unit = fit.wrong, self._descend(fit)
                 level = self._solved(0.0, wrong, None, iterations)
-                if self._over(level):
+                if self._over(level) or self._no_look():
                     return None
                 fit = self._deeper(self._look(level.x, fit.coefficients, unit))
         finally:
@@ -155,8 +166,11 @@ class Dives:
         return fit if fit is not None and fit.exact else None
 
     def _look(self, x: Vectors, base: list[Floats], unit: float) -> Fit | None:
+        started = self._limit.clock()
         here = self._settler.coefficients(self._program, x)
-        return self._settler.best([unit * part + known for part, known in zip(here, base, strict=True)])
+        found = self._settler.best([unit * part + known for part, known in zip(here, base, strict=True)])
+        self._longest = max(self._longest, self._limit.clock() - started)
+        return found
 
     def _descend(self, fit: Fit) -> float:
         """Leave to the program what a fit does not explain; the unit it is in."""
@@ -173,12 +187,12 @@ class Dives:
 
 
 def solve_with_dives(
-    program: Program, tolerance: float, until: float = math.inf, watch: Watch | None = None
+    program: Program, tolerance: float, limit: Limit = Limit(), watch: Watch | None = None, norm: float | None = None
 ) -> tuple[Solution, float | None]:
     """Solve to a relative tolerance or until sparse fits settle it, with the relative error that the fits leave possible where two of them agree.
 
     Without dives where counters are noisy or bases do not stand everywhere.
     """
     if not Settler.fits(program):
-        return solve(program, tolerance, until, watch), None
-    return Dives(program, until, watch).run(tolerance)
+        return solve(program, tolerance, limit, watch, norm=norm), None
+    return Dives(program, limit, watch, norm).run(tolerance)

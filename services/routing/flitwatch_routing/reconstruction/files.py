@@ -180,12 +180,13 @@ def read_jobs(path: Path) -> list[NDArray[np.int64]]:
 
 
 def write_matrix(path: Path, pairs: Pairs, size: Floats, low: Floats, high: Floats) -> None:
-    """`src,dst,bytes,low,high`: the interval holds the pair's bytes if the counters are exact."""
+    """`src,dst,bytes,low,high`: the interval holds the pair's bytes if the counters are exact; its ends are empty where they are unknown."""
     largest = size.max(initial=0)
     with open(path, "w", newline="") as file:
         file.write("src,dst,bytes,low,high\n")
         for k in np.flatnonzero(size > 1e-7 * largest).tolist():
-            file.write(f"{pairs.src[k]},{pairs.dst[k]},{size[k]:.9g},{low[k]:.9g},{high[k]:.9g}\n")
+            ends = "," if np.isnan(low[k]) else f"{low[k]:.9g},{high[k]:.9g}"
+            file.write(f"{pairs.src[k]},{pairs.dst[k]},{size[k]:.9g},{ends}\n")
 
 
 def _ports(fabric: Fabric) -> list[list[int]]:

@@ -6,13 +6,13 @@ Chambolle and Pock 2011; restarts and weight as in PDLP (Applegate et al. 2021);
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 
+from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.program import Program, Vectors
 
 #: Iterations between two looks at the fixed-point residual, and between two looks at optimality.
@@ -20,6 +20,8 @@ LOOK_EVERY, JUDGE_EVERY = 10, 40
 #: Restart where the residual fell to this part, or to the second and rises again, or when the length reaches this part of all iterations.
 SUFFICIENT, NECESSARY, ARTIFICIAL = 0.2, 0.8, 0.36
 MOST_ITERATIONS = 200_000
+#: Seconds between two calls of the watch where optimality is not judged so often.
+PATIENCE_S = 0.5
 #: Below this many values a second thread costs more than it does.
 SINGLE_THREAD = 300_000
 #: watch(iterations, residual, gap) -> go on
@@ -28,11 +30,12 @@ Watch = Callable[[int, float, float], bool]
 
 @dataclass(frozen=True)
 class Solution:
-    """x and y, and the primal weight to go on with; residual, gap, infeasible: relative optimality; converged: below the tolerance;  stopped: by the watch."""
+    """x and y, the primal weight and the operator's norm to go on with; residual, gap, infeasible: relative optimality; converged: below the tolerance;  stopped: by the watch."""
 
     x: Vectors
     y: Vectors
     weight: float
+    norm: float
     iterations: int
     residual: float
     gap: float
@@ -54,14 +57,18 @@ def threads_for(values: int) -> Iterator[None]:
 
 @torch.no_grad()
 def solve(
-    program: Program, tolerance: float, until: float = math.inf, watch: Watch | None = None, start: Solution | None = None,
+    program: Program, tolerance: float, limit: Limit = Limit(), watch: Watch | None = None, start: Solution | None = None,
     norm: float | None = None, most_iterations: int = MOST_ITERATIONS,
 ) -> Solution:  # fmt: skip
-    """Solve to a relative tolerance, to a moment of `time.monotonic()`, for so many iterations, or until the watch says no; from zero or a solution."""
+    """Solve to a relative tolerance, to a limit, for so many iterations, or until the watch says no; from zero or a solution.
+
+    The watch is told what was last judged: before the first time that everything is wrong.
+    """
     x, y = program.start() if start is None else (start.x, start.y)
-    step, weight = 0.98 / (norm or program.norm()), 1.0 if start is None else start.weight
+    norm = norm or program.norm()
+    step, weight = 0.98 / norm, 1.0 if start is None else start.weight
     x0, y0, length, first, last = x, y, 0, 0.0, math.inf
-    iteration = 0
+    iteration, found, told = 0, (1.0, 1.0, 1.0), limit.clock()
     while True:
         xt, yt = _step(program, x, y, step / weight, step * weight)
         iteration += 1
@@ -88,13 +95,16 @@ def solve(
             x = [_halpern(a, b, c, part) for a, b, c in zip(xt, x, x0, strict=True)]
             y = [_halpern(a, b, c, part) for a, b, c in zip(yt, y, y0, strict=True)]
             length += 1
-        late = time.monotonic() > until or iteration >= most_iterations
-        if iteration % JUDGE_EVERY == 0 or late:
+        now = limit.clock()
+        late = now > limit.until or iteration >= most_iterations
+        judged = iteration % JUDGE_EVERY == 0 or late
+        if judged:
             found = program.optimality(xt, yt)
-            done = max(found) <= tolerance
-            stopped = watch is not None and not watch(iteration, found[0], found[1])
-            if done or late or stopped:
-                return Solution(xt, yt, weight, iteration, *found, converged=done, stopped=stopped)
+        done, stopped = judged and max(found) <= tolerance, False
+        if watch is not None and (judged or now > told + PATIENCE_S):
+            stopped, told = not watch(iteration, found[0], found[1]), now
+        if done or late or stopped:
+            return Solution(xt, yt, weight, norm, iteration, *found, converged=done, stopped=stopped)
 
 
 def _step(program: Program, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -25,11 +27,20 @@ def possible(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]
 
 
 @torch.no_grad()
-def intervals(counters: LinkCounters, target: torch.Tensor, slack: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """(low, high) of every pair: high is at most what a row leaves when all its other pairs send their least, and the reverse for low."""
+def intervals(
+    counters: LinkCounters, target: torch.Tensor, slack: torch.Tensor, go: Callable[[int], bool]
+) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """(low, high) of every pair: high is at most what a row leaves when all its other pairs send their least, and the reverse for low.
+
+    go(sweep) is asked before each sweep whether there is time. Fewer sweeps leave wider intervals; None where there was no time for one.
+    """
+    if not go(0):
+        return None
     pairs = len(counters.adjoint(target))
     low, high = target.new_zeros(pairs), target.new_full((pairs,), torch.inf)
-    for _ in range(SWEEPS):
+    for sweep in range(SWEEPS):
+        if sweep and not go(sweep):
+            break
         spare = target + slack - counters(low)
         high = torch.minimum(high, low + smallest(counters, spare.clamp(min=0)))
         owed = target - slack - counters(high)

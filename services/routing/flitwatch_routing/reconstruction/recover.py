@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -17,6 +16,7 @@ from flitwatch_routing.reconstruction.bases import Basis, dictionary
 from flitwatch_routing.reconstruction.consistency import noise_of
 from flitwatch_routing.reconstruction.dives import solve_with_dives
 from flitwatch_routing.reconstruction.lanes import Lanes
+from flitwatch_routing.reconstruction.limit import Follow, Limit, Watch
 from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.reconstruction.pdhg import Solution, threads_for
 from flitwatch_routing.reconstruction.program import Program
@@ -31,12 +31,11 @@ EVERYWHERE = 1_200_000
 DOUBLE = 60_000
 #: Share of rows left out of the second solution, whose distance estimates the error.
 HELD_OUT = 0.1
-#: Part of the time limit that the solution may take where its error is estimated too.
-FIRST_SHARE = 0.6
+#: Parts of the time that is left after reading, by which each step ends: the intervals, which need the counters alone; the solution, where its error is
+#: estimated too and where not; the fit of its support; the second solution. The rest is for the step that has begun when the time is over.
+BOUNDED, SOLVED, SOLVED_ALONE, FITTED, SOLVED_AGAIN = 0.1, 0.6, 0.9, 0.7, 0.95
 #: A residual above this is no noise: the counters are not of these routes.
 CONTRADICTION = 0.05
-#: watch(phase, iterations, residual, gap) -> go on
-Watch = Callable[[str, int, float, float], bool]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,9 @@ class Reconstruction:
     Attributes
     ----------
     pairs : Pairs that can carry traffic;  size, low, high : (pairs,) bytes, and an interval that contains them if the counters are exact
-    estimated_error : relative distance to a second solution from nine tenths of the rows; None where it was not asked for
+        NaN where they are unknown
+    estimated_error : relative distance to a second solution from nine tenths of the rows, or the residual where that is larger; None where it is unknown
+    unknown : what is unknown (estimated_error, intervals) and why
     residual : |R x - t| / |t|
     noise : relative error of counters that was assumed
     """
@@ -75,13 +76,16 @@ class Reconstruction:
     noise: float
     unknowns: int
     wall_s: float
+    unknown: dict[str, str] = field(default_factory=dict)
 
 
 def reconstruct(
     fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats],
-    options: Options = Options(), watch: Watch | None = None,
+    options: Options = Options(), watch: Watch | None = None, clock: Callable[[], float] = time.monotonic,
 ) -> Reconstruction:  # fmt: skip
     """Find the sparsest matrix in a basis that explains the counters.
+
+    The time limit holds for all of it. What says how far to believe the matrix gets a share of the time and is unknown where that did not do.
 
     Parameters
     ----------
@@ -92,31 +96,47 @@ def reconstruct(
     ------
     BadInput
         For counters that contradict the routes or one another, and for tables with loops or holes.
+    BadRequest
+        Where the time limit ends before a solution has begun.
     Cancelled
         Where the watch says so.
     """
-    started = time.monotonic()
-    posed = pose(fabric, ports, lanes, pairs, counters, options)
+    started, limit = clock(), Limit.after(options.time_limit_s, clock)
+    posed = pose(fabric, ports, lanes, pairs, counters, options, Follow(limit, watch, "reading counters"))
     if posed is None:
-        return _nothing(pairs.kept(np.zeros(len(pairs), bool)), len(pairs), options.noise or 0.0, started)
+        counted = any(part.any() for part in counters)
+        return _nothing(
+            pairs.kept(np.zeros(len(pairs), bool)), len(pairs), options.noise or 0.0, counted, clock() - started
+        )
     total, pairs, noise = len(pairs), posed.pairs, posed.noise
     program, sensing, target, scale = posed.program, posed.sensing, posed.target, posed.scale
-    until = started + options.time_limit_s
-    first_until = started + options.time_limit_s * (FIRST_SHARE if options.estimate else 1.0)
-    found, estimate = solved(program, options.tolerance, first_until, watch, "reconstructing")
-    x = refined(sensing, found.x[0], target, noise * target)
+    slack = noise * target
+    first = SOLVED if options.estimate else SOLVED_ALONE
+    bounding, solving, fitting, again = (limit.part(share) for share in (BOUNDED, first, FITTED, SOLVED_AGAIN))
+    unknown: dict[str, str] = {}
+    bounds = intervals(sensing, target, slack, Follow(bounding, watch, "bounding pairs").goes_on)
+    if bounds is None:
+        unknown["intervals"] = "the time limit ended before any was found"
+    found, estimate = solved(program, options.tolerance, solving, watch, "reconstructing")
+    fit = Follow(fitting if options.estimate else limit, watch, "fitting the support", found.residual, found.gap)
+    x = refined(sensing, found.x[0], target, slack, fit.goes_on)
     residual = float(torch.linalg.vector_norm(sensing(x) - target) / torch.linalg.vector_norm(target))
     if found.converged is False and residual > CONTRADICTION + 5 * noise and found.iterations > 2000:
         raise BadInput(_contradiction(fabric, sensing, x, target, lanes[0].vls))
     if not options.estimate:
-        estimate = None
+        estimate, unknown["estimated_error"] = None, "it was not asked for"
+    elif not bool(x.any()):
+        estimate = 1.0  # whatever was sent, all of it is missing
     elif estimate is None:
-        estimate = _disagreement(program, sensing, found, x, options.tolerance, started, until, watch)
-    low, high = intervals(sensing, target, noise * target)
+        estimate = _disagreement(program, found, x, options.tolerance, again.sooner(max(1.0, clock() - started)), watch)
+        if estimate is None:
+            unknown["estimated_error"] = "the time limit ended before a second solution came far enough"
+    low, high = bounds or 2 * (torch.full_like(x, torch.nan),)
     size, least, most = (part.double().cpu().numpy() * scale for part in (x, low, high))
     return Reconstruction(
-        pairs, size, least, most, estimated_error=estimate, residual=residual, gap=found.gap, converged=found.converged,
-        iterations=found.iterations, noise=noise, unknowns=total, wall_s=time.monotonic() - started,
+        pairs, size, least, most, estimated_error=None if estimate is None else max(estimate, residual), residual=residual,
+        gap=found.gap, converged=found.converged, iterations=found.iterations, noise=noise, unknowns=total, wall_s=clock() - started,
+        unknown=unknown,
     )  # fmt: skip
 
 
@@ -133,23 +153,38 @@ class Problem:
 
 
 def pose(
-    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats], options: Options
+    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats], options: Options,
+    follow: Follow = Follow(Limit(), None, ""),
 ) -> Problem | None:  # fmt: skip
-    """Check counters against one another and the routes, and write the program; None where nothing was sent. Raises as `reconstruct`."""
+    """Check counters against one another and the routes, and write the program; None where no pair can have sent anything. Raises as `reconstruct`."""
+    total = len(pairs)
+
+    def in_time() -> None:
+        if not follow.goes_on():
+            raise BadRequest(
+                f"the time limit ended while a program of {total:,} pairs was written: nothing was reconstructed",
+                advice="Give a longer --time-limit, or --jobs with fewer endpoints",
+            )
+
     measured = _stacked(fabric, lanes, counters)
     noise = noise_of(fabric, counters) if options.noise is None else options.noise
+    in_time()
     groups = groups_of(fabric, ports, lanes, pairs)
+    in_time()
     _explained(fabric, groups, measured, lanes[0].vls, len(fabric.links.src), noise)
     keep = possible(groups, measured)
     pairs = pairs.kept(keep)
     device, dtype = _device(options.device), torch.float64 if len(pairs) <= DOUBLE else torch.float32
     if not len(pairs):
         return None
+    in_time()
     sensing = LinkCounters(_of(groups, keep)).to(device)
+    in_time()
     target = torch.from_numpy(measured[sensing.row]).to(device, dtype)
     scale = float(target[target > 0].median())
     target = target / scale
     program = _program(sensing, pairs, options.basis, target, noise * target).to(device)
+    in_time()
     return Problem(pairs, program, sensing, target, scale, noise)
 
 
@@ -231,46 +266,44 @@ def _off_diagonal(n: int) -> NDArray[np.int64]:
 
 
 def solved(
-    program: Program, tolerance: float, until: float, watch: Watch | None, phase: str
+    program: Program, tolerance: float, limit: Limit, watch: Watch | None, phase: str, norm: float | None = None
 ) -> tuple[Solution, float | None]:
     """Solve with the threads that pay, see `solve_with_dives`; Cancelled where the watch says no."""
     follow = None if watch is None else lambda i, r, g: watch(phase, i, r, g)
     with threads_for(program.places):
-        found, estimate = solve_with_dives(program, tolerance, until, follow)
+        found, estimate = solve_with_dives(program, tolerance, limit, follow, norm)
     if found.stopped:
         raise Cancelled("the reconstruction was cancelled")
     return found, estimate
 
 
 def _disagreement(
-    program: Program,
-    sensing: LinkCounters,
-    found: Solution,
-    x: torch.Tensor,
-    tolerance: float,
-    started: float,
-    until: float,
-    watch: Watch | None,
+    program: Program, found: Solution, x: torch.Tensor, tolerance: float, limit: Limit, watch: Watch | None
 ) -> float | None:
-    """Solve again without a tenth of the rows, as long as the first time at most; the relative distance of the two matrices.
+    """Solve again without a tenth of the rows; the relative distance of the two matrices.
 
     None where time ran out before the second solution came as far as a quarter of the first's iterations: unknown, not bad.
     """
+    if limit.over():
+        return None
     generator = torch.Generator().manual_seed(7)
     kept = (torch.rand(len(program.target), generator=generator) >= HELD_OUT).to(program.target)
     scale, target, slack = program.row_scale.clone(), program.target.clone(), program.slack.clone()
-    now = time.monotonic()
-    limit = now + max(1.0, min(now - started, until - now if math.isfinite(until) else math.inf))
     for buffer in (program.row_scale, program.target, program.slack):
         buffer.mul_(kept)
-    again, _ = solved(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error")
+    # Rows that are left out make the operator's norm no larger.
+    again, _ = solved(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error", found.norm)
     for buffer, was in ((program.row_scale, scale), (program.target, target), (program.slack, slack)):
         buffer.copy_(was)
     if not again.converged and again.iterations < found.iterations / 4:
         return None
-    return float(torch.linalg.vector_norm(again.x[0] - x) / torch.linalg.vector_norm(x).clamp(min=1e-30))
+    return float(torch.linalg.vector_norm(again.x[0] - x) / torch.linalg.vector_norm(x))
 
 
-def _nothing(pairs: Pairs, total: int, noise: float, started: float) -> Reconstruction:
-    none = np.zeros(0)
-    return Reconstruction(pairs, none, none, none, 0.0, 0.0, 0.0, True, 0, noise, total, time.monotonic() - started)
+def _nothing(pairs: Pairs, total: int, noise: float, counted: bool, wall_s: float) -> Reconstruction:
+    """No pair can have sent anything: all that was counted is missing, or nothing was."""
+    none, missing = np.zeros(0), 1.0 if counted else 0.0
+    return Reconstruction(
+        pairs, none, none, none, 1.0 if counted else None, missing, 0.0, not counted, 0, noise, total, wall_s,
+        {} if counted else {"estimated_error": "nothing was counted"},
+    )  # fmt: skip

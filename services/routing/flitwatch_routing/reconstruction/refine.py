@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from flitwatch_routing.reconstruction.sensing import LinkCounters
@@ -12,14 +14,18 @@ STEPS = 100
 
 
 @torch.no_grad()
-def refined(sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, slack: torch.Tensor) -> torch.Tensor:
-    """x, or its fit on a smaller support where that explains the counters better."""
-    best, best_wrong = x, _wrong(sensing, x, target, slack)
-    if float(slack.max()) > 0:
+def refined(
+    sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, slack: torch.Tensor, go: Callable[[int], bool]
+) -> torch.Tensor:
+    """x, or its fit on a smaller support where that explains the counters better; go(step) is asked before every step whether there is time."""
+    if float(slack.max()) > 0 or not go(0):
         return x
+    best, best_wrong = x, _wrong(sensing, x, target, slack)
     for part in SUPPORTS:
+        if not go(0):
+            break
         inside = (x > part * x.max()).to(x)
-        fit = _fitted(sensing, x * inside, inside, target).clamp(min=0)
+        fit = _fitted(sensing, x * inside, inside, target, go).clamp(min=0)
         wrong = _wrong(sensing, fit, target, slack)
         if wrong < 0.5 * best_wrong:
             best, best_wrong = fit, wrong
@@ -30,13 +36,15 @@ def _wrong(sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, slack: 
     return float(torch.linalg.vector_norm(((sensing(x) - target).abs() - slack).clamp(min=0)))
 
 
-def _fitted(sensing: LinkCounters, x: torch.Tensor, inside: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Least squares from x over the places inside: conjugate gradients on the normal equations."""
+def _fitted(
+    sensing: LinkCounters, x: torch.Tensor, inside: torch.Tensor, target: torch.Tensor, go: Callable[[int], bool]
+) -> torch.Tensor:
+    """Least squares from x over the places inside: conjugate gradients on the normal equations, each step of which is nearer than the one before."""
     r = inside * sensing.adjoint(target - sensing(x))
     p, square = r, float(r @ r)
     start = square
-    for _ in range(STEPS):
-        if square <= 1e-24 * max(start, 1e-300):
+    for step in range(STEPS):
+        if square <= 1e-24 * max(start, 1e-300) or not go(step):
             break
         q = sensing(p)
         energy = float(q @ q)

@@ -1,0 +1,62 @@
+"""When work has to end: at a moment, or when somebody who watches says so."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from flitwatch_domain.errors import Cancelled
+
+#: watch(phase, iterations, residual, gap) -> go on
+Watch = Callable[[str, int, float, float], bool]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """until : moment of the clock;  clock : seconds that never fall"""
+
+    until: float = math.inf
+    clock: Callable[[], float] = time.monotonic
+
+    @classmethod
+    def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> Limit:
+        """So many seconds from now."""
+        return cls(clock() + seconds, clock)
+
+    def left(self) -> float:
+        """Seconds; below zero afterwards."""
+        return self.until - self.clock()
+
+    def over(self) -> bool:
+        """Whether the moment has passed."""
+        return self.left() < 0
+
+    def part(self, share: float) -> Limit:
+        """The limit at a share of what is left now."""
+        if math.isinf(self.until):
+            return self
+        now = self.clock()
+        return replace(self, until=now + share * max(self.until - now, 0.0))
+
+    def sooner(self, seconds: float) -> Limit:
+        """This limit, or so many seconds from now where that is sooner."""
+        return replace(self, until=min(self.until, self.clock() + seconds))
+
+
+@dataclass(frozen=True)
+class Follow:
+    """One phase of the work: tells the watch where it is, with the residual and gap that were last known."""
+
+    limit: Limit
+    watch: Watch | None
+    phase: str
+    residual: float = 1.0
+    gap: float = 1.0
+
+    def goes_on(self, step: int = 0) -> bool:
+        """Whether there is time for another step; Cancelled where the watch says no."""
+        if self.watch is not None and not self.watch(self.phase, step, self.residual, self.gap):
+            raise Cancelled("the reconstruction was cancelled")
+        return not self.limit.over()
