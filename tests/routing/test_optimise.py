@@ -35,11 +35,44 @@ def test_published_patterns_reach_the_bound_and_ftree_its_published_gap(pattern:
     assert check(fabric, found.ports).valid
 
 
-def test_noise_costs_little() -> None:
-    found = optimise(quartz1(), traffic("noisy-shuffle", 3072, seed=1), time_limit_s=8)
+@pytest.mark.parametrize("seed", [1, 4, 11])
+def test_noise_costs_what_it_must(seed: int) -> None:
+    """Taffet 2021, table 3.3: 1.83 % above z_AR. Two entries share a port, and the best pairs are about 1.05 % above: nobody can do better."""
+    found = optimise(quartz1(), traffic("noisy-shuffle", 3072, seed), time_limit_s=10, seed=seed)
     assert found.fixed_bound > found.z_ar
-    assert found.bound_gap < 0.03
+    assert found.bound_gap is not None and found.bound_gap < 0.0015
     assert found.ftree / found.z_ar > 3
+
+
+def test_jobs_on_scattered_nodes_come_within_a_hundredth_of_the_bound() -> None:
+    fabric = quartz1()
+    rng = np.random.default_rng(5)
+    nodes, parts, first = rng.permutation(3072), [], 0
+    for name in ("lulesh-512", "partisn-168", "amg-1728"):
+        src, dst, size = traffic(name, 3072, seed=5)
+        parts.append((nodes[first + src], nodes[first + dst], size / np.bincount(src, size).max()))
+        first += max(src.max(), dst.max()) + 1
+    src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
+    found = optimise(fabric, (src, dst, size), time_limit_s=10, seed=5)
+    assert found.bound_gap is not None and found.bound_gap < 0.01
+    assert found.ftree / found.z > 1.1 and check(fabric, found.ports).valid
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([(2, [3, 4], [1, 3]), (2, [4, 4], [1, 2]), (3, [2, 3, 3], [1, 2, 2]), (3, [4, 2, 2], [1, 4, 2]), (3, [3, 3, 2], [1, 3, 1])]),
+    st.integers(0, 10_000), st.integers(1, 60),
+)  # fmt: skip
+def test_loads_are_those_of_the_tables_on_any_tree(tree: tuple, seed: int, flows: int) -> None:
+    """What stages lay and moves relieve is one set of valid tables; the largest load is the one that its own check finds, and no bound is passed."""
+    fabric, rng = xgft(*tree), np.random.default_rng(seed)
+    n = len(fabric.endpoints)
+    demand = rng.integers(0, n, flows), rng.integers(0, n, flows), rng.choice([1.0, 1.1, 2.0, 3.5], flows)
+    found = optimise(fabric, demand, time_limit_s=0.2, seed=seed)
+    checked = check(fabric, found.ports, demand)
+    assert checked.valid and found.z == checked.load[fabric.router_links()].max()
+    assert found.z_ar * (1 - 1e-6) <= found.fixed_bound <= found.z
+    assert found.z <= min(found.ftree, found.random) * (1 + 1e-6)
 
 
 @settings(max_examples=8, deadline=None)

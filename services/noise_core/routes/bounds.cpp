@@ -8,16 +8,24 @@ namespace flitwatch::routes {
 
 namespace {
 
-// m ports must take these items: some port takes two of the m + 1 largest, some three of the 2m + 1 largest, and so on.
+// m ports must take these items. Of the (k + 1) m + 1 - i largest, at least m + 1 - i ports take k + 1 or one takes more, so that at most k (i - 1) items
+// are on ports with fewer: one of the k (i - 1) + 1 largest shares its port with k others.
 double pigeonhole(std::vector<float>& bytes, int ports) {
   if (bytes.empty()) return 0;
   if (ports == 0) return std::numeric_limits<double>::infinity();
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
+  const std::size_t n = bytes.size(), m = ports;
+  std::vector<double> sum(n + 1, 0);
+  for (std::size_t j = 0; j < n; ++j) sum[j + 1] = sum[j] + bytes[j];
   double best = bytes[0];
-  for (std::size_t k = 1; k * ports < bytes.size(); ++k) {
-    double least = 0;
-    for (std::size_t j = 0; j <= k; ++j) least += bytes[k * ports - j];
-    best = std::max(best, least);
+  for (std::size_t k = 1; k * m < n; ++k) {
+    for (std::size_t i = 1; i <= m; ++i) {
+      const std::size_t items = (k + 1) * m + 1 - i;
+      if (items > n) continue;
+      const double shared = bytes[k * (i - 1)] + sum[items] - sum[items - k];
+      const double more = items < k + 2 ? shared : sum[items] - sum[items - k - 2];
+      best = std::max(best, std::min(shared, more));
+    }
   }
   return best;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "routes/moves.h"
+#include "routes/stages.h"
 
 namespace flitwatch::routes {
 
@@ -64,46 +65,92 @@ int count_worst(const Tables& tables, double largest) {
 
 }  // namespace
 
+namespace {
+
+class Optimiser {
+ public:
+  Optimiser(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed, double goal, const Search& search,
+            const std::function<bool(const Progress&)>& go_on)
+      : goal_(goal), search_(search), go_on_(go_on), random_(search.seed), tables_(tree, demand, failed), moves_(tables_, random_, goal > 0 ? goal : 1) {}
+
+  Solution run() {
+    begin(tables_, random_, best_);
+    wanted_ = go_on_({clock_.seconds(), best_.largest, 0});
+    const bool stages = whole(tables_);
+    double staged = 0, fraction = 0.5, growth = search_.growth;
+    for (int attempt = 0; time_left() && best_.largest > goal_ * (1 + kClose); ++attempt) {
+      const bool by_stages = stages && attempt % 2 == 0;
+      const double limit = limit_at(by_stages ? staged : fraction);
+      if (by_stages) lay_stages(limit);
+      else relieve(limit, growth);
+      const double largest = tables_.largest();
+      const bool met = largest <= limit * (1 + kClose);
+      if (largest < best_.largest) keep(tables_, largest, best_);
+      double& way = by_stages ? staged : fraction;
+      way = met ? way * 0.8 : std::min(kWidest, 0.5 + 0.5 * way);
+      // Slow growth wins on noisy weights, fast growth on stencils: a failed limit is tried again with another.
+      if (!met && !by_stages) growth = growth > 1.2 ? 1.05 : growth * 1.1;
+    }
+    restore(tables_, best_);
+    best_.worst_links = count_worst(tables_, best_.largest);
+    best_.seconds = clock_.seconds();
+    return best_;
+  }
+
+ private:
+  bool time_left() const { return wanted_ && clock_.seconds() < search_.seconds; }
+
+  double limit_at(double fraction) const {
+    const double from = std::isfinite(best_.largest) ? best_.largest : 20 * goal_;
+    return from - goal_ < goal_ * 2e-4 ? goal_ : goal_ + (from - goal_) * fraction;
+  }
+
+  // Asks the caller, now and then; whether there is time left, in all and of a budget that began at `begun`.
+  bool go_on(double begun, double budget) {
+    const double now = clock_.seconds();
+    if (now - reported_ > kReport) {
+      reported_ = now;
+      wanted_ = go_on_({now, best_.largest, best_.moves});
+    }
+    return now - begun <= budget && time_left();
+  }
+
+  void lay_stages(double limit) {
+    restore(tables_, best_);
+    settle_by_stages(tables_, limit, random_, [&] { return go_on(0, search_.seconds); });
+  }
+
+  void relieve(double limit, double growth) {
+    tables_.set_limit(limit);
+    moves_.reset();
+    const double begun = clock_.seconds(), budget = std::max(2.0, search_.seconds * kShareOfTime);
+    for (std::size_t n = 1; !tables_.overloaded().empty(); ++n, ++best_.moves) {
+      const auto& over = tables_.overloaded();
+      moves_.relieve(over[random_.below(static_cast<int>(over.size()))], random_.unit() < search_.forced);
+      if (n % search_.growth_every == 0) moves_.grow(static_cast<float>(growth));
+      if (n % kForgetEvery == 0) moves_.forget(0.7f);
+      if (n % kLookEvery == 0 && !go_on(begun, budget)) break;
+    }
+    tables_.recompute();
+  }
+
+  const Clock clock_;
+  double goal_;
+  const Search& search_;
+  const std::function<bool(const Progress&)>& go_on_;
+  Random random_;
+  Tables tables_;
+  Moves moves_;
+  Solution best_;
+  double reported_ = 0;
+  bool wanted_ = true;
+};
+
+}  // namespace
+
 Solution optimise(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed, double goal, const Search& search,
                   const std::function<bool(const Progress&)>& go_on) {
-  const Clock clock;
-  Random random(search.seed);
-  Tables tables(tree, demand, failed);
-  Solution best;
-  begin(tables, random, best);
-  Moves moves(tables, random, goal > 0 ? goal : 1);
-  double fraction = 0.5, growth = search.growth, reported = 0;
-  bool wanted = go_on({clock.seconds(), best.largest, 0});
-  auto time_left = [&] { return wanted && clock.seconds() < search.seconds; };
-  while (time_left() && best.largest > goal * (1 + kClose)) {
-    const double from = std::isfinite(best.largest) ? best.largest : 20 * goal;
-    tables.set_limit(from - goal < goal * 2e-4 ? goal : goal + (from - goal) * fraction);
-    moves.reset();
-    const double begun = clock.seconds(), budget = std::max(2.0, search.seconds * kShareOfTime);
-    for (std::size_t n = 1; !tables.overloaded().empty(); ++n, ++best.moves) {
-      const auto& over = tables.overloaded();
-      moves.relieve(over[random.below(static_cast<int>(over.size()))], random.unit() < search.forced);
-      if (n % search.growth_every == 0) moves.grow(static_cast<float>(growth));
-      if (n % kForgetEvery == 0) moves.forget(0.7f);
-      if (n % kLookEvery) continue;
-      const double now = clock.seconds();
-      if (now - reported > kReport) {
-        reported = now;
-        wanted = go_on({now, best.largest, best.moves});
-      }
-      if (now - begun > budget || !time_left()) break;
-    }
-    tables.recompute();
-    const bool met = tables.overloaded().empty();
-    if (const double largest = tables.largest(); largest < best.largest) keep(tables, largest, best);
-    fraction = met ? fraction * 0.8 : std::min(kWidest, 0.5 + 0.5 * fraction);
-    // Slow growth wins on noisy weights, fast growth on stencils: a failed limit is tried again with another.
-    if (!met) growth = growth > 1.2 ? 1.05 : growth * 1.1;
-  }
-  restore(tables, best);
-  best.worst_links = count_worst(tables, best.largest);
-  best.seconds = clock.seconds();
-  return best;
+  return Optimiser(tree, demand, failed, goal, search, go_on).run();
 }
 
 }  // namespace flitwatch::routes

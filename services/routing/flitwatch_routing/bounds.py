@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +12,13 @@ from numpy.typing import NDArray
 from flitwatch_core import routes
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.adaptive import Watch, least_load
+from flitwatch_routing.packing import least_busiest
 from flitwatch_routing.tree import Tree, as_tree
 
 #: Seconds that the linear program of a broken tree may take: quartz1 with 1 % of its cables gone needs 5.
 LIMIT_S = 120.0
+#: Seconds that packing may take, and its part of the time limit.
+PACKING_S, PACKING_SHARE = 20.0, 0.25
 Traffic = tuple[NDArray, NDArray, NDArray]
 
 
@@ -23,7 +27,7 @@ class Bounds:
     """Bytes of the busiest link between switches, at least.
 
     z_ar: without the one-port rule, as hardware-adaptive routing may spread (Taffet 2021, section 3.3);  exact: it is that optimum, and not only below it
-    fixed: with the rule, by pigeonholes of leaves' entries; infinite (as z_ar) where failed cables part leaves that communicate
+    fixed: with the rule, by pigeonholes of leaves' entries and by packing them into ports; infinite (as z_ar) where failed cables part leaves that communicate
     """
 
     z_ar: float
@@ -31,15 +35,22 @@ class Bounds:
     exact: bool
 
 
-def bounds(fabric: Fabric, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None) -> Bounds:
-    """Bounds for traffic (src, dst, bytes; endpoints from 0): closed forms on an intact tree, else a linear program as well.
+def bounds(
+    fabric: Fabric, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
+) -> Bounds:
+    """Bounds for traffic (src, dst, bytes; endpoints from 0); without `packing`, `fixed` is by pigeonholes alone.
 
     Raises
     ------
     BadInput
         Where the fabric is no fat tree.
     """
-    return bounds_of(as_tree(fabric), traffic, time_limit_s, watch)
+    return bounds_of(as_tree(fabric), traffic, time_limit_s, watch, packing)
+
+
+def gap(load: float, bound: float) -> float | None:
+    """How far a load is above its bound, relative; None where no traffic crosses a switch, and there is nothing to compare."""
+    return load / bound - 1 if bound > 0 else None
 
 
 def unit_of(size: NDArray) -> float:
@@ -47,18 +58,45 @@ def unit_of(size: NDArray) -> float:
     return math.ldexp(1.0, math.frexp(float(size.max(initial=0)) or 1.0)[1])
 
 
-def bounds_of(tree: Tree, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None) -> Bounds:
+def bounds_of(
+    tree: Tree, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
+) -> Bounds:
     """`bounds` of a fabric that is laid out already."""
+    started = time.monotonic()
+    pack_s = min(PACKING_S, PACKING_SHARE * time_limit_s)
+
+    def go_on() -> bool:
+        spent = time.monotonic() - started
+        return spent < pack_s and (watch is None or watch(spent, math.inf, 0))
+
     slot = tree.slot_of_endpoint.astype(np.int32)
     src, dst, size = slot[traffic[0]], slot[traffic[1]], np.asarray(traffic[2], float)
     unit = unit_of(size)
     even, fixed = routes.bounds(tree.shape, src, dst, size / unit, tree.failed())
-    if math.isinf(even) or tree.intact():
+    if math.isinf(even):
         return Bounds(even * unit, fixed * unit, exact=True)
     hosts, leaves = tree.shape[2], tree.shape[0] * tree.shape[1]
+    if packing:
+        fixed = least_busiest(_entries(tree, src // hosts, dst, size / unit), fixed, go_on)
+    if tree.intact():
+        return Bounds(even * unit, fixed * unit, exact=True)
     demand = np.zeros((leaves, leaves))
     np.add.at(demand, (src // hosts, dst // hosts), size / unit)
     np.fill_diagonal(demand, 0.0)
-    linear, exact = least_load(tree, demand, time_limit_s, watch)
+    linear, exact = least_load(tree, demand, max(time_limit_s - (time.monotonic() - started), 0.0), watch)
     z_ar = max(even, linear)
     return Bounds(z_ar * unit, max(fixed, z_ar) * unit, exact)
+
+
+def _entries(tree: Tree, leaf: NDArray, dst: NDArray, size: NDArray) -> list[tuple[NDArray, int]]:
+    """Bytes of each leaf's entries and the ports that they may take: those that leave it, up, and those that come down to it."""
+    hosts, leaves = tree.shape[2], tree.shape[0] * tree.shape[1]
+    flat = np.zeros((leaves, leaves * hosts))
+    np.add.at(flat, (leaf, dst), size)
+    bytes_to = flat.reshape(leaves, leaves, hosts)
+    bytes_to[np.arange(leaves), np.arange(leaves)] = 0.0
+    ups, downs = tree.working_ports()
+    both = [(bytes_to[one], ups[one]) for one in range(leaves)] + [
+        (bytes_to[:, one], downs[one]) for one in range(leaves)
+    ]
+    return [(entries[entries > 0], int(ports)) for entries, ports in both if entries.any()]

@@ -14,7 +14,7 @@ from flitwatch_core import routes
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import bounds_of, unit_of
+from flitwatch_routing.bounds import bounds_of, gap, unit_of
 from flitwatch_routing.forwarding import check, tables_of
 from flitwatch_routing.tree import as_tree
 
@@ -22,6 +22,8 @@ from flitwatch_routing.tree import as_tree
 Watch = Callable[[float, float, int], bool]
 #: Part of the time limit that the bound of a broken tree may take.
 BOUND_SHARE = 0.5
+#: Loads this close, relative, are the same.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Routes:
 
     z: largest load;  z_ar: the bound without the one-port rule (Taffet 2021, section 3.3) of the fabric as it is, failed cables left out;
     z_ar_exact: it is that optimum, not only below it (a broken tree's linear program may run out of time)
-    fixed_bound: a lower bound with the rule: z_ar, or pigeonholes;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z - fixed_bound) / fixed_bound; None where
+    fixed_bound: a lower bound with the rule: z_ar, or what pigeonholes and packing say of a leaf;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z - fixed_bound) / fixed_bound; None where
     no traffic crosses a switch, and there is nothing to compare;  proven: no routes can be better
     ports (routers, endpoints): the forwarding tables
     """
@@ -92,9 +94,11 @@ def optimise(
     checked = check(fabric, ports, (src, dst, size))
     between = fabric.router_links()
     z = float(checked.load[between].max()) if between.any() else 0.0
+    proven = z <= least.fixed * (1 + ROUNDING)
+    fixed = min(least.fixed, z) if proven else least.fixed  # above z by the core's single precision alone
     return Routes(
-        z=z, z_ar=least.z_ar, z_ar_exact=least.exact, fixed_bound=least.fixed, ar_gap=_gap(z, least.z_ar), bound_gap=_gap(z, least.fixed),
-        proven=z <= least.fixed * (1 + 1e-6), worst_links=int((checked.load[between] >= z * (1 - 1e-6)).sum()) if z > 0 else 0,
+        z=z, z_ar=least.z_ar, z_ar_exact=least.exact, fixed_bound=fixed, ar_gap=gap(z, least.z_ar), bound_gap=gap(z, fixed),
+        proven=proven, worst_links=int((checked.load[between] >= z * (1 - ROUNDING)).sum()) if z > 0 else 0,
         ftree=found["ftree"] * unit, random=found["random"] * unit, wall_s=time.monotonic() - started, moves=found["moves"], ports=ports,
     )  # fmt: skip
 
@@ -110,7 +114,3 @@ def _joined(fabric: Fabric, ports: NDArray[np.int64]) -> None:
             f"the fabric is disconnected: {leaf} has no way up and down to endpoint {endpoint} ({node})",
             advice="Mend its cables, or give the fabric without it",
         )
-
-
-def _gap(z: float, bound: float) -> float | None:
-    return (z - bound) / bound if bound > 0 else None

@@ -46,6 +46,12 @@ class Tree:
         order = (self.up_port_leaf, self.up_port_spine, self.down_port_core, self.down_port_spine)
         return np.concatenate([ports.reshape(-1) < 0 for ports in order]).astype(np.uint8)
 
+    def working_ports(self) -> tuple[Ints, Ints]:
+        """How many links up from each leaf, and down to it, work: (leaves,) each."""
+        pods, leaves, _, spines, _, _ = self.shape
+        downs = self.down_port_spine.reshape(pods, spines, leaves) >= 0
+        return (self.up_port_leaf >= 0).sum(axis=1), downs.sum(axis=1).reshape(-1)
+
     def intact(self) -> bool:
         """Whether every leaf that is there has all its links, and every spine and core all those to leaves, spines and cores that are there."""
         pods, leaves, _, spines, _, _ = self.shape

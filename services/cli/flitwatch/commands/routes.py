@@ -69,7 +69,7 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, as_json: bool)
     for, and loads where traffic gets lost.
     """
     from flitwatch_routing import lft
-    from flitwatch_routing.bounds import bounds
+    from flitwatch_routing.bounds import bounds, gap
     from flitwatch_routing.forwarding import check as follow
     from flitwatch_routing.patterns import traffic
     from flitwatch_simulation.packet.machine import fabric_of
@@ -84,11 +84,11 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, as_json: bool)
     if demand is not None and not found.lost and not demand[2][dump.unknown[demand[1]]].any():
         largest = float(found.load[fabric.router_links()].max(initial=0))
         with stderr.status("bounding the busiest link"):
-            bound = bounds(fabric, demand)
+            bound = bounds(fabric, demand, packing=False)
     emit(
         {
             "valid": valid, "loops": found.loops, "holes": found.holes, "unknown_endpoints": unknown, "where": list(found.where),
-            "max_load": largest, "ar_gap": None if largest is None or bound is None or not bound.z_ar else largest / bound.z_ar - 1,
+            "max_load": largest, "ar_gap": None if largest is None or bound is None else gap(largest, bound.z_ar),
             **({} if bound is None else {"z_ar": bound.z_ar, "z_ar_exact": bound.exact}),
         },
         as_json,

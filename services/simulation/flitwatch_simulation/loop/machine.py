@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import bounds
+from flitwatch_routing.bounds import bounds, gap
 from flitwatch_routing.forwarding import check
 from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.reconstruction.study import Measured, inside_jobs, measure
@@ -98,14 +98,14 @@ class SimulatedMachine:
     def score(self, pairs: Pairs | None, size: Floats | None, ports: Ints) -> Score:
         """Hold new routes, and a reconstruction where there was one, against the traffic."""
         between = self.fabric.router_links()
-        bound = bounds(self.fabric, self._truth).z_ar
+        bound = bounds(self.fabric, self._truth, packing=False).z_ar
         loads = {
             name: float(check(self.fabric, one, self._truth).load[between].max(initial=0))
             for name, one in (("ftree", self.loaded), ("loop", ports))
         }
         error = None if pairs is None or size is None else self.error(pairs, size)
         return Score(
-            error, _gap(loads["loop"], bound), _gap(loads["ftree"], bound), bound, loads,
+            error, gap(loads["loop"], bound), gap(loads["ftree"], bound), bound, loads,
             {by: by_place(self.fabric, self._truth, by).values for by in ("router", "group")},
         )  # fmt: skip
 
@@ -115,7 +115,3 @@ class SimulatedMachine:
         whole = float(np.linalg.norm(self._truth[2]))
         outside = max(whole**2 - float(true @ true), 0.0)
         return float(np.sqrt(float((size - true) @ (size - true)) + outside)) / whole if whole > 0 else 0.0
-
-
-def _gap(load: float, bound: float) -> float | None:
-    return load / bound - 1 if bound > 0 else None

@@ -45,6 +45,14 @@ def _failed(pattern: str, seed: int) -> Measure:
     return measure
 
 
+def _whole(pattern: str, seed: int) -> Measure:
+    def measure(size: Size) -> dict[str, float]:
+        fabric = fabric_of(size.topology)
+        return _figures(optimise(fabric, traffic(pattern, len(fabric.endpoints), seed), size.optimise_s, seed))
+
+    return measure
+
+
 def _scattered(seed: int) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
@@ -67,9 +75,14 @@ def _jobs(endpoints: int, small: bool, seed: int) -> Traffic:
     return src, dst, size
 
 
-_GOAL = "wanted: at most 0.2 over the bound"
+_BROKEN = "wanted: at most 0.2 over the bound"
+_NOISY = "wanted: at most 0.15 over the bound"
+_TRACES = "wanted: at most 1 over the bound"
 ROWS = [
-    *(Row("A", f"random shuffle, 1 % of the cables failed, seed {seed}", {}, _failed("bisection-shuffle", seed), _GOAL) for seed in (1, 2, 3)),
-    Row("A", "bisection, 1 % of the cables failed, seed 1", {}, _failed("bisection", 1), _GOAL),
-    *(Row("A", f"LULESH 512, PARTISN 168 and AMG 1728 on scattered nodes, seed {seed}", {}, _scattered(seed), "wanted: at most 1 over the bound") for seed in (1, 2)),
+    *(Row("A", f"random shuffle, 1 % of the cables failed, seed {seed}", {}, _failed("bisection-shuffle", seed), _BROKEN) for seed in (1, 2, 3)),
+    Row("A", "bisection, 1 % of the cables failed, seed 1", {}, _failed("bisection", 1), _BROKEN),
+    *(Row("A", f"random shuffle, noise of 5 %, seed {seed}", {}, _whole("noisy-shuffle", seed), _NOISY) for seed in (1, 2, 3)),
+    *(Row("A", f"{name}, seed 1", {}, _whole(pattern, 1), _TRACES) for name, pattern in
+      (("LULESH 512", "lulesh-512"), ("PARTISN 168", "partisn-168"), ("AMG 1728", "amg-1728"), ("irregular, 70 partners", "irregular-70"))),
+    *(Row("A", f"LULESH 512, PARTISN 168 and AMG 1728 on scattered nodes, seed {seed}", {}, _scattered(seed), _TRACES) for seed in (1, 2)),
 ]  # fmt: skip

@@ -62,5 +62,5 @@ TABLES = {
     "5.3": "Barrier beside a bully, few large messages: time relative to the barrier alone",
     "5.4": "Barrier beside a bully, more messages: time relative to the barrier alone",
     "5.5": "Gap of routes from a bad reconstruction, %",
-    "A": "Not in the dissertation: the busiest link over the larger of z_AR (a linear program where cables failed) and pigeonholes, %",
+    "A": "Not in the dissertation: the busiest link over the larger of z_AR (a linear program where cables failed) and what packing a leaf's entries into its ports forces, %",
 }
