@@ -18,8 +18,8 @@ Ints = NDArray[np.int64]
 
 #: Whether to go on looking.
 GoOn = Callable[[], bool]
-#: Steps of a port's capacity: a dozen entries a port lose less than a thousandth of it.
-GRID = 20_000
+#: Steps of a port's capacity, and of all knapsacks' rows together: an entry loses up to a step, so that where many fit a port, of few sizes, steps are finer.
+FEWEST_STEPS, MOST_STEPS, STEPS_IN_ALL = 20_000, 1_000_000, 10_000_000
 #: How close bounds are looked for, relative.
 CLOSE = 2e-4
 #: Sets of entries that are added, at most, before a capacity counts as enough.
@@ -73,9 +73,11 @@ def _fits(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: GoOn)
 
     if sizes[-1] > capacity:
         return False
-    steps = np.floor(sizes / capacity * GRID).astype(np.int64)
+    rows = int(np.ceil(np.log2(np.minimum(counts, capacity / sizes) + 1)).sum())
+    grid = min(max(STEPS_IN_ALL // max(rows, 1), FEWEST_STEPS), MOST_STEPS)
+    steps = np.floor(sizes / capacity * grid).astype(np.int64)
     steps, counts = steps[steps > 0], counts[steps > 0]
-    sets = np.diag(np.minimum(counts, GRID // steps)).astype(float)
+    sets = np.diag(np.minimum(counts, grid // steps)).astype(float)
     for _ in range(MOST_SETS):
         if not go_on():
             return True
@@ -83,7 +85,7 @@ def _fits(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: GoOn)
         if program.status != 0 or program.fun <= ports:
             return True
         prices = np.maximum(-program.ineqlin.marginals, 0.0)
-        worth, best = _worthiest(steps, counts, prices)
+        worth, best = _worthiest(steps, counts, prices, grid)
         if prices @ counts > ports * max(worth, 1.0) * (1 + 1e-9):
             return False
         if worth <= 1 + 1e-9:
@@ -92,17 +94,17 @@ def _fits(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: GoOn)
     return True
 
 
-def _worthiest(steps: Ints, counts: Ints, prices: Floats) -> tuple[float, Floats]:
-    """The set of entries within GRID steps that is worth most, and its worth: a knapsack by dynamic programming."""
-    worth = np.zeros(GRID + 1)
+def _worthiest(steps: Ints, counts: Ints, prices: Floats, grid: int) -> tuple[float, Floats]:
+    """The set of entries within `grid` steps that is worth most, and its worth: a knapsack by dynamic programming."""
+    worth = np.zeros(grid + 1)
     taken: list[tuple[int, int, NDArray[np.bool_]]] = []
     for size in np.flatnonzero(prices > 0).tolist():
         left, part = int(counts[size]), 1
-        while left > 0 and part * steps[size] <= GRID:
+        while left > 0 and part * steps[size] <= grid:
             part = min(part, left)
             step = int(part * steps[size])
             with_it = worth[:-step] + part * prices[size]
-            better = np.zeros(GRID + 1, bool)
+            better = np.zeros(grid + 1, bool)
             better[step:] = with_it > worth[step:]
             worth[step:] = np.maximum(worth[step:], with_it)
             taken.append((size, part, better))
