@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from flitwatch_domain.errors import BadRequest
+from flitwatch_routing.reconstruction.numbering import places_among
 from flitwatch_routing.reconstruction.pairs import Places, places
 
 Ints = NDArray[np.int64]
@@ -28,12 +29,6 @@ def _step(kind: str, at: Places) -> Ints:
         return np.ones_like(at.row)
     _, exponent = np.frexp((at.row ^ at.column).astype(float))
     return np.left_shift(1, exponent.astype(np.int64))
-
-
-def _look_up(keys: Ints, wanted: Ints) -> NDArray[np.int32]:
-    """Index of each wanted key among sorted keys; len(keys) where it is not there."""
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, at, len(keys)).astype(np.int32)
 
 
 class Basis(nn.Module):
@@ -57,26 +52,32 @@ class Basis(nn.Module):
         kind, symmetric = BASES[name]
         if kind == "cs" and any(n & (n - 1) for n in sizes.tolist()):
             raise BadRequest("the copy-shift basis needs jobs of a power of two", advice="Use od, scd or s")
-        reached = key
+        bound = int((sizes**2).sum())
         at = places(sizes, key)
+        reached = np.zeros(bound + 1, bool)  # the last place is outside of all matrices
+        reached[key] = True
         following = None
         if kind is not None:
             step = _step(kind, at)
             following = at.key(at.row + step, at.column + step)
-            reached = np.union1d(key, following[following >= 0])
+            reached[following] = True
+        reached[-1] = False
         if symmetric:
-            reached = np.union1d(reached, _transposed(sizes, reached))
-        self.coefficients = len(reached)
-        there = places(sizes, reached)
-        self._gather("own", None if len(reached) == len(key) else _look_up(key, reached))
-        self._gather("home", None if len(reached) == len(key) else _look_up(reached, key))
+            reached[_transposed(sizes, np.flatnonzero(reached))] = True
+        all_reached = np.flatnonzero(reached)
+        self.coefficients = len(all_reached)
+        there = places(sizes, all_reached)
+        of_key, of_reached = places_among(key, bound + 1), places_among(all_reached, bound + 1)
+        whole = len(all_reached) == len(key)
+        self._gather("own", None if whole else of_key[all_reached])
+        self._gather("home", None if whole else of_reached[key])
         self._gather("earlier", None)
         self._gather("later", None)
         if kind is not None and following is not None:
             step = _step(kind, there)
-            self._gather("earlier", _look_up(key, there.key(there.row - step, there.column - step)))
-            self._gather("later", _look_up(reached, following))
-        self._gather("mirror", _look_up(reached, _transposed(sizes, reached)) if symmetric else None)
+            self._gather("earlier", of_key[there.key(there.row - step, there.column - step)])
+            self._gather("later", of_reached[following])
+        self._gather("mirror", of_reached[_transposed(sizes, all_reached)] if symmetric else None)
         sign = np.where(there.row > there.column, 1.0, -1.0).astype(np.float32)
         self.register_buffer("sign", torch.from_numpy(sign) if symmetric else None)
 

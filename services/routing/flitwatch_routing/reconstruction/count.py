@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,22 +16,20 @@ Floats = NDArray[np.float64]
 
 
 def counters_of(
-    fabric: Fabric,
-    ports: NDArray[np.int64],
-    lanes: Lanes,
-    pairs: Pairs,
-    size: Floats,
-    noise: float = 0.0,
+    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, size: Floats, noise: float = 0.0,
     rng: np.random.Generator | None = None,
-) -> Floats:
-    """Bytes (links, VLs) of pairs' traffic on static routes; `noise` is a relative error of each counter."""
-    groups = groups_of(fabric, ports, [lanes], pairs)
-    counted = np.zeros(groups.rows + 1)
-    for of, rows in ((groups.first_of, groups.first_rows[0]), (groups.tail_of, groups.tail_rows[0])):
-        grouped = np.bincount(of, size, len(rows))
-        for hop in range(rows.shape[1]):
-            np.add.at(counted, rows[:, hop], grouped)
-    result = counted[:-1].reshape(len(fabric.links.src), lanes.vls)
+) -> list[Floats]:  # fmt: skip
+    """Bytes (links, VLs) of pairs' traffic on static routes, of each epoch; `noise` is a relative error of each counter."""
+    groups = groups_of(fabric, ports, lanes, pairs)
+    turned = np.zeros(groups.turn_rows.shape[1] + 1)
+    for of, turns in ((groups.first_of, groups.first_turns), (groups.tail_of, groups.tail_turns)):
+        grouped = np.bincount(of, size, len(turns))
+        for hop in turns.T:
+            turned += np.bincount(hop, grouped, len(turned))
+    counted = np.zeros(groups.rows)
+    for rows in groups.turn_rows:
+        counted += np.bincount(rows, turned[:-1], len(counted))
+    result = counted.reshape(len(lanes), len(fabric.links.src), lanes[0].vls)
     if noise > 0 and rng is not None:
         result *= np.clip(1 + noise * rng.standard_normal(result.shape), 0, None)
-    return result
+    return list(result)

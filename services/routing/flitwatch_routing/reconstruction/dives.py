@@ -26,9 +26,9 @@ FIRST_LOOK, LATER = 120, 1.4
 #: A dive begins, and goes a level down, where a fit leaves at most this part of what the level before left.
 PROGRESS = 0.5
 #: Part of the time that looks and dives may have taken when another begins, and after two that led nowhere.
-SHARE, LATER_SHARE = 0.6, 0.3
+SHARE, LATER_SHARE = 0.75, 0.45
 #: Two dives whose matrices are apart by less agree; where none agrees within so many times the time of the first, the least objective is taken.
-SAME, AGAIN = 1e-4, 1.0
+SAME, AGAIN = 1e-4, 2.0
 #: A fit that does not explain all must predict the rows it has not seen to this part.
 PREDICTING = 0.02
 #: Coefficients of an iterate above this part of the largest are what it explains the counters by.
@@ -168,7 +168,7 @@ class Dives:
     def _look(self, x: Vectors, base: list[Floats], unit: float) -> Fit | None:
         started = self._limit.clock()
         here = self._settler.coefficients(self._program, x)
-        found = self._settler.best([unit * part + known for part, known in zip(here, base, strict=True)])
+        found = self._settler.best([unit * part + known for part, known in zip(here, base, strict=True)], self._limit)
         self._longest = max(self._longest, self._limit.clock() - started)
         return found
 

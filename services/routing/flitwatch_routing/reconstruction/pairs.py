@@ -55,12 +55,17 @@ class Places:
 
 
 def places(sizes: Ints, key: Ints) -> Places:
-    """Coordinates of keys."""
+    """Coordinates of ascending keys."""
     ends = np.cumsum(sizes**2)
-    job = np.searchsorted(ends, key, side="right")
-    base, size = (ends - sizes**2)[job], sizes[job]
-    row, column = np.divmod(key - base, size)
-    return Places(base, size, row, column)
+    base = np.empty_like(key)
+    size, row = np.empty_like(key), np.empty_like(key)
+    borders = np.searchsorted(key, ends)
+    for end, n, begin, stop in zip(
+        ends.tolist(), sizes.tolist(), [0, *borders[:-1].tolist()], borders.tolist(), strict=True
+    ):
+        base[begin:stop], size[begin:stop] = end - n * n, n
+        row[begin:stop] = (key[begin:stop] - (end - n * n)) // n
+    return Places(base, size, row, key - base - row * size)
 
 
 def pairs_of(jobs: Sequence[NDArray[np.integer]], sl_of: NDArray[np.int8]) -> Pairs:

@@ -14,6 +14,7 @@ import torch
 
 from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.program import Program, Vectors
+from flitwatch_routing.reconstruction.steps import steps_for
 
 #: Iterations between two looks at the fixed-point residual, and between two looks at optimality.
 LOOK_EVERY, JUDGE_EVERY = 10, 40
@@ -64,17 +65,19 @@ def solve(
 
     The watch is told what was last judged: before the first time that everything is wrong.
     """
-    x, y = program.start() if start is None else (start.x, start.y)
+    steps = steps_for(program)
+    begin = program.start() if start is None else (start.x, start.y)
+    x, y, x0, y0 = ([part.clone() for part in vectors] for vectors in (*begin, *begin))
     norm = norm or program.norm()
     step, weight = 0.98 / norm, 1.0 if start is None else start.weight
-    x0, y0, length, first, last = x, y, 0, 0.0, math.inf
+    length, first, last = 0, 0.0, math.inf
     iteration, found, told = 0, (1.0, 1.0, 1.0), limit.clock()
     while True:
-        xt, yt = _step(program, x, y, step / weight, step * weight)
+        xt, yt = steps.step(x, y, step / weight, step * weight)
         iteration += 1
         restart = False
         if length == 0 or iteration % LOOK_EVERY == 0:
-            residual = math.sqrt(weight * _apart(xt, x) + _apart(yt, y) / weight)
+            residual = math.sqrt(weight * steps.apart(xt, x) + steps.apart(yt, y) / weight)
             if length == 0:
                 first, last = residual, math.inf
             else:
@@ -85,15 +88,16 @@ def solve(
                 )
                 last = residual
         if restart:
-            moved, turned = math.sqrt(_apart(xt, x0)), math.sqrt(_apart(yt, y0))
+            moved, turned = math.sqrt(steps.apart(xt, x0)), math.sqrt(steps.apart(yt, y0))
             if moved > 1e-10 and turned > 1e-10:
                 weight = math.exp(0.5 * math.log(turned / moved) + 0.5 * math.log(weight))
-            x, y = xt, yt
-            x0, y0, length = x, y, 0
+            for part, new in zip([*x, *x0, *y, *y0], [*xt, *xt, *yt, *yt], strict=True):
+                part.copy_(new)
+            length = 0
         else:
-            part = (length + 1) / (length + 2)
-            x = [_halpern(a, b, c, part) for a, b, c in zip(xt, x, x0, strict=True)]
-            y = [_halpern(a, b, c, part) for a, b, c in zip(yt, y, y0, strict=True)]
+            share = (length + 1) / (length + 2)
+            steps.reflect(x, xt, x0, share)
+            steps.reflect(y, yt, y0, share)
             length += 1
         now = limit.clock()
         late = now > limit.until or iteration >= most_iterations
@@ -105,20 +109,3 @@ def solve(
             stopped, told = not watch(iteration, found[0], found[1]), now
         if done or late or stopped:
             return Solution(xt, yt, weight, norm, iteration, *found, converged=done, stopped=stopped)
-
-
-def _step(program: Program, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
-    g = program.adjoint(y)
-    xt = [torch.sub(a, b, alpha=tau) for a, b in zip(x, g, strict=True)]
-    torch.maximum(xt[0], program.least, out=xt[0])
-    k = program([torch.sub(2 * a, b) for a, b in zip(xt, x, strict=True)])
-    return xt, program.dual_step(y, k, sigma)
-
-
-def _halpern(moved: torch.Tensor, at: torch.Tensor, anchor: torch.Tensor, part: float) -> torch.Tensor:
-    """part (2 T(u) - u) + (1 - part) anchor."""
-    return torch.lerp(anchor, torch.sub(2 * moved, at), part)
-
-
-def _apart(a: Vectors, b: Vectors) -> float:
-    return float(sum(((p - q) ** 2).sum(dtype=torch.float64) for p, q in zip(a, b, strict=True)))

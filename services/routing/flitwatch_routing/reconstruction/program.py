@@ -14,6 +14,8 @@ from flitwatch_routing.reconstruction.bases import Basis
 from flitwatch_routing.reconstruction.sensing import LinkCounters
 
 Vectors = list[Tensor]
+#: Relative change of the norm's square in a step of the power iteration that is none.
+STILL = 1e-6
 
 
 class Program(nn.Module):
@@ -87,25 +89,30 @@ class Program(nn.Module):
 
     def dual_step(self, y: Vectors, k: Vectors, sigma: float) -> Vectors:
         """The dual's proximal step: soft threshold on counters, the box [-1, 1] on coefficients."""
-        rows = torch.add(y[0], k[0] - self.target, alpha=sigma)
-        width = sigma * self.slack
-        rows = rows - rows.clamp(min=-width, max=width)
         stepped = [torch.add(a, b, alpha=sigma) for a, b in zip(y[1:], self._shifted(k[1:]), strict=True)]
-        return [rows, *(part.clamp_(-1, 1) for part in stepped)]
+        return [self.row_step(y[0], k[0], sigma), *(part.clamp_(-1, 1) for part in stepped)]
+
+    def row_step(self, y: Tensor, k: Tensor, sigma: float) -> Tensor:
+        """The proximal step of the counters' duals."""
+        rows = torch.add(y, k - self.target, alpha=sigma)
+        width = sigma * self.slack
+        return rows - rows.clamp(min=-width, max=width)
 
     def _shifted(self, k: Vectors) -> Vectors:
         return k if self.shift is None else [part + known for part, known in zip(k, self.shift, strict=True)]
 
     def norm(self, steps: int = 40) -> float:
-        """The operator norm of K by power iteration."""
+        """The operator norm of K by power iteration, which ends early where it stands still."""
         generator = torch.Generator().manual_seed(1)
         x = [torch.rand(part.shape, generator=generator).to(part) for part in self.start()[0]]
         size = 1.0
         for _ in range(steps):
             x = self.adjoint(self(x))
-            size = float(torch.sqrt(sum((part * part).sum() for part in x)))  # type: ignore[arg-type]
+            before, size = size, float(torch.sqrt(sum((part * part).sum() for part in x)))  # type: ignore[arg-type]
             if size == 0:
                 return 1.0
+            if abs(size - before) <= STILL * size:
+                break
             x = [part / size for part in x]
         return size**0.5
 

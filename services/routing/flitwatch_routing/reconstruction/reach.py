@@ -16,13 +16,10 @@ SWEEPS = 4
 
 def possible(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(pairs,) False where some (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
-    silent = np.append(counters <= 0, False)
-    first: NDArray[np.bool_] = np.asarray(silent[groups.first_rows].any(axis=(0, 2)))
-    tail: NDArray[np.bool_] = np.asarray(
-        silent[groups.tail_rows].any(axis=(0, 2))
-        if groups.tail_rows.shape[2]
-        else np.zeros(groups.tail_rows.shape[1], bool)
-    )
+    silent: NDArray[np.bool_] = np.zeros(groups.turn_rows.shape[1] + 1, bool)
+    for rows in groups.turn_rows:
+        silent[:-1] |= np.asarray(counters[rows] <= 0)
+    first, tail = (np.asarray(silent[turns].any(axis=1)) for turns in (groups.first_turns, groups.tail_turns))
     return ~(first[groups.first_of] | tail[groups.tail_of])
 
 
@@ -42,21 +39,7 @@ def intervals(
         if sweep and not go(sweep):
             break
         spare = target + slack - counters(low)
-        high = torch.minimum(high, low + smallest(counters, spare.clamp(min=0)))
+        high = torch.minimum(high, low + counters.smallest(spare.clamp(min=0)))
         owed = target - slack - counters(high)
-        low = torch.maximum(low, high - smallest(counters, -owed)).clamp(min=0)
+        low = torch.maximum(low, high - counters.smallest(-owed)).clamp(min=0)
     return low, high
-
-
-def smallest(counters: LinkCounters, y: torch.Tensor) -> torch.Tensor:
-    """(pairs,) the least of each pair's rows."""
-    padded = torch.cat([y, y.new_full((1,), torch.inf)])
-    result = None
-    for of, rows in counters._parts():
-        if len(rows):
-            grouped = padded[rows[0]]
-            for row in rows[1:]:
-                grouped = torch.minimum(grouped, padded[row])
-            mine = grouped[of]
-            result = mine if result is None else torch.minimum(result, mine)
-    return y.new_full((0,), torch.inf) if result is None else result

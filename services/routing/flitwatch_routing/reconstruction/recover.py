@@ -178,7 +178,7 @@ def pose(
     if not len(pairs):
         return None
     in_time()
-    sensing = LinkCounters(_of(groups, keep)).to(device)
+    sensing = LinkCounters(groups.kept(keep)).to(device)
     in_time()
     target = torch.from_numpy(measured[sensing.row]).to(device, dtype)
     scale = float(target[target > 0].median())
@@ -206,10 +206,9 @@ def _stacked(fabric: Fabric, lanes: Sequence[Lanes], counters: Sequence[Floats])
 
 def _explained(fabric: Fabric, groups: Groups, measured: Floats, vls: int, links: int, noise: float) -> None:
     """Traffic on rows that no pair reaches contradicts the routes."""
-    reached = np.zeros(groups.rows + 1, bool)
-    reached[groups.first_rows.reshape(-1)] = True
-    reached[groups.tail_rows.reshape(-1)] = True
-    astray = np.where(reached[:-1], 0.0, measured)
+    reached = np.zeros(groups.rows, bool)
+    reached[groups.turn_rows] = True
+    astray = np.where(reached, 0.0, measured)
     if astray.sum() > max(1e-6, noise * 1e-2) * measured.sum():
         row = int(np.argmax(astray))
         link = row // vls % links
@@ -225,13 +224,6 @@ def _contradiction(fabric: Fabric, sensing: LinkCounters, x: torch.Tensor, targe
     link = int(sensing.row[worst]) // vls % len(fabric.links.src)
     ends = f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
     return f"counters contradict the routes: no traffic explains them, least of all those of {ends}"
-
-
-def _of(groups: Groups, keep: NDArray[np.bool_]) -> Groups:
-    """The groups of the kept pairs, renumbered."""
-    first, first_of = np.unique(groups.first_of[keep], return_inverse=True)
-    tail, tail_of = np.unique(groups.tail_of[keep], return_inverse=True)
-    return Groups(first_of, tail_of, groups.first_rows[:, first], groups.tail_rows[:, tail], groups.rows)
 
 
 def _device(name: str) -> torch.device:

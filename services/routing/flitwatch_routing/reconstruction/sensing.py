@@ -1,13 +1,14 @@
 """The operator R: bytes of pairs to bytes of every (link, VL) of every epoch, without a matrix (Taffet 2021, section 4.2).
 
 After the first switch a path depends on (leaf switch, destination, SL) only, and before it on (source, output port, SL): two groupings of the pairs
-carry all rows, so that one application costs two sums over the pairs.
+carry all rows, so that one application costs two sums over the pairs. A hop's lane depends on its turn only (switch, input port, output port, SL):
+every turn is counted once an epoch, however many groups take it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -18,27 +19,47 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.forwarding import links_by_port
 from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes
+from flitwatch_routing.reconstruction.numbering import numbered, places_among
 from flitwatch_routing.reconstruction.pairs import Pairs
 
 Ints = NDArray[np.int64]
+Index = NDArray[np.int32]
 #: A path of more links than this is a loop: deeper trees than four levels are not built.
 MOST_HOPS = 12
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows of the two groupings.
+    """The turns of the two groupings.
 
     first_of, tail_of : (pairs,) group of each pair
-    first_rows : (epochs, groups, 2), tail_rows : (epochs, groups, hops); a row is (epoch * links + link) * VLs + VL, -1 for none
+    first_turns, tail_turns : (groups, hops) turns; where a path has fewer hops the number of turns
+    turn_rows : (epochs, turns) row of a turn, (epoch * links + link) * VLs + VL
     rows : number of rows before the unused are left out
     """
 
-    first_of: Ints
-    tail_of: Ints
-    first_rows: Ints
-    tail_rows: Ints
+    first_of: Index
+    tail_of: Index
+    first_turns: Index
+    tail_turns: Index
+    turn_rows: Ints
     rows: int
+
+    def kept(self, keep: NDArray[np.bool_]) -> Groups:
+        """Of the kept pairs, renumbered."""
+        first, first_of = numbered(self.first_of[keep], len(self.first_turns))
+        tail, tail_of = numbered(self.tail_of[keep], len(self.tail_turns))
+        parts = self.first_turns[first], self.tail_turns[tail]
+        count = self.turn_rows.shape[1]
+        used = np.zeros(count + 1, bool)
+        for part in parts:
+            used[part] = True
+        left = np.flatnonzero(used[:-1])
+        place = places_among(left, count + 1)
+        return replace(
+            self, first_of=first_of, tail_of=tail_of, first_turns=place[parts[0]], tail_turns=place[parts[1]],
+            turn_rows=self.turn_rows[:, left],
+        )  # fmt: skip
 
 
 def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs) -> Groups:
@@ -50,7 +71,7 @@ def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs)
         For a table with a loop or a hole on a pair's path, naming switch and endpoint.
     """
     routers, endpoints, links = len(fabric.routers.name), len(fabric.endpoints.router), fabric.links
-    vls, sls = lanes[0].vls, lanes[0].sls
+    sls = lanes[0].sls
     if pairs.sl.size and int(pairs.sl.max()) >= sls:
         raise BadInput(f"a pair has SL {int(pairs.sl.max())}; the SL-to-VL tables know 0 to {sls - 1}")
     link_of = links_by_port(fabric)
@@ -61,27 +82,51 @@ def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs)
     width = link_of.shape[1]
     port = ports[leaf, pairs.dst]
     _through(fabric, link_of, leaf, port, np.asarray(pairs.dst, np.int64))
-    first_key = (pairs.src.astype(np.int64) * (width + 1) + port + 1) * sls + pairs.sl
+    first_key = (pairs.src.astype(np.int64) * width + port) * sls + pairs.sl
     tail_key = (leaf * endpoints + pairs.dst) * sls + pairs.sl
-    first, first_of = np.unique(first_key, return_inverse=True)
-    tail, tail_of = np.unique(tail_key, return_inverse=True)
-    sl, (source, out) = first % sls, np.divmod(first // sls, width + 1)
+    first, first_of = numbered(first_key, endpoints * width * sls)
+    tail, tail_of = numbered(tail_key, routers * endpoints * sls)
+    sl, (source, out) = first % sls, np.divmod(first // sls, width)
     at = np.asarray(fabric.endpoints.router, np.int64)[source]
-    link = _through(fabric, link_of, at, out - 1, np.full(len(at), -1))
-    into = links.dst_port[injects[source]]
-    first_rows = np.stack([
-        np.stack([
-            _row(e, injects[source], _host_lane(fabric, lane, source, sl), len(links.src), vls),
-            _row(e, link, _lane(fabric, lane, at, into, out - 1, sl), len(links.src), vls),
-        ], axis=1)
-        for e, lane in enumerate(lanes)
-    ])  # fmt: skip
-    tail_rows = _tails(fabric, ports, link_of, lanes, tail)
-    return Groups(first_of, tail_of, first_rows, tail_rows, len(lanes) * len(links.src) * vls)
+    hosts = routers * width * width
+    turns = _Turns(width, sls)
+    first_turns = np.stack(
+        [(hosts + source) * sls + sl, turns.key(at, links.dst_port[injects[source]], out, sl)], axis=1
+    )
+    tail_turns = _tails(fabric, ports, link_of, turns, tail)
+    known = tail_turns >= 0
+    distinct, of = numbered(np.concatenate([first_turns.reshape(-1), tail_turns[known]]), (hosts + endpoints) * sls)
+    tail_places = np.full(tail_turns.shape, len(distinct), np.int32)
+    tail_places[known] = of[first_turns.size :]
+    rows = np.stack([_rows(fabric, lane, turns, distinct, injects, link_of) for lane in lanes])
+    count = len(links.src) * lanes[0].vls
+    rows += count * np.arange(len(lanes))[:, None]
+    return Groups(first_of, tail_of, of[: first_turns.size].reshape(-1, 2), tail_places, rows, len(lanes) * count)
 
 
-def _row(epoch: int, link: Ints, lane: NDArray[np.uint8], links: int, vls: int) -> Ints:
-    return (epoch * links + link) * vls + lane
+@dataclass(frozen=True)
+class _Turns:
+    """Keys of turns: those of switches, then (host, SL)."""
+
+    width: int
+    sls: int
+
+    def key(self, at: Ints, into: NDArray[np.integer], out: NDArray[np.integer], sl: Ints) -> Ints:
+        """Of turns of switches."""
+        return np.asarray(((at * self.width + into) * self.width + out) * self.sls + sl, np.int64)
+
+
+def _rows(fabric: Fabric, lanes: Lanes, turns: _Turns, key: Ints, injects: Ints, link_of: Ints) -> Ints:
+    """(turns,) link * VLs + VL of every turn in one epoch."""
+    hosts = len(fabric.routers.name) * turns.width * turns.width * turns.sls
+    begin = int(np.searchsorted(key, hosts))
+    source, host_sl = np.divmod(key[begin:] - hosts, turns.sls)
+    rest, sl = np.divmod(key[:begin], turns.sls)
+    rest, out = np.divmod(rest, turns.width)
+    at, into = np.divmod(rest, turns.width)
+    link = np.concatenate([link_of[at, out], injects[source]])
+    lane = np.concatenate([_lane(fabric, lanes, at, into, out, sl), _host_lane(fabric, lanes, source, host_sl)])
+    return np.asarray(link * lanes.vls + lane)
 
 
 def _host_lane(fabric: Fabric, lanes: Lanes, source: Ints, sl: Ints) -> NDArray[np.uint8]:
@@ -95,14 +140,11 @@ def _host_lane(fabric: Fabric, lanes: Lanes, source: Ints, sl: Ints) -> NDArray[
     return lane
 
 
-def _lane(
-    fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Ints, going: NDArray[np.bool_] | None = None
-) -> NDArray[np.uint8]:
-    """VLs by which switches `at` send on; BadInput where a table that traffic needs (`going`) has no row."""
+def _lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Ints) -> NDArray[np.uint8]:
+    """VLs by which switches `at` send on; BadInput where the table has no row."""
     lane = lanes.switch[at, into, out, sl]
-    missing = lane == NO_LANE if going is None else (lane == NO_LANE) & going
-    if missing.any():
-        bad = int(np.argmax(missing))
+    if (lane == NO_LANE).any():
+        bad = int(np.argmax(lane == NO_LANE))
         raise BadInput(
             f"the SL-to-VL tables lack the row of {fabric.routers.name[at[bad]]} from port {into[bad]} to port {out[bad]}, which SL {sl[bad]} needs",
             advice="Give the tables of every switch that was on the way",
@@ -123,11 +165,10 @@ def _through(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) ->
     return link
 
 
-def _tails(fabric: Fabric, ports: Ints, link_of: Ints, lanes: Sequence[Lanes], key: Ints) -> Ints:
-    """Rows (epochs, groups, hops) behind the first switch of each (leaf, destination, SL)."""
+def _tails(fabric: Fabric, ports: Ints, link_of: Ints, turns: _Turns, key: Ints) -> Ints:
+    """Keys of the turns (groups, hops) behind the first switch of each (leaf, destination, SL); -1 behind the last."""
     routers, endpoints, links = len(fabric.routers.name), len(fabric.endpoints.router), fabric.links
-    sls, vls, count = lanes[0].sls, lanes[0].vls, len(links.src)
-    sl, (at, dest) = key % sls, np.divmod(key // sls, endpoints)
+    sl, (at, dest) = key % turns.sls, np.divmod(key // turns.sls, endpoints)
     link = _through(fabric, link_of, at, ports[at, dest], dest)
     hops: list[Ints] = []
     for _ in range(MOST_HOPS):
@@ -138,17 +179,13 @@ def _tails(fabric: Fabric, ports: Ints, link_of: Ints, lanes: Sequence[Lanes], k
             bad = int(np.argmax(astray))
             raise BadInput(f"the tables send traffic for endpoint {int(dest[bad])} to another endpoint")
         if not going.any():
-            return np.stack(hops, axis=2) if hops else np.empty((len(lanes), len(key), 0), np.int64)
-        here = np.where(going, at, 0)
+            return np.stack(hops, axis=1) if hops else np.empty((len(key), 0), np.int64)
+        here, to = at[going], dest[going]
         onward = link.copy()
-        onward[going] = _through(fabric, link_of, at[going], ports[at[going], dest[going]], dest[going])
-        into, out = np.maximum(links.dst_port[link], 0), np.maximum(links.src_port[onward], 0)
-        hops.append(
-            np.stack([
-                np.where(going, _row(e, onward, _lane(fabric, lane, here, into, out, sl, going), count, vls), -1)
-                for e, lane in enumerate(lanes)
-            ])
-        )  # fmt: skip
+        onward[going] = _through(fabric, link_of, here, ports[here, to], to)
+        hop = np.full(len(key), -1)
+        hop[going] = turns.key(here, links.dst_port[link[going]], links.src_port[onward[going]], sl[going])
+        hops.append(hop)
         link = onward
     bad = int(np.argmax(going))
     raise BadInput(
@@ -163,40 +200,80 @@ class LinkCounters(nn.Module):
     Only rows that some pair can reach are kept: `row` (rows,) holds their numbers.
     """
 
+    first_of: Tensor
+    tail_of: Tensor
+    turn_rows: Tensor
+
     def __init__(self, groups: Groups) -> None:
         super().__init__()
-        stacked = [
-            np.concatenate([part[e] for e in range(len(part))], axis=1).T
-            for part in (groups.first_rows, groups.tail_rows)
-        ]
-        used = np.unique(np.concatenate([part.reshape(-1) for part in stacked]))
-        self.row: Ints = used[used >= 0]
-        self._missing = len(self.row)
-        for name, of, rows in (("first", groups.first_of, stacked[0]), ("tail", groups.tail_of, stacked[1])):
-            place = np.where(rows < 0, self._missing, np.searchsorted(self.row, np.maximum(rows, 0)))
-            self.register_buffer(f"{name}_of", torch.from_numpy(of.astype(np.int32)))
-            self.register_buffer(f"{name}_rows", torch.from_numpy(place.astype(np.int32)))
+        self.row, place = numbered(groups.turn_rows.reshape(-1), groups.rows)
+        self.register_buffer("first_of", torch.from_numpy(groups.first_of))
+        self.register_buffer("tail_of", torch.from_numpy(groups.tail_of))
+        self.register_buffer("turn_rows", torch.from_numpy(place.reshape(groups.turn_rows.shape)))
+        for name, turns in (("first", groups.first_turns), ("tail", groups.tail_turns)):
+            self.register_buffer(f"{name}_turns", torch.from_numpy(np.ascontiguousarray(turns.T)))
 
     def forward(self, x: Tensor) -> Tensor:
         """(rows,) from (pairs,)."""
-        result = x.new_zeros(self._missing + 1)
-        for of, rows in self._parts():
-            grouped = x.new_zeros(rows.shape[1]).index_add_(0, of, x)
-            for row in rows:
-                result.index_add_(0, row, grouped)
-        return result[:-1]
+        grouped = []
+        for of, turns in self._parts():
+            grouped.append(x.new_zeros(turns.shape[1]).index_add_(0, of, x))
+        return self.collected(*grouped)
+
+    def collected(self, first: Tensor, tail: Tensor) -> Tensor:
+        """(rows,) from what the groups carry."""
+        turned = first.new_zeros(self.turn_rows.shape[1] + 1)
+        for grouped, (_, turns) in zip((first, tail), self._parts(), strict=True):
+            for hop in turns:
+                turned.index_add_(0, hop, grouped)
+        result = first.new_zeros(len(self.row))
+        for rows in self.turn_rows:
+            result.index_add_(0, rows, turned[:-1])
+        return result
 
     def adjoint(self, y: Tensor) -> Tensor:
         """(pairs,) from (rows,)."""
-        padded = torch.cat([y, y.new_zeros(1)])
-        result = y.new_zeros(len(self._parts()[0][0]))
-        for of, rows in self._parts():
-            grouped = y.new_zeros(rows.shape[1])
-            for row in rows:
-                grouped += padded.index_select(0, row)
-            result += grouped.index_select(0, of)
+        first, tail = self.spread(y)
+        return first.index_select(0, self.first_of) + tail.index_select(0, self.tail_of)
+
+    def spread(self, y: Tensor) -> tuple[Tensor, Tensor]:
+        """What every group has from its rows."""
+        turned = y.new_zeros(self.turn_rows.shape[1] + 1)
+        for rows in self.turn_rows:
+            turned[:-1] += y.index_select(0, rows)
+        first, tail = (y.new_zeros(turns.shape[1]) for _, turns in self._parts())
+        for grouped, (_, turns) in zip((first, tail), self._parts(), strict=True):
+            for hop in turns:
+                grouped += turned.index_select(0, hop)
+        return first, tail
+
+    def smallest(self, y: Tensor) -> Tensor:
+        """(pairs,) the least of each pair's rows."""
+        turned = y.new_full((self.turn_rows.shape[1] + 1,), torch.inf)
+        for rows in self.turn_rows:
+            turned[:-1] = torch.minimum(turned[:-1], y.index_select(0, rows))
+        result = y.new_full((len(self.first_of),), torch.inf)
+        for of, turns in self._parts():
+            grouped = y.new_full((turns.shape[1],), torch.inf)
+            for hop in turns:
+                grouped = torch.minimum(grouped, turned.index_select(0, hop))
+            result = torch.minimum(result, grouped.index_select(0, of))
         return result
+
+    @property
+    def depth(self) -> int:
+        """Rows of a pair at most."""
+        return len(self.turn_rows) * sum(len(turns) for _, turns in self._parts())
+
+    def entries(self) -> Iterator[NDArray[np.int64]]:
+        """Rows (pairs,), one for each epoch and hop; the number of rows where a path has fewer hops."""
+        rows = np.full((len(self.turn_rows), self.turn_rows.shape[1] + 1), len(self.row))
+        rows[:, :-1] = self.turn_rows.cpu().numpy()
+        for of, turns in self._parts():
+            for hop in turns.cpu().numpy():
+                for epoch in rows:
+                    yield epoch[hop][of.cpu().numpy()]
 
     def _parts(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         buffers = dict(self.named_buffers())
-        return (buffers["first_of"], buffers["first_rows"]), (buffers["tail_of"], buffers["tail_rows"])
+        return (self.first_of, buffers["first_turns"]), (self.tail_of, buffers["tail_turns"])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from flitwatch_routing.reconstruction.bases import Basis
+from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.program import Program, Vectors
 from flitwatch_routing.reconstruction.sensing import LinkCounters
 
@@ -38,12 +39,8 @@ RIDGE, REFINEMENTS = 1e-11, 3
 
 def counter_matrix(counters: LinkCounters, pairs: int) -> sparse.csr_matrix:
     """R as a sparse matrix (rows, pairs)."""
-    columns, rows = [], []
-    for of, places in counters._parts():
-        group = of.cpu().numpy()
-        for place in places.cpu().numpy():
-            columns.append(np.arange(pairs))
-            rows.append(place[group])
+    rows = list(counters.entries())
+    columns = [np.arange(pairs)] * len(rows)
     row, column = np.concatenate(rows), np.concatenate(columns)
     used = row < len(counters.row)
     shape = (len(counters.row), pairs)
@@ -129,7 +126,7 @@ class Settler:
     @staticmethod
     def fits(program: Program) -> bool:
         """Whether the bases stand on all places of the jobs, the counters are exact and their matrix is not too large."""
-        entries = program.pairs * sum(len(places) for _, places in program.counters._parts())
+        entries = program.pairs * program.counters.depth
         everywhere = all(basis.own is None for basis in program.bases)
         return everywhere and entries <= MOST_ENTRIES and not bool((program.slack > 0).any())
 
@@ -143,10 +140,10 @@ class Settler:
         """What x (pairs,) does not explain: t - R x of the kept rows."""
         return self.target - self._rows @ x
 
-    def best(self, total: list[Floats]) -> Fit | None:
+    def best(self, total: list[Floats], limit: Limit = Limit()) -> Fit | None:
         """The fit on a support of the largest coefficients: the first that is exact, or the best by its score.
 
-        None where every coefficient that stands out is one too many.
+        None where every coefficient that stands out is one too many, or the limit came first.
         """
         sizes = np.abs(np.concatenate(total))
         order, counts = _standing_out(sizes, int(min(MOST, SHARE * len(self.target))))
@@ -155,6 +152,8 @@ class Settler:
         fits = _Nested(self, order, [len(part) for part in total])
         chosen, least = (np.zeros(0), math.inf), math.inf
         for count in counts:
+            if limit.over():
+                return None
             c, wrong = fits.fit(count)
             if wrong <= EXACT and (found := self._exact(fits, c, wrong)):
                 return found

@@ -84,8 +84,7 @@ def measure(
             "the traffic leaves the jobs", advice="Give jobs that hold all endpoints that talk to each other"
         )
     lanes = [random_lanes(fabric, sls, vls, rng) for _ in range(epochs)]
-    counters = [counters_of(fabric, ports, lane, pairs, inside, noise, rng) for lane in lanes]
-    return Measured(pairs, lanes, counters), inside
+    return Measured(pairs, lanes, counters_of(fabric, ports, lanes, pairs, inside, noise, rng)), inside
 
 
 def inside_jobs(demand: Traffic, endpoints: int, pairs: Pairs) -> Floats:

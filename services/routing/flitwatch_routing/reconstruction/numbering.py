@@ -1,0 +1,28 @@
+"""Numbers for keys: as `numpy.unique` does, by a table where keys are dense, which is ten times as fast for millions of pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+#: A table may have this many places more than there are keys, and this many times as many.
+MORE, TIMES = 1 << 20, 8
+
+
+def numbered(key: NDArray[np.integer], bound: int) -> tuple[Ints, NDArray[np.int32]]:
+    """(distinct keys in ascending order, the place of every key among them) of keys from 0 to below a bound."""
+    if bound > TIMES * len(key) + MORE:
+        distinct, of = np.unique(key, return_inverse=True)
+        return distinct, of.astype(np.int32)
+    used = np.zeros(bound, bool)
+    used[key] = True
+    distinct = np.flatnonzero(used)
+    return distinct, places_among(distinct, bound)[key]
+
+
+def places_among(distinct: Ints, bound: int) -> NDArray[np.int32]:
+    """(bound,) the place of every number among ascending distinct ones; len(distinct) where it is not there."""
+    table = np.full(bound, len(distinct), np.int32)
+    table[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return table

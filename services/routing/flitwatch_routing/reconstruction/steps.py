@@ -1,0 +1,134 @@
+"""One step of the solver on a program: by torch on any device, or in a few passes over memory by the core on CPUs.
+
+Both give the same vectors but for rounding. Steps write into vectors of their own, so that memory is not asked for anew at every one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from flitwatch_core import reconstruction as core
+from flitwatch_routing.reconstruction.program import Program, Vectors
+
+
+class Steps(Protocol):
+    """What the solver needs of a program's vectors."""
+
+    def step(self, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
+        """Primal descent, then dual ascent from twice the new point less the old; the result may be overwritten by the next step but one."""
+
+    def reflect(self, at: Vectors, moved: Vectors, anchor: Vectors, part: float) -> None:
+        """at = part (2 moved - at) + (1 - part) anchor."""
+
+    def apart(self, a: Vectors, b: Vectors) -> float:
+        """Sum of squared differences."""
+
+
+def steps_for(program: Program) -> Steps:
+    """The fastest for the device."""
+    return CoreSteps(program) if program.target.device.type == "cpu" else TorchSteps(program)
+
+
+class TorchSteps:
+    """By torch."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def step(self, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
+        """See `Steps`."""
+        program = self._program
+        g = program.adjoint(y)
+        moved = [torch.sub(a, b, alpha=tau) for a, b in zip(x, g, strict=True)]
+        torch.maximum(moved[0], program.least, out=moved[0])
+        k = program([torch.sub(2 * a, b) for a, b in zip(moved, x, strict=True)])
+        return moved, program.dual_step(y, k, sigma)
+
+    def reflect(self, at: Vectors, moved: Vectors, anchor: Vectors, part: float) -> None:
+        """See `Steps`."""
+        for a, m, c in zip(at, moved, anchor, strict=True):
+            torch.lerp(c, torch.sub(2 * m, a), part, out=a)
+
+    def apart(self, a: Vectors, b: Vectors) -> float:
+        """See `Steps`."""
+        return float(sum(((p - q) ** 2).sum(dtype=torch.float64) for p, q in zip(a, b, strict=True)))
+
+
+class CoreSteps:
+    """By the core: gathers, the box and the sums over groups in as few passes as there are orders of memory."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._moved, self._duals = program.start()
+        like = program.target
+        self._folded = [like.new_empty(basis.coefficients) for basis in program.bases]
+        self._pull, self._left = like.new_empty(program.places), like.new_empty(program.places)
+        self._ahead = like.new_empty(program.places if len(program.bases) == 2 else 0)
+        self._place = None if program.place_of is None else program.place_of.to(torch.int32)
+
+    def step(self, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
+        """See `Steps`."""
+        program, threads = self._program, torch.get_num_threads()
+        counters = program.counters
+        first, tail = counters.spread(program.row_scale * y[0])
+        pulls = [
+            w if basis.mirror is None else _unfolded(w, basis.mirror, out, threads)
+            for basis, w, out in zip(program.bases, y[1:], self._folded, strict=True)
+        ]
+        one = program.bases[0]
+        if len(pulls) == 2:
+            two = program.bases[1]
+            core.descend_free(
+                _view(x[1]), _view(pulls[0]), _maybe(one.home), _maybe(one.later), _view(pulls[1]), _maybe(two.home), _maybe(two.later), tau,
+                _view(self._pull), _view(self._moved[1]), _view(self._ahead), _view(self._left), threads,
+            )  # fmt: skip
+        else:
+            core.take(_view(pulls[0]), _maybe(one.home), _maybe(one.later), _view(self._pull), threads)
+            self._left.zero_()
+        first_sum, tail_sum = torch.empty_like(first), torch.empty_like(tail)
+        core.descend_pairs(
+            _view(x[0]), _view(program.least), _view(self._pull), _maybe(self._place), _view(first), _view(counters.first_of), _view(tail),
+            _view(counters.tail_of), tau, _view(self._moved[0]), _view(self._left), _view(first_sum), _view(tail_sum), threads,
+        )  # fmt: skip
+        rows = program.row_scale * counters.collected(first_sum, tail_sum)
+        self._duals[0] = program.row_step(y[0], rows, sigma)
+        for number, ahead in enumerate((self._left, self._ahead)[: len(pulls)]):
+            self._ascend(number, ahead, y[1 + number], sigma, threads)
+        return self._moved, self._duals
+
+    def _ascend(self, number: int, ahead: Tensor, y: Tensor, sigma: float, threads: int) -> None:
+        basis, u = self._program.bases[number], ahead
+        if basis.own is not None or basis.earlier is not None:
+            u = self._folded[number]
+            core.take(_view(ahead), _maybe(basis.own), _maybe(basis.earlier), _view(u), threads)
+        shift = None if self._program.shift is None else self._program.shift[number]
+        core.ascend(
+            _view(y), _view(u), _maybe(basis.mirror), _maybe(shift), sigma, _view(self._duals[1 + number]), threads
+        )
+
+    def reflect(self, at: Vectors, moved: Vectors, anchor: Vectors, part: float) -> None:
+        """See `Steps`."""
+        for a, m, c in zip(at, moved, anchor, strict=True):
+            core.reflect(_view(a), _view(m), _view(c), part, torch.get_num_threads())
+
+    def apart(self, a: Vectors, b: Vectors) -> float:
+        """See `Steps`."""
+        return sum(core.apart(_view(p), _view(q), torch.get_num_threads()) for p, q in zip(a, b, strict=True))
+
+
+def _unfolded(w: Tensor, mirror: Tensor, out: Tensor, threads: int) -> Tensor:
+    core.fold(_view(w), _view(mirror), _view(out), True, threads)
+    return out
+
+
+def _view(tensor: Tensor) -> NDArray[Any]:
+    """The same memory."""
+    return tensor.numpy()
+
+
+def _maybe(tensor: Tensor | None) -> NDArray[Any] | None:
+    return None if tensor is None else tensor.numpy()
