@@ -92,6 +92,19 @@ def test_what_explains_nothing_is_not_taken(tmp_path: Path) -> None:
     assert torch.equal(dives._end(early, 240)[0].x[0], early.x[0])
 
 
+def test_a_limit_ends_a_look_and_lets_none_begin_that_would_not_end(tmp_path: Path) -> None:
+    _halo(tmp_path / "t.csv")
+    _, posed = _posed(tmp_path / "t.csv", 4, 1)
+    program, seconds = posed.program, iter(range(10_000))
+    settler, x = Settler(program), solve(program, 1e-9, most_iterations=120).x
+    total = settler.coefficients(program, x)
+    assert settler.best(total) is not None and settler.best(total, Limit(-1.0)) is None
+    dives = Dives(program, Limit(9_000.0, seconds.__next__), None)
+    dives._longest = 9_000.0
+    found, agreed = dives.run(1e-3)
+    assert agreed is None and found.iterations == dives._done  # none but the solver's own
+
+
 def test_a_level_has_the_objective_of_the_whole(tmp_path: Path) -> None:
     """Around any base, in any unit, the optimum of what is left and the base together is the optimum."""
     _irregular(tmp_path / "t.csv", 20, 60, 2, 5)
