@@ -178,6 +178,12 @@ def links_by_port(fabric: Fabric, highest: int = 0) -> Ints:
     return link_of
 
 
+def way_of(fabric: Fabric, ports: Ints) -> Ints:
+    """The link that each entry of `ports` (routers, endpoints) takes; -1 without an entry, or without a cable at its port."""
+    link_of = links_by_port(fabric, int(ports.max(initial=0)))
+    return np.where(ports >= 0, np.take_along_axis(link_of, np.maximum(ports, 0), axis=1), -1)
+
+
 def _hole(fabric: Fabric, router: int, endpoint: int, port: int, reached: int) -> str:
     name, to = fabric.routers.name[router], _endpoint(fabric, endpoint)
     if port < 0:

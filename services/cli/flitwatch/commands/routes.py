@@ -23,11 +23,25 @@ _TOPOLOGY = "quartz1 | xgft:h;m;w | file:PATH (an ibnetdiscover file)"
 @click.option("--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes (endpoints from 0).")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")
+@click.option(
+    "--baselines/--no-baselines",
+    default=True,
+    show_default=True,
+    help="Also lay what others would: seconds beyond the limit.",
+)
 @click.option("--out", type=OutPath(), help="Write the tables here, as OpenSM's file engine reads them.")
 @json_option
-def optimise(topology: str, name: str, seed: int, limit_s: float, out: Path | None, as_json: bool) -> None:
-    """Find tables whose busiest link between switches carries as little as possible; stop with Ctrl-C for the best so far."""
+def optimise(
+    topology: str, name: str, seed: int, limit_s: float, baselines: bool, out: Path | None, as_json: bool
+) -> None:
+    """Find tables whose busiest link between switches carries as little as possible; stop with Ctrl-C for the best so far.
+
+    Gaps are against adaptive routing, also those of the baselines: OpenSM's ftree (around failed cables) and minhop, random choices, and greedy moves from
+    ftree's (AFAR); null where they lose traffic, or were not laid.
+    """
     from flitwatch_routing import lft
+    from flitwatch_routing.bounds import gap
+    from flitwatch_routing.compared import BASELINES, busiest
     from flitwatch_routing.optimise import optimise as find
     from flitwatch_routing.patterns import traffic
     from flitwatch_simulation.packet.machine import fabric_of
@@ -42,14 +56,18 @@ def optimise(topology: str, name: str, seed: int, limit_s: float, out: Path | No
             return not stopped()
 
         found = find(fabric, demand, limit_s, seed, watch)
+        others: dict[str, float | None] = dict.fromkeys(BASELINES)
+        if baselines:
+            status.update("laying the baselines")
+            others = busiest(fabric, demand, seed, stopped)
     if out is not None:
         lft.write(out, fabric, found.ports)
     emit(
         {
             "z": found.z, "z_ar": found.z_ar, "z_ar_exact": found.z_ar_exact, "ar_gap": found.ar_gap, "bound_gap": found.bound_gap,
             "proven": found.proven, "wall_s": found.wall_s, "worst_links": found.worst_links,
-            "ftree_gap": found.ftree / found.z_ar - 1 if found.z_ar else None,
-            "random_gap": found.random / found.z_ar - 1 if found.z_ar else None, "moves": found.moves, "lft": None if out is None else str(out),
+            **{f"{one}_gap": None if load is None else gap(load, found.z_ar) for one, load in others.items()},
+            "moves": found.moves, "lft": None if out is None else str(out),
             **({} if found.z else {"note": "no traffic crosses from switch to switch: all routes are as good"}),
         },
         as_json,
@@ -63,13 +81,15 @@ def optimise(topology: str, name: str, seed: int, limit_s: float, out: Path | No
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @json_option
 def check(lfts: Path, topology: str, name: str | None, seed: int, as_json: bool) -> None:
-    """Follow the tables of a dump: loops, holes, and the busiest link under a traffic matrix.
+    """Follow the tables of a dump: loops, holes, deadlocks, and the busiest link under a traffic matrix.
 
-    Status 1 where they are not valid. What the dump does not tell is null: whether they are valid where it is unclear which endpoint some entries are
-    for, and loads where traffic gets lost.
+    Status 1 where they are not valid (no loops, no holes), or can deadlock: links that wait for one another in a circle, one of which is named, where all
+    traffic shares a virtual lane. What the dump does not tell is null: whether they are valid and free of deadlocks where it is unclear which endpoint
+    some entries are for, and loads where traffic gets lost.
     """
     from flitwatch_routing import lft
     from flitwatch_routing.bounds import bounds, gap
+    from flitwatch_routing.deadlock import dependencies
     from flitwatch_routing.forwarding import check as follow
     from flitwatch_routing.patterns import traffic
     from flitwatch_simulation.packet.machine import fabric_of
@@ -78,7 +98,9 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, as_json: bool)
     demand = None if name is None else traffic(name, len(fabric.endpoints.router), seed)
     dump = lft.read_dump(lfts, fabric)
     found = follow(fabric, dump.ports, demand, dump.unknown)
+    waits = dependencies(fabric, dump.ports, dump.unknown)
     unknown = int(dump.unknown.sum())
+    deadlock_free = False if waits.cycle else None if unknown else True
     valid = None if found.valid and unknown else found.valid
     largest = bound = None
     if demand is not None and not found.lost and not demand[2][dump.unknown[demand[1]]].any():
@@ -88,10 +110,39 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, as_json: bool)
     emit(
         {
             "valid": valid, "loops": found.loops, "holes": found.holes, "unknown_endpoints": unknown, "where": list(found.where),
+            "deadlock_free": deadlock_free, "dependencies": waits.pairs, "cycle": waits.named(fabric) if waits.cycle else None,
             "max_load": largest, "ar_gap": None if largest is None or bound is None else gap(largest, bound.z_ar),
             **({} if bound is None else {"z_ar": bound.z_ar, "z_ar_exact": bound.exact}),
         },
         as_json,
     )  # fmt: skip
-    if not valid:
+    if not valid or waits.cycle:
         raise click.exceptions.Exit(1)
+
+
+@routes.command()
+@click.argument("before", type=click.Path(path_type=Path))
+@click.argument("after", type=click.Path(path_type=Path))
+@click.option("--topology", required=True, help=_TOPOLOGY)
+@json_option
+def diff(before: Path, after: Path, topology: str, as_json: bool) -> None:
+    """What loading the tables AFTER would change where BEFORE are loaded, for example OpenSM's opensm-lfts.dump.
+
+    Entries that differ, those that AFTER adds or lacks among them, switches and destinations with such, and the switches with most. Entries are matched
+    by port GUID or LID as `routes check` does, so that dumps with other LIDs compare; endpoints of which either dump does not tell the LID are left out and
+    counted. Status 0 also where they differ.
+    """
+    from flitwatch_routing import lft
+    from flitwatch_routing.difference import difference
+    from flitwatch_simulation.packet.machine import fabric_of
+
+    fabric = fabric_of(topology)
+    found = difference(fabric, lft.read_dump(before, fabric), lft.read_dump(after, fabric))
+    emit(
+        {
+            "entries": found.entries, "entries_changed": found.changed, "added": found.added, "removed": found.removed,
+            "switches_changed": found.switches, "destinations_changed": found.destinations, "unknown_endpoints": found.unknown_endpoints,
+            "most_changed": [{"switch": name, "entries": count} for name, count in found.most],
+        },
+        as_json,
+    )  # fmt: skip

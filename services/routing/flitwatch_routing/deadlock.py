@@ -1,0 +1,84 @@
+"""Deadlocks of forwarding tables: a cycle of links each of which waits for the next (Dally and Seitz 1987), on one virtual lane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.forwarding import way_of
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """cycle: links (indices of the fabric's) that wait for one another in a circle, empty where none do;  pairs: different dependencies of a link on the next"""
+
+    cycle: tuple[int, ...]
+    pairs: int
+
+    def named(self, fabric: Fabric) -> str:
+        """The cycle's switches, the first one again at the end."""
+        names, links = fabric.routers.name, fabric.links
+        return " -> ".join(str(names[links.src[one]]) for one in (*self.cycle, *self.cycle[:1]))
+
+
+def dependencies(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None = None) -> Dependencies:
+    """Dependencies of links between switches under `ports` (routers, destinations), over the ways from all endpoints to all but the `unknown` (endpoints,).
+
+    Entries that no way from an endpoint uses count for nothing; a way that ends early or goes in a circle counts as far as it goes.
+    """
+    first, second = _pairs(fabric, ports, unknown)
+    return Dependencies(_cycle(first, second), len(first))
+
+
+def _pairs(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None) -> tuple[Ints, Ints]:
+    routers, columns = ports.shape
+    dst, links = fabric.links.dst.astype(np.int64), len(fabric.links.src)
+    way = way_of(fabric, ports)
+    reached = np.zeros(ports.shape, bool)
+    sources = np.unique(fabric.endpoints.router).astype(np.int64)
+    ends = np.arange(columns) if unknown is None else np.flatnonzero(~np.repeat(unknown, columns // len(unknown)))
+    at, to = np.repeat(sources, len(ends)), np.tile(ends, len(sources))
+    found = np.zeros(0, np.int64)
+    while len(at):
+        reached[at, to] = True
+        link = way[at, to]
+        on = (link >= 0) & (dst[link] < routers)
+        link, to = link[on], to[on]
+        at = dst[link]
+        following = way[at, to]
+        waits = (following >= 0) & (dst[following] < routers)
+        found = np.union1d(found, link[waits] * links + following[waits])
+        new = np.unique((at * columns + to)[~reached[at, to]])
+        at, to = np.divmod(new, columns)
+    return np.divmod(found, links)
+
+
+def _cycle(first: Ints, second: Ints) -> tuple[int, ...]:
+    """A cycle of the graph with these edges, a shortest one through one of its vertices; empty where there is none."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    vertices, dense = np.unique(np.concatenate([first, second]), return_inverse=True)
+    from_, to = dense[: len(first)], dense[len(first) :]
+    size = (len(vertices), len(vertices))
+    count, part = connected_components(coo_matrix((np.ones(len(from_)), (from_, to)), size), True, "strong")
+    # Two routers are joined by links of their own each way, so that no link waits for itself.
+    if count == len(vertices):
+        return ()
+    within = part[from_] == part[to]
+    from_, to = from_[within], to[within]
+    start = int(from_[0])
+    graph = coo_matrix((np.ones(len(from_)), (from_, to)), size).tocsr()
+    order, before = breadth_first_order(graph, start)
+    back = set(from_[to == start].tolist())
+    at = next(int(one) for one in order if int(one) in back)
+    cycle = [at]
+    while at != start:
+        at = int(before[at])
+        cycle.append(at)
+    return tuple(vertices[cycle[::-1]].tolist())

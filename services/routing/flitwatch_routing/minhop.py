@@ -1,0 +1,44 @@
+"""Tables as OpenSM's minhop makes them: shortest ways of any kind, destinations spread evenly over ports, whatever they receive."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.forwarding import links_by_port
+
+Ints = NDArray[np.int64]
+
+
+def minhop_tables(fabric: Fabric) -> Ints:
+    """Output ports (routers, endpoints), -1 where cables are missing on every way.
+
+    Endpoint by endpoint, each switch takes the port to which it has sent the fewest endpoints so far, the lowest of them, among ports that lead nearer.
+    Where cables failed such ways may go down and up again, and may so deadlock.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import shortest_path
+
+    routers, leaf_of = len(fabric.routers), fabric.endpoints.router.astype(np.int64)
+    links, out = fabric.links, links_by_port(fabric)
+    between = np.flatnonzero(fabric.router_links())
+    src, dst = links.src[between].astype(np.int64), links.dst[between].astype(np.int64)
+    graph = coo_matrix((np.ones(len(src)), (src, dst)), (routers, routers)).tocsr()
+    hops = shortest_path(graph, unweighted=True)  # (from, to)
+    head = np.where(out >= 0, links.dst[out], routers).astype(np.int64)
+    inside = head < routers
+    host_port = np.full(len(leaf_of), -1)
+    hosts = np.flatnonzero((links.src < routers) & (links.dst >= routers))
+    host_port[links.dst[hosts].astype(np.int64) - routers] = links.src_port[hosts]
+    ports, sent = np.full((routers, len(leaf_of)), -1), np.zeros(out.shape)
+    every = np.arange(routers)
+    for leaf in np.unique(leaf_of).tolist():
+        nearer = inside & (hops[np.where(inside, head, 0), leaf] == hops[:, leaf, None] - 1)
+        reach = nearer.any(axis=1)
+        for end in np.flatnonzero(leaf_of == leaf).tolist():
+            port = np.argmin(np.where(nearer, sent, np.inf), axis=1)
+            ports[reach, end] = port[reach]
+            sent[every[reach], port[reach]] += 1
+            ports[leaf, end] = host_port[end]
+    return ports

@@ -1,0 +1,60 @@
+"""`routes diff`: what loading other tables would change, whoever numbered the LIDs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flitwatch.main import main
+from flitwatch_domain.generators import xgft
+from flitwatch_domain.importers import read_fabric
+from flitwatch_routing import lft
+from flitwatch_routing.baselines import ftree_tables, random_tables
+
+TREE = "xgft:2;4,4;1,4"
+
+
+def changes(capsys: pytest.CaptureFixture[str], before: Path, after: Path, topology: str = TREE) -> dict:
+    main(["routes", "diff", str(before), str(after), "--topology", topology, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_entries_switches_and_destinations_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fabric = xgft(2, [4, 4], [1, 4])
+    ports, files = ftree_tables(fabric), (tmp_path / "old.lfts", tmp_path / "new.lfts")
+    lft.write(files[0], fabric, ports)
+    other = ports.copy()
+    other[0, [8, 9, 15]] = ports[0, [9, 8, 14]]
+    other[2, 15] = -1
+    lft.write(files[1], fabric, other)
+    found = changes(capsys, *files)
+    assert found == {
+        "entries": 128, "entries_changed": 4, "added": 0, "removed": 1, "switches_changed": 2, "destinations_changed": 3,
+        "unknown_endpoints": 0, "most_changed": [{"switch": "leaf0", "entries": 3}, {"switch": "leaf2", "entries": 1}],
+    }  # fmt: skip
+    back = changes(capsys, files[1], files[0])
+    assert (back["entries_changed"], back["added"], back["removed"]) == (4, 1, 0)
+    same = changes(capsys, files[0], files[0])
+    assert same["entries_changed"] == same["switches_changed"] == 0 and same["most_changed"] == []
+    main(["routes", "diff", *map(str, files), "--topology", TREE])
+    assert re.search(r"^entries_changed +4$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_tables_of_a_real_opensm_compare_with_ours(
+    tmp_path: Path, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its LIDs follow discovery; entries are matched by port GUID."""
+    samples = shared / "samples" / "opensm"
+    topology, loaded, ours = samples / "xgft_2_12_6.topo", samples / "xgft_ftree_lfts.dump", tmp_path / "ours.lfts"
+    fabric = read_fabric(topology)
+    lft.write(ours, fabric, lft.read(loaded, fabric))
+    assert changes(capsys, loaded, ours, f"file:{topology}")["entries_changed"] == 0
+    mine = random_tables(fabric, 1)
+    lft.write(ours, fabric, mine)
+    found = changes(capsys, loaded, ours, f"file:{topology}")
+    assert found["entries_changed"] == int((lft.read(loaded, fabric) != mine).sum()) > 0
+    assert found["switches_changed"] == len(np.unique(fabric.endpoints.router))
