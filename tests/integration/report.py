@@ -18,6 +18,7 @@ class Report:
     wrong : int                     routers whose sums of flits or stalls differ from what their counters grew by, in any table
     gaps, dead_letters : int        rows of these tables
     recoveries_s : list of float    from each kill until every process lived and the database held a newer second than at the kill
+    caught_up_s : list of float     from each kill until the database was as close behind the feed again as it stays
     crashes : int                   processes that ended without having been killed, for whatever reason
     crashed : list of str           which, with their exit status
     rss_slope_mb_per_h : float or None        of all processes and servers together; None: too short to say
@@ -32,6 +33,7 @@ class Report:
     gaps: int = 0
     dead_letters: int = 0
     recoveries_s: list[float] = field(default_factory=list)
+    caught_up_s: list[float] = field(default_factory=list)
     crashes: int = 0
     crashed: list[str] = field(default_factory=list)
     rss_slope_mb_per_h: float | None = None
@@ -62,6 +64,8 @@ class Report:
         made = asdict(self)
         made["recovery_median_s"] = round(float(np.median(self.recoveries_s)), 2) if self.recoveries_s else None
         made["recovery_max_s"] = round(max(self.recoveries_s), 2) if self.recoveries_s else None
+        made["recoveries_over_30_s"] = sum(one > 30 for one in self.recoveries_s)
+        made["caught_up_s"] = [round(one, 2) for one in self.caught_up_s]
         made["recoveries_s"] = [round(one, 2) for one in self.recoveries_s]
         return made
 
