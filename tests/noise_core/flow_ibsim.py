@@ -50,10 +50,16 @@ def ibsim_text(core: topology.Topology) -> str:
 
 
 def run_opensm(
-    text: str, engine: str, folder: Path, tables: Path | None = None, host: int = ADAPTER_GUID, discover: bool = True
+    text: str,
+    engine: str,
+    folder: Path,
+    tables: Path | None = None,
+    host: int = ADAPTER_GUID,
+    discover: bool = True,
+    lmc: int = 0,
 ) -> tuple[Path, Path]:
-    """Route `text` by `engine` (`file`: from `tables`), the manager on adapter `host`; returns the dump of forwarding tables and the output of
-    ibnetdiscover."""
+    """Route `text` by `engine` (`file`: from `tables`), the manager on adapter `host`, with 2^lmc LIDs an adapter; returns the dump of forwarding tables
+    and the output of ibnetdiscover."""
     topology_file, dump = folder / "fabric.topo", folder / "opensm-lfts.dump"
     topology_file.write_text(text)
     environment = os.environ | {
@@ -74,6 +80,8 @@ def run_opensm(
         try:
             time.sleep(1.0)
             command = ["opensm", "-R", f"{engine},no_fallback", "-o", "-e", "-f", str(folder / "log"), "-D", "0x43"]
+            if lmc:
+                command += ["--lmc", str(lmc)]
             if tables is not None:
                 command += ["-U", str(tables.resolve())]
             subprocess.run(command, env=inside, cwd=folder, timeout=600, check=True, capture_output=True)

@@ -31,12 +31,12 @@ def ibsim_text(fabric: Fabric) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def loaded(fabric: Fabric, ports: np.ndarray, folder: Path) -> np.ndarray:
+def loaded(fabric: Fabric, ports: np.ndarray, folder: Path, lmc: int = 0) -> np.ndarray:
     """The tables that OpenSM says it loaded from our file."""
     ours = folder / "ours.lfts"
-    lft.write(ours, fabric, ports)
+    lft.write(ours, fabric, ports, lmc)
     adapter = lft.guids(fabric)[1][0] - 1
     dump, _ = flow_ibsim.run_opensm(
-        ibsim_text(fabric), "file", folder, tables=ours, host=adapter, discover=False
+        ibsim_text(fabric), "file", folder, tables=ours, host=adapter, discover=False, lmc=lmc
     )  # fmt: skip
-    return lft.read(dump, fabric)
+    return lft.read(dump, fabric, lmc)

@@ -10,6 +10,7 @@ from routing import opensm
 from routing.broken import without
 
 from flitwatch_domain.generators import quartz1, xgft
+from flitwatch_routing import lft
 from flitwatch_routing.forwarding import check
 from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import traffic
@@ -21,6 +22,19 @@ def test_a_small_tree_with_a_failed_cable(tmp_path: Path) -> None:
     fabric = without(xgft(2, [12, 12], [1, 6]), 2, seed=1)
     ports = optimise(fabric, traffic("bisection-shuffle", 144, 1), time_limit_s=0.3).ports
     assert (opensm.loaded(fabric, ports, tmp_path) == ports).all()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("tree", [(2, [4, 4], [1, 4]), (3, [4, 3, 2], [1, 3, 2])])
+def test_every_lid_of_an_endpoint_has_its_own_way(tmp_path: Path, tree: tuple) -> None:
+    """OpenSM gives LIDs of its own; an entry keeps its place among those of its endpoint."""
+    flow_ibsim.require()
+    fabric = xgft(*tree)
+    found = optimise(fabric, traffic("bisection-shuffle", len(fabric.endpoints), 2), time_limit_s=0.3, lmc=1)
+    assert (found.ports[:, 0::2] != found.ports[:, 1::2]).any()
+    assert (opensm.loaded(fabric, found.ports, tmp_path, lmc=1) == found.ports).all()
+    lowest = lft.read(tmp_path / "opensm-lfts.dump", fabric)
+    assert (lowest == found.ports[:, 0::2]).all()
 
 
 @pytest.mark.integration

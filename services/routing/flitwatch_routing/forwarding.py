@@ -1,4 +1,4 @@
-"""Linear forwarding tables of a tree: the output port of every switch for every endpoint, complete and free of loops."""
+"""Linear forwarding tables of a tree: the output port of every switch for every endpoint (every LID of it, `lmc`), complete and free of loops."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.lmc import lids_each
 from flitwatch_routing.tree import Tree
 
 Ints = NDArray[np.int64]
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def tables_of(tree: Tree, solution: Mapping[str, Any], fabric: Fabric) -> Ints:
-    """Output ports (routers, endpoints) from the optimiser's solution; -1 only where a switch cannot reach an endpoint by up*/down*.
+    """Output ports (routers, endpoints * 2^lmc) from the optimiser's solution; -1 only where a switch cannot reach an endpoint by up*/down*.
 
     Entries that carry no traffic of the demand are filled, destination modulo choices, over links that work, so that every pair stays connected.
     """
@@ -113,7 +114,7 @@ def _leaf_tables(tree: Tree, solution: Mapping[str, Any], spine_ok: NDArray[np.b
 
 @dataclass(frozen=True)
 class RouteCheck:
-    """valid: no loops, no holes;  loops, holes: pairs (source leaf, endpoint);  load: bytes a directed link, in the fabric's order;
+    """valid: no loops, no holes;  loops, holes: pairs (source leaf, LID of an endpoint);  load: bytes a directed link, in the fabric's order;
     lost: bytes that never arrive;  where: the first hole and the first loop in words, naming switch, port and endpoint
     """
 
@@ -126,27 +127,28 @@ class RouteCheck:
 
 
 def check(
-    fabric: Fabric, ports: Ints, traffic: tuple[NDArray, NDArray, NDArray] | None = None, unknown: NDArray[np.bool_] | None = None
+    fabric: Fabric, ports: Ints, traffic: tuple[NDArray, NDArray, NDArray] | None = None, unknown: NDArray[np.bool_] | None = None, lmc: int = 0
 ) -> RouteCheck:  # fmt: skip
-    """Follow the tables from every switch with endpoints to every endpoint but the `unknown` (endpoints,); add up traffic on the links.
+    """Follow the tables from every switch with endpoints to every LID of every endpoint but the `unknown` (endpoints,); add up traffic on the links.
 
     A hole is a way that ends before its endpoint: without an entry, at a port without a cable, or at another endpoint. BadInput for `ports` of another
-    shape than (routers, endpoints).
+    shape than (routers, endpoints * 2^lmc). Traffic is spread evenly over an endpoint's LIDs.
     """
-    routers, endpoints = len(fabric.routers.name), len(fabric.endpoints.router)
-    if ports.shape != (routers, endpoints):
+    routers, endpoints, each = len(fabric.routers.name), len(fabric.endpoints.router), lids_each(lmc)
+    if ports.shape != (routers, endpoints * each):
+        of = f" of {each} LIDs" if lmc else ""
         raise BadInput(
-            f"tables for {ports.shape[0]} switches and {ports.shape[1]} endpoints; the fabric has {routers} and {endpoints}"
+            f"tables for {ports.shape[0]} switches and {ports.shape[1]} {'LIDs' if lmc else 'endpoints'}; the fabric has {routers} and {endpoints}{of}"
         )
     links = fabric.links
     link_of = links_by_port(fabric, int(ports.max(initial=0)))
     sources = np.unique(fabric.endpoints.router)
     weight = _by_leaf(fabric, traffic)
     load = np.zeros(len(links.src))
-    known_ends = np.arange(endpoints) if unknown is None else np.flatnonzero(~unknown)
+    known_ends = np.arange(endpoints * each) if unknown is None else np.flatnonzero(np.repeat(~unknown, each))
     at = np.repeat(sources, len(known_ends)).astype(np.int64)
     to: Ints = np.tile(known_ends, len(sources))
-    bytes_ = weight[np.ix_(sources, known_ends)].reshape(-1)
+    bytes_ = weight[np.ix_(sources, known_ends // each)].reshape(-1) / each
     holes, lost_bytes = 0, 0.0
     where: tuple[str, ...] = ()
     for _ in range(routers + 1):
@@ -155,17 +157,17 @@ def check(
         known = link >= 0
         np.add.at(load, link[known], bytes_[known])
         following = np.where(known, links.dst[np.maximum(link, 0)].astype(np.int64), -1)
-        lost = ~known | ((following >= routers) & (following != routers + to))
+        lost = ~known | ((following >= routers) & (following != routers + to // each))
         if lost.any() and not where:
             first = int(np.argmax(lost))
-            where = (_hole(fabric, int(at[first]), int(to[first]), int(port[first]), int(following[first])),)
+            where = (_hole(fabric, int(at[first]), int(to[first]), int(port[first]), int(following[first]), each),)
         holes += int(lost.sum())
         lost_bytes += float(bytes_[lost].sum())
         going = known & (following < routers)
         if not going.any():
             return RouteCheck(holes == 0, 0, holes, load, lost_bytes, where)
         at, to, bytes_ = following[going], to[going], bytes_[going]
-    loop = f"a loop through {fabric.routers.name[at[0]]} on the way to {_endpoint(fabric, int(to[0]))}"
+    loop = f"a loop through {fabric.routers.name[at[0]]} on the way to {_endpoint(fabric, int(to[0]), each)}"
     return RouteCheck(False, len(at), holes, load, lost_bytes + float(bytes_.sum()), (*where, loop))
 
 
@@ -179,13 +181,13 @@ def links_by_port(fabric: Fabric, highest: int = 0) -> Ints:
 
 
 def way_of(fabric: Fabric, ports: Ints) -> Ints:
-    """The link that each entry of `ports` (routers, endpoints) takes; -1 without an entry, or without a cable at its port."""
+    """The link that each entry of `ports` (routers, destinations) takes; -1 without an entry, or without a cable at its port."""
     link_of = links_by_port(fabric, int(ports.max(initial=0)))
     return np.where(ports >= 0, np.take_along_axis(link_of, np.maximum(ports, 0), axis=1), -1)
 
 
-def _hole(fabric: Fabric, router: int, endpoint: int, port: int, reached: int) -> str:
-    name, to = fabric.routers.name[router], _endpoint(fabric, endpoint)
+def _hole(fabric: Fabric, router: int, column: int, port: int, reached: int, each: int) -> str:
+    name, to = fabric.routers.name[router], _endpoint(fabric, column, each)
     if port < 0:
         return f"{name} has no entry for {to}"
     if reached < 0:
@@ -193,8 +195,9 @@ def _hole(fabric: Fabric, router: int, endpoint: int, port: int, reached: int) -
     return f"{name} sends {to} to port {port}, where {fabric.vertex_name(reached)} is"
 
 
-def _endpoint(fabric: Fabric, endpoint: int) -> str:
-    return f"endpoint {endpoint} ({fabric.endpoints.node[endpoint]})"
+def _endpoint(fabric: Fabric, column: int, each: int) -> str:
+    endpoint, offset = divmod(column, each)
+    return f"endpoint {endpoint} ({fabric.endpoints.node[endpoint]})" + (f" at its LID + {offset}" if offset else "")
 
 
 def _by_leaf(fabric: Fabric, traffic: tuple[NDArray, NDArray, NDArray] | None) -> Floats:

@@ -13,6 +13,7 @@ from flitwatch_core.topology import parse_lft_dump
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.text import read_utf8
+from flitwatch_routing.lmc import first_lid, lids_each
 
 Ints = NDArray[np.int64]
 #: GUIDs of generated fabrics, in the range that ibsim uses; adapters are spaced apart, as a port's GUID is the adapter's + 1.
@@ -36,48 +37,55 @@ def _guid(text: object, otherwise: int) -> int:
         return otherwise
 
 
-def dump(fabric: Fabric, ports: Ints) -> Iterator[str]:
-    """The lines of the dump; LIDs are 1.. for switches, then endpoints; entries name their destination by port GUID."""
+def dump(fabric: Fabric, ports: Ints, lmc: int = 0) -> Iterator[str]:
+    """The lines of the dump of tables (routers, endpoints * 2^lmc); entries name their destination by port GUID.
+
+    LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that has the
+    same last `lmc` bits. BadInput where there are not enough LIDs.
+    """
     switches, ends = guids(fabric)
-    first = len(switches) + 1
-    last = len(switches) + len(ends)
+    first, each = first_lid(fabric, lmc), lids_each(lmc)
+    last = first + len(ends) * each - 1
     names = [str(node or "") for node in fabric.endpoints.node]
     for router, guid in enumerate(switches):
         yield f"Unicast lids [0-{last}] of switch Lid {router + 1} guid 0x{guid:016x} ('{fabric.routers.name[router]}'):"
-        for endpoint in np.flatnonzero(ports[router] >= 0).tolist():
-            yield f"0x{first + endpoint:04x} {ports[router, endpoint]:03d} # Channel Adapter portguid 0x{ends[endpoint]:016x}: '{names[endpoint]}'"
+        for column in np.flatnonzero(ports[router] >= 0).tolist():
+            endpoint = column // each
+            yield f"0x{first + column:04x} {ports[router, column]:03d} # Channel Adapter portguid 0x{ends[endpoint]:016x}: '{names[endpoint]}'"
         yield f"{int((ports[router] >= 0).sum())} lids dumped "
 
 
-def write(path: Path, fabric: Fabric, ports: Ints) -> None:
-    """Write the dump; the file appears whole or not at all."""
+def write(path: Path, fabric: Fabric, ports: Ints, lmc: int = 0) -> None:
+    """Write the dump; the file appears whole or not at all. Raises as `dump`."""
     temporary = path.with_name(path.name + ".part")
     with open(temporary, "w") as file:
-        file.writelines(line + "\n" for line in dump(fabric, ports))
+        file.writelines(line + "\n" for line in dump(fabric, ports, lmc))
     temporary.replace(path)
 
 
 @dataclass(frozen=True)
 class Dump:
-    """ports (routers, endpoints): output ports, -1 without an entry;  unknown (endpoints,): neither the dump nor the topology tells their LID"""
+    """ports (routers, endpoints * 2^lmc): output ports, -1 without an entry;  unknown (endpoints,): neither the dump nor the topology tells their LID"""
 
     ports: Ints
     unknown: NDArray[np.bool_]
 
 
-def read(path: Path, fabric: Fabric) -> Ints:
-    """Output ports (routers, endpoints) of a dump, -1 where it has no entry; raises as `read_dump`."""
-    return read_dump(path, fabric).ports
+def read(path: Path, fabric: Fabric, lmc: int = 0) -> Ints:
+    """Output ports (routers, endpoints * 2^lmc) of a dump, -1 where it has no entry; raises as `read_dump`."""
+    return read_dump(path, fabric, lmc).ports
 
 
-def read_dump(path: Path, fabric: Fabric) -> Dump:
-    """A dump's tables, entries matched by port GUID, or by LID where the dump has none and the topology knows it. Of several LIDs (LMC) the lowest counts.
+def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
+    """A dump's tables, entries matched by port GUID, or by LID where the dump has none and the topology knows it.
+
+    With `lmc` all 2^lmc LIDs of an endpoint are read; without, of several LIDs the lowest counts.
 
     Raises
     ------
     BadInput
         Naming the file, for text that is no dump or contradicts itself (with its line), a switch that is not in the topology or has no table, and
-        destinations of which none is known.
+        destinations of which none is known; with `lmc`, for LIDs that are not those of such an LMC.
     """
     try:
         found, names, at_switch, lid, port, destination = parse_lft_dump(path.read_bytes())
@@ -103,10 +111,34 @@ def read_dump(path: Path, fabric: Fabric) -> Dump:
             where=str(path),
             advice="Give a dump with `portguid` comments (opensm-lfts.dump), or the topology as ibnetdiscover printed it when the tables were loaded",
         )
-    ports = np.full((len(switches), len(ends)), -1)
-    used = (endpoint >= 0) & (lid == base[endpoint])
-    ports[router[used], endpoint[used]] = port[used]
+    each = lids_each(lmc)
+    if lmc:
+        _of_lmc(path, fabric, base, lid[endpoint >= 0].astype(np.int64), endpoint[endpoint >= 0], lmc)
+    offset = lid - (base & -each)[endpoint]
+    ports = np.full((len(switches), len(ends) * each), -1)
+    used = (endpoint >= 0) & (offset < each)
+    ports[router[used], endpoint[used] * each + offset[used]] = port[used]
     return Dump(ports, unknown)
+
+
+def _of_lmc(path: Path, fabric: Fabric, lowest: Ints, lid: Ints, endpoint: Ints, lmc: int) -> None:
+    """BadInput unless every endpoint's LIDs lie in an aligned block of 2^lmc of its own, and some endpoint has more than one."""
+    each = lids_each(lmc)
+    highest = np.full(len(lowest), -1)
+    np.maximum.at(highest, endpoint, lid)
+    block = lowest & -each
+    known = np.flatnonzero(highest >= 0)
+    _, of, owners = np.unique(block[known], return_inverse=True, return_counts=True)
+    wrong = (highest[known] - block[known] >= each) | (owners[of] > 1)
+    if not wrong.any() and (highest > lowest)[known].any():
+        return
+    one = int(known[np.argmax(wrong)]) if len(known) else 0
+    raise BadInput(
+        f"with LMC {lmc} an endpoint has {each} LIDs of its own, from a multiple of {each}; endpoint {one} ({fabric.endpoints.node[one]}) has "
+        f"0x{lowest[one]:04x} to 0x{highest[one]:04x}",
+        where=str(path),
+        advice="Give the LMC that OpenSM ran with (`opensm --lmc`)",
+    )
 
 
 def _routers(path: Path, found: Ints, names: list[bytes], switches: list[int], fabric: Fabric) -> Ints:

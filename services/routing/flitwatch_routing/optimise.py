@@ -16,6 +16,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import bounds_of, gap, unit_of
 from flitwatch_routing.forwarding import check, tables_of
+from flitwatch_routing.lmc import per_lid
 from flitwatch_routing.tree import as_tree
 
 #: watch(seconds, best largest load, moves) -> go on
@@ -34,7 +35,7 @@ class Routes:
     z_ar_exact: it is that optimum, not only below it (a broken tree's linear program may run out of time)
     fixed_bound: a lower bound with the rule: z_ar, or what pigeonholes and packing say of a leaf;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z - fixed_bound) / fixed_bound; None where
     no traffic crosses a switch, and there is nothing to compare;  proven: no routes can be better
-    ports (routers, endpoints): the forwarding tables
+    ports (routers, endpoints * 2^lmc): the forwarding tables, as `lmc` lays them out
     """
 
     z: float
@@ -50,6 +51,7 @@ class Routes:
     wall_s: float
     moves: int
     ports: NDArray[np.int64]
+    lmc: int = 0
 
 
 def optimise(
@@ -58,28 +60,36 @@ def optimise(
     time_limit_s: float = 60.0,
     seed: int = 1,
     watch: Watch | None = None,
+    lmc: int = 0,
 ) -> Routes:
     """Optimise the tables of a fat tree for a traffic matrix (src, dst, bytes; endpoints from 0); any time, best so far.
+
+    With `lmc` an endpoint has 2^lmc LIDs, over which the traffic to it is spread evenly.
 
     Raises
     ------
     BadInput
         Where the fabric is no such tree, the traffic does not fit it, or failed links part it.
     BadRequest
-        For a time limit that is no positive number of seconds.
+        For a time limit that is no positive number of seconds, or an LMC outside 0 to 7.
+    TooCostly
+        Where the tables have too many entries.
     """
     started = time.monotonic()
     if not 0 < time_limit_s < math.inf:
         raise BadRequest(f"the time limit is {time_limit_s:g} s; expected a finite number above 0")
-    tree = as_tree(fabric)
+    tree = as_tree(fabric, lmc)
     src, dst, size = traffic[0], traffic[1], np.asarray(traffic[2], float)
-    slot = tree.slot_of_endpoint.astype(np.int32)
-    if len(src) and (src.max() >= len(slot) or dst.max() >= len(slot) or min(src.min(), dst.min()) < 0):
-        raise BadInput(f"traffic names endpoints outside 0 to {len(slot) - 1}")
+    endpoints = len(fabric.endpoints)
+    if len(src) and (src.max() >= endpoints or dst.max() >= endpoints or min(src.min(), dst.min()) < 0):
+        raise BadInput(f"traffic names endpoints outside 0 to {endpoints - 1}")
     if len(size) and not (np.isfinite(size).all() and (size >= 0).all()):
         raise BadInput("traffic holds bytes that are negative or no finite number")
     if not tree.intact():
         _joined(fabric, ftree_tables(fabric))
+    if lmc:
+        src, dst, size = per_lid(fabric, (src, dst, size), lmc)
+    slot = tree.slot_of_endpoint.astype(np.int32)
     least = bounds_of(tree, (src, dst, size), time_limit_s * BOUND_SHARE, watch)
     unit = unit_of(size)
     try:
@@ -91,7 +101,7 @@ def optimise(
     except ValueError as bad:
         raise BadInput(str(bad)) from bad
     ports = tables_of(tree, found, fabric)
-    checked = check(fabric, ports, (src, dst, size))
+    checked = check(fabric, ports, traffic, lmc=lmc)
     between = fabric.router_links()
     z = float(checked.load[between].max()) if between.any() else 0.0
     proven = z <= least.fixed * (1 + ROUNDING)
@@ -99,7 +109,7 @@ def optimise(
     return Routes(
         z=z, z_ar=least.z_ar, z_ar_exact=least.exact, fixed_bound=fixed, ar_gap=gap(z, least.z_ar), bound_gap=gap(z, fixed),
         proven=proven, worst_links=int((checked.load[between] >= z * (1 - ROUNDING)).sum()) if z > 0 else 0,
-        ftree=found["ftree"] * unit, random=found["random"] * unit, wall_s=time.monotonic() - started, moves=found["moves"], ports=ports,
+        ftree=found["ftree"] * unit, random=found["random"] * unit, wall_s=time.monotonic() - started, moves=found["moves"], ports=ports, lmc=lmc,
     )  # fmt: skip
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.lmc import first_lid, lids_each
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -22,8 +23,8 @@ class Tree:
 
     Attributes
     ----------
-    shape : (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group)
-    slot_of_endpoint : (endpoints,)    the optimiser's endpoint: leaf x hosts + place
+    shape : (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); with an LMC each LID is a host
+    slot_of_endpoint : (endpoints * 2^lmc,)    the optimiser's endpoint: leaf x hosts + place
     leaf, spine, core : router number of each place, -1 where a place is empty
     up_port_leaf (leaves, spines), down_port_spine (spines, leaves a pod), up_port_spine (spines, cores a group), down_port_core (cores, pods, spines a
     group): the port of each link, -1 where the link is absent or failed
@@ -66,22 +67,24 @@ class Tree:
         )
 
 
-def as_tree(fabric: Fabric) -> Tree:
-    """Find leaves, pods, spines, core groups and cores of a fabric.
+def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
+    """Find leaves, pods, spines, core groups and cores of a fabric, whose endpoints have 2^lmc LIDs each.
 
     Raises
     ------
     BadInput
-        Where the fabric is no tree of two or three levels with at most one cable between two switches.
+        Where the fabric is no tree of two or three levels with at most one cable between two switches, or an LMC above 0 needs more LIDs than there are.
     TooCostly
         Where its tables have more than `MOST_ENTRIES` entries.
     """
-    routers = len(fabric.routers.name)
-    if routers * len(fabric.endpoints) > MOST_ENTRIES:
+    routers, each = len(fabric.routers.name), lids_each(lmc)
+    if routers * len(fabric.endpoints) * each > MOST_ENTRIES:
         raise TooCostly(
-            f"the tables of {routers:,} switches for {len(fabric.endpoints):,} endpoints have more than {MOST_ENTRIES:,} entries",
-            advice="Route a part of the machine.",
+            f"the tables of {routers:,} switches for {len(fabric.endpoints):,} endpoints{f' of {each} LIDs' if lmc else ''} have more than {MOST_ENTRIES:,} entries",
+            advice="Take a smaller LMC, or route a part of the machine." if lmc else "Route a part of the machine.",
         )
+    if lmc:
+        first_lid(fabric, lmc)
     links, between = fabric.links, fabric.router_links()
     src, dst, port = (
         links.src[between].astype(np.int64),
@@ -119,7 +122,15 @@ def as_tree(fabric: Fabric) -> Tree:
         if is_core.any()
         else np.zeros(routers, np.int64)
     )
-    return _laid_out(fabric, is_leaf, is_spine, is_core, pod, group, src, dst, port)
+    return _with_lids(_laid_out(fabric, is_leaf, is_spine, is_core, pod, group, src, dst, port), each)
+
+
+def _with_lids(tree: Tree, each: int) -> Tree:
+    """Every endpoint in `each` places side by side, one a LID."""
+    pods, leaves, hosts, spines, groups, cores = tree.shape
+    slots = (tree.slot_of_endpoint[:, None] * each + np.arange(each)).reshape(-1)
+    shape = (pods, leaves, hosts * each, spines, groups, cores)
+    return replace(tree, shape=shape, slot_of_endpoint=slots, host_port=np.repeat(tree.host_port, each, axis=1))
 
 
 def _components(vertices: int, edges: Ints, members: NDArray[np.bool_]) -> Ints:

@@ -16,6 +16,13 @@ def routes() -> None:
 
 
 _TOPOLOGY = "quartz1 | xgft:h;m;w | file:PATH (an ibnetdiscover file)"
+_lmc_option = click.option(
+    "--lmc",
+    type=click.IntRange(0, 7),
+    default=0,
+    show_default=True,
+    help="2^LMC LIDs an endpoint, traffic spread evenly over them.",
+)
 
 
 @routes.command()
@@ -29,15 +36,16 @@ _TOPOLOGY = "quartz1 | xgft:h;m;w | file:PATH (an ibnetdiscover file)"
     show_default=True,
     help="Also lay what others would: seconds beyond the limit.",
 )
+@_lmc_option
 @click.option("--out", type=OutPath(), help="Write the tables here, as OpenSM's file engine reads them.")
 @json_option
 def optimise(
-    topology: str, name: str, seed: int, limit_s: float, baselines: bool, out: Path | None, as_json: bool
+    topology: str, name: str, seed: int, limit_s: float, baselines: bool, lmc: int, out: Path | None, as_json: bool
 ) -> None:
     """Find tables whose busiest link between switches carries as little as possible; stop with Ctrl-C for the best so far.
 
     Gaps are against adaptive routing, also those of the baselines: OpenSM's ftree (around failed cables) and minhop, random choices, and greedy moves from
-    ftree's (AFAR); null where they lose traffic, or were not laid.
+    ftree's (AFAR), all with one LID an endpoint; null where they lose traffic, or were not laid.
     """
     from flitwatch_routing import lft
     from flitwatch_routing.bounds import gap
@@ -55,13 +63,13 @@ def optimise(
             status.update(f"{seconds:.0f} of {limit_s:.0f} s: {found} after {moves:,} moves")
             return not stopped()
 
-        found = find(fabric, demand, limit_s, seed, watch)
+        found = find(fabric, demand, limit_s, seed, watch, lmc)
         others: dict[str, float | None] = dict.fromkeys(BASELINES)
         if baselines:
             status.update("laying the baselines")
             others = busiest(fabric, demand, seed, stopped)
     if out is not None:
-        lft.write(out, fabric, found.ports)
+        lft.write(out, fabric, found.ports, lmc)
     emit(
         {
             "z": found.z, "z_ar": found.z_ar, "z_ar_exact": found.z_ar_exact, "ar_gap": found.ar_gap, "bound_gap": found.bound_gap,
@@ -79,13 +87,14 @@ def optimise(
 @click.option("--topology", required=True, help=_TOPOLOGY)
 @click.option("--traffic", "name", help="Also weigh this traffic.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
+@_lmc_option
 @json_option
-def check(lfts: Path, topology: str, name: str | None, seed: int, as_json: bool) -> None:
+def check(lfts: Path, topology: str, name: str | None, seed: int, lmc: int, as_json: bool) -> None:
     """Follow the tables of a dump: loops, holes, deadlocks, and the busiest link under a traffic matrix.
 
     Status 1 where they are not valid (no loops, no holes), or can deadlock: links that wait for one another in a circle, one of which is named, where all
     traffic shares a virtual lane. What the dump does not tell is null: whether they are valid and free of deadlocks where it is unclear which endpoint
-    some entries are for, and loads where traffic gets lost.
+    some entries are for, and loads where traffic gets lost. Without --lmc the lowest of an endpoint's LIDs counts.
     """
     from flitwatch_routing import lft
     from flitwatch_routing.bounds import bounds, gap
@@ -96,8 +105,8 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, as_json: bool)
 
     fabric = fabric_of(topology)
     demand = None if name is None else traffic(name, len(fabric.endpoints.router), seed)
-    dump = lft.read_dump(lfts, fabric)
-    found = follow(fabric, dump.ports, demand, dump.unknown)
+    dump = lft.read_dump(lfts, fabric, lmc)
+    found = follow(fabric, dump.ports, demand, dump.unknown, lmc)
     waits = dependencies(fabric, dump.ports, dump.unknown)
     unknown = int(dump.unknown.sum())
     deadlock_free = False if waits.cycle else None if unknown else True

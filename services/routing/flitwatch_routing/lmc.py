@@ -1,0 +1,53 @@
+"""Several LIDs an endpoint: with LMC m it answers to 2^m, from a base that is a multiple of 2^m, and every switch has one port for each of them.
+
+Traffic to an endpoint is taken to spread evenly over its LIDs, as MPI libraries do that send round robin over the ways that an LMC opens. A LID is then a
+destination of its own, with bytes / 2^m from everyone. Tables are (routers, endpoints * 2^m): column `endpoint * 2^m + k` is for the LID `base + k`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.fabric import Fabric
+
+#: InfiniBand's field has three bits.
+MOST_LMC = 7
+#: Unicast LIDs end here; those above are multicast.
+LAST_LID = 0xBFFF
+Traffic = tuple[NDArray, NDArray, NDArray]
+
+
+def lids_each(lmc: int) -> int:
+    """LIDs of an endpoint; BadRequest for an LMC that InfiniBand does not have."""
+    if not 0 <= lmc <= MOST_LMC:
+        raise BadRequest(f"the LMC is {lmc}; InfiniBand has 0 to {MOST_LMC}")
+    return 1 << lmc
+
+
+def first_lid(fabric: Fabric, lmc: int) -> int:
+    """The first endpoint's base LID where switches have 1, 2, .. and endpoints follow; BadInput where the LIDs do not suffice."""
+    each, switches, endpoints = lids_each(lmc), len(fabric.routers), len(fabric.endpoints)
+    first = -(-(switches + 1) // each) * each
+    if first + endpoints * each - 1 > LAST_LID:
+        raise BadInput(
+            f"{switches:,} switches and {endpoints:,} endpoints of {each} LIDs need more than the {LAST_LID:,} LIDs of a subnet",
+            advice="Take a smaller LMC" if lmc else "Route a part of the machine",
+        )
+    return first
+
+
+def per_lid(fabric: Fabric, traffic: Traffic, lmc: int) -> Traffic:
+    """Traffic between columns of the tables: (an endpoint of the source's switch, LID, bytes / 2^m), what stays within a switch left out.
+
+    Tables do not tell the endpoints of a switch apart as sources: there is one row for a switch and a LID, however many pairs there are.
+    """
+    each, endpoints = lids_each(lmc), len(fabric.endpoints)
+    leaves, first, leaf = np.unique(fabric.endpoints.router, return_index=True, return_inverse=True)
+    src, dst, size = traffic[0], np.asarray(traffic[1], np.int64), np.asarray(traffic[2], float)
+    crosses = leaf[src] != leaf[dst]
+    flat = np.bincount(leaf[src[crosses]] * endpoints + dst[crosses], size[crosses], len(leaves) * endpoints)
+    entry = np.flatnonzero(flat)
+    to = (entry % endpoints)[:, None] * each + np.arange(each)
+    return np.repeat(first[entry // endpoints] * each, each), to.reshape(-1), np.repeat(flat[entry] / each, each)
