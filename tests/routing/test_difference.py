@@ -58,3 +58,17 @@ def test_tables_of_a_real_opensm_compare_with_ours(
     found = changes(capsys, loaded, ours, f"file:{topology}")
     assert found["entries_changed"] == int((lft.read(loaded, fabric) != mine).sum()) > 0
     assert found["switches_changed"] == len(np.unique(fabric.endpoints.router))
+
+
+def test_every_lid_of_an_endpoint_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With LMC 1 an endpoint has two columns; both changed are one destination."""
+    fabric, files = xgft(2, [4, 4], [1, 4]), (tmp_path / "old.lfts", tmp_path / "new.lfts")
+    ports = np.repeat(ftree_tables(fabric), 2, axis=1)
+    lft.write(files[0], fabric, ports, 1)
+    ports[0, [30, 31]] = ports[0, [28, 28]]
+    lft.write(files[1], fabric, ports, 1)
+    main(["routes", "diff", *map(str, files), "--topology", TREE, "--lmc", "1", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["entries"], found["entries_changed"], found["destinations_changed"]) == (256, 2, 1)
+    main(["routes", "check", str(files[1]), "--topology", TREE, "--lmc", "1", "--json"])
+    assert json.loads(capsys.readouterr().out)["deadlock_free"] is True

@@ -133,20 +133,21 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, lmc: int, as_j
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
 @click.option("--topology", required=True, help=_TOPOLOGY)
+@_lmc_option
 @json_option
-def diff(before: Path, after: Path, topology: str, as_json: bool) -> None:
+def diff(before: Path, after: Path, topology: str, lmc: int, as_json: bool) -> None:
     """What loading the tables AFTER would change where BEFORE are loaded, for example OpenSM's opensm-lfts.dump.
 
     Entries that differ, those that AFTER adds or lacks among them, switches and destinations with such, and the switches with most. Entries are matched
     by port GUID or LID as `routes check` does, so that dumps with other LIDs compare; endpoints of which either dump does not tell the LID are left out and
-    counted. Status 0 also where they differ.
+    counted, and without --lmc the lowest of an endpoint's LIDs counts. Status 0 also where they differ.
     """
     from flitwatch_routing import lft
     from flitwatch_routing.difference import difference
     from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
-    found = difference(fabric, lft.read_dump(before, fabric), lft.read_dump(after, fabric))
+    found = difference(fabric, lft.read_dump(before, fabric, lmc), lft.read_dump(after, fabric, lmc))
     emit(
         {
             "entries": found.entries, "entries_changed": found.changed, "added": found.added, "removed": found.removed,
