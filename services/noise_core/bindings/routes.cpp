@@ -1,6 +1,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
 
 #include "bindings/arrays.h"
 #include "routes/optimiser.h"
@@ -18,13 +23,29 @@ Tree tree_of(nb::handle shape) {
   return Tree({nb::cast<int>(s[0]), nb::cast<int>(s[1]), nb::cast<int>(s[2]), nb::cast<int>(s[3]), nb::cast<int>(s[4]), nb::cast<int>(s[5])});
 }
 
+std::optional<Loaded> loaded_of(const Tree& tree, nb::handle loaded) {
+  if (loaded.is_none()) return std::nullopt;
+  const auto [spine, core, down] = nb::cast<std::tuple<In<std::int16_t>, In<std::int16_t>, In<std::int16_t>>>(loaded);
+  Loaded found{copy(spine), copy(core), copy(down)};
+  const std::size_t endpoints = tree.endpoints();
+  const int spines = tree.shape().spines, cores = tree.shape().cores, below = tree.spines_per_group();
+  auto fits = [](const std::vector<Port>& choices, std::size_t size, int ports) {
+    return choices.size() == size && std::all_of(choices.begin(), choices.end(), [&](Port p) { return p >= -1 && p < ports; });
+  };
+  if (!fits(found.spine_of, tree.leaves() * endpoints, spines) || !fits(found.core_of, tree.spines() * endpoints, cores) ||
+      !fits(found.down_of, tree.cores() * endpoints, below))
+    throw std::invalid_argument("the loaded tables are not of this tree");
+  return found;
+}
+
 // The search runs without the GIL; `watch` is asked with it, a few times a second.
 nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes, In<std::uint8_t> failed, double goal,
-                         double seconds, std::uint64_t seed, nb::object watch) {
+                         double seconds, std::uint64_t seed, nb::object watch, bool fewest_worst, nb::object loaded) {
   const Tree tree = tree_of(shape);
   if (src.shape(0) != dst.shape(0) || src.shape(0) != bytes.shape(0)) throw std::invalid_argument("src, dst and bytes differ in length");
   const Demand demand = gather(tree, view(src), view(dst), view(bytes));
   const std::vector<std::uint8_t> flags = copy(failed);
+  const std::optional<Loaded> held = loaded_of(tree, loaded);
   Solution found;
   std::exception_ptr trouble;
   {
@@ -32,6 +53,8 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
     Search search;
     search.seconds = seconds;
     search.seed = seed;
+    search.fewest_worst = fewest_worst;
+    if (held) search.loaded = &*held;
     auto go_on = [&](const Progress& progress) {
       if (watch.is_none()) return true;
       nb::gil_scoped_acquire acquire;
@@ -73,9 +96,12 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
 NB_MODULE(_routes, m) {
   m.doc() = "Static routes of fat trees against a traffic matrix.";
   m.def("optimise", &optimise_routes, "shape"_a, "src"_a, "dst"_a, "bytes"_a, "failed"_a, "goal"_a, "seconds"_a, "seed"_a, "watch"_a.none(),
+        "fewest_worst"_a = false, "loaded"_a = nb::none(),
         "Tables that make the largest load of a link between switches as small as possible within `seconds`.\n\n"
         "shape: (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); failed: uint8[links] or empty, numbered leaf to spine,\n"
-        "spine to core, core to spine, spine to leaf; goal: a lower bound, where the search ends; watch(seconds, largest, moves) -> bool goes on.\n"
+        "spine to core, core to spine, spine to leaf; goal: a lower bound, where the search ends; watch(seconds, largest, moves) -> bool goes on;\n"
+        "fewest_worst: then as few links as possible that carry as much as the busiest; loaded: (leaves x endpoints, spines x endpoints, cores x endpoints)\n"
+        "int16 choices of tables to begin with, -1 for none, of which as many stay as what is reached allows.\n"
         "Raises ValueError for endpoints out of range, bytes that are negative or not finite, or a shape that no tree has.");
   m.def("bounds", [](nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes, In<std::uint8_t> failed) {
     const Tree tree = tree_of(shape);

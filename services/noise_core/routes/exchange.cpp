@@ -256,14 +256,15 @@ bool Exchange::settle(double limit, const std::function<bool()>& go_on) {
     classify(cell);
   }
   std::vector<Place> kept;
-  double least = std::numeric_limits<double>::infinity();
+  double least = std::numeric_limits<double>::infinity(), rest = least;
   int looks = 0;
   auto keep = [&] {
     ++looks;
     const double most = largest();
-    if (most >= least) return;
+    if (most > least || (most == least && total_ >= rest)) return;
+    if (most < least) looks = 0;
     least = most;
-    looks = 0;
+    rest = total_;
     kept.clear();
     for (const Flow& flow : flows_) kept.push_back({flow.out, flow.in});
   };
@@ -291,7 +292,7 @@ bool Exchange::settle(double limit, const std::function<bool()>& go_on) {
     }
     if (best_.count && (best_.change <= 0 || random_.unit() < kUphill)) apply(best_);
   }
-  if (over_.empty() || largest() < least) return over_.empty();
+  if (over_.empty() || largest() < least || (largest() == least && total_ < rest)) return over_.empty();
   for (int f = 0; f < static_cast<int>(flows_.size()); ++f) {
     if (flows_[f].out == kept[f].out && flows_[f].in == kept[f].in) continue;
     put(f, -1);

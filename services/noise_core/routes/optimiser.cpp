@@ -16,6 +16,9 @@ constexpr double kWidest = 0.97;        // the limit's way from goal (0) to best
 constexpr int kLookEvery = 256;         // moves between looks at the clock
 constexpr int kForgetEvery = 16384;     // moves between softenings of prices
 constexpr double kShareOfTime = 0.15;   // of the time limit that one limit may take
+constexpr double kShareOfWorst = 0.3;   // and the search for fewer links that carry the most
+constexpr int kIdleAttempts = 6;        // at fewer such links before that search ends
+constexpr int kPasses = 4;              // over entries that may go back to what is loaded
 constexpr double kReport = 0.25;        // seconds between calls of go_on
 
 class Clock {
@@ -63,9 +66,18 @@ int count_worst(const Tables& tables, double largest) {
   return worst;
 }
 
-}  // namespace
-
-namespace {
+// Tables as they are loaded; entries that are absent stay as the tables hold them.
+void lay_loaded(Tables& tables, const Loaded& loaded) {
+  const auto& items = tables.demand().items;
+  const std::size_t endpoints = tables.tree().endpoints();
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (const Port p = loaded.spine_of[items[i].leaf * endpoints + items[i].dest]; p >= 0) tables.spine_of[i] = p;
+  for (std::size_t q = 0; q < loaded.core_of.size(); ++q)
+    if (loaded.core_of[q] >= 0) tables.core_of[q] = loaded.core_of[q];
+  for (std::size_t q = 0; q < loaded.down_of.size(); ++q)
+    if (loaded.down_of[q] >= 0) tables.down_of[q] = loaded.down_of[q];
+  tables.recompute();
+}
 
 class Optimiser {
  public:
@@ -75,8 +87,29 @@ class Optimiser {
 
   Solution run() {
     begin(tables_, random_, best_);
+    if (search_.loaded) {
+      lay_loaded(tables_, *search_.loaded);
+      keep(tables_, tables_.largest(), best_);
+    }
     wanted_ = go_on_({clock_.seconds(), best_.largest, 0});
-    const bool stages = whole(tables_);
+    ends_ = search_.seconds * (search_.fewest_worst ? 1 - kShareOfWorst : 1);
+    lower();
+    ends_ = search_.seconds;
+    if (search_.fewest_worst) thin_out();
+    restore(tables_, best_);
+    if (search_.loaded) {
+      put_back();
+      keep(tables_, tables_.largest(), best_);
+    }
+    best_.worst_links = count_worst(tables_, best_.largest);
+    best_.seconds = clock_.seconds();
+    return best_;
+  }
+
+ private:
+  // The largest load, limit by limit, until it is the goal or the time is over.
+  void lower() {
+    const bool stages = !search_.loaded && whole(tables_);
     double staged = 0, fraction = 0.5, growth = search_.growth;
     for (int attempt = 0; time_left() && best_.largest > goal_ * (1 + kClose); ++attempt) {
       const bool by_stages = stages && attempt % 2 == 0;
@@ -91,14 +124,115 @@ class Optimiser {
       // Slow growth wins on noisy weights, fast growth on stencils: a failed limit is tried again with another.
       if (!met && !by_stages) growth = growth > 1.2 ? 1.05 : growth * 1.1;
     }
-    restore(tables_, best_);
-    best_.worst_links = count_worst(tables_, best_.largest);
-    best_.seconds = clock_.seconds();
-    return best_;
   }
 
- private:
-  bool time_left() const { return wanted_ && clock_.seconds() < search_.seconds; }
+  // The links that carry as much as the busiest, one limit just below it.
+  void thin_out() {
+    const bool stages = !search_.loaded && whole(tables_);
+    restore(tables_, best_);
+    int fewest = count_worst(tables_, best_.largest), idle = 0;
+    for (int attempt = 0; time_left() && fewest > 0 && idle < kIdleAttempts && best_.largest > 0; ++attempt) {
+      const double most = best_.largest, limit = most * (1 - 4 * kClose);
+      if (stages && attempt % 2 == 0) lay_stages(limit);
+      else relieve(limit, search_.growth, fewest);
+      const int worst = count_worst(tables_, most);
+      ++idle;
+      if (tables_.largest() > most * (1 + kClose) || worst >= fewest) continue;
+      keep(tables_, tables_.largest(), best_);
+      fewest = worst;
+      idle = 0;
+    }
+  }
+
+  // Loaded entries again, one by one, wherever they load no link above what was reached.
+  void put_back() {
+    const Loaded& loaded = *search_.loaded;
+    const auto& items = tables_.demand().items;
+    const std::size_t endpoints = tables_.tree().endpoints();
+    tables_.set_limit(std::max(best_.largest, goal_));
+    bool moved = true;
+    for (int pass = 0; pass < kPasses && moved && tables_.overloaded().empty(); ++pass) {
+      moved = false;
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        const Port was = loaded.spine_of[items[i].leaf * endpoints + items[i].dest];
+        if (was >= 0 && was != tables_.spine_of[i]) moved = item_back(static_cast<int>(i), was, loaded) || moved;
+      }
+      for (std::size_t q = 0; q < loaded.core_of.size(); ++q)
+        if (tables_.spine_users(q) && loaded.core_of[q] >= 0 && loaded.core_of[q] != tables_.core_of[q]) moved = spine_back(q, loaded) || moved;
+      for (std::size_t q = 0; q < loaded.down_of.size(); ++q)
+        if (tables_.core_users(q) && loaded.down_of[q] >= 0 && loaded.down_of[q] != tables_.down_of[q]) moved = core_back(q, loaded) || moved;
+    }
+  }
+
+  // A core's entry as it was: the way that is left may go through the same core.
+  struct Undo {
+    std::size_t at = 0;
+    Port down = -1;
+  };
+
+  // Entries on the way from a spine that nothing uses yet become the loaded ones.
+  Undo free_entries(int ps, int dest, const Loaded& loaded) {
+    const Tree& tree = tables_.tree();
+    const std::size_t q = tables_.at_spine(ps, dest);
+    if (!tables_.spine_users(q) && loaded.core_of[q] >= 0) tables_.core_of[q] = loaded.core_of[q];
+    return free_core(tree.group_of_spine(ps % tree.shape().spines) * tree.shape().cores + tables_.core_of[q], dest, loaded);
+  }
+
+  Undo free_core(int k, int dest, const Loaded& loaded) {
+    const std::size_t at = tables_.at_core(k, dest);
+    const Undo undo{at, tables_.down_of[at]};
+    if (!tables_.core_users(at) && loaded.down_of[at] >= 0) tables_.down_of[at] = loaded.down_of[at];
+    return undo;
+  }
+
+  bool item_back(int item, Port was, const Loaded& loaded) {
+    const Tree& tree = tables_.tree();
+    const Item& one = tables_.demand().items[item];
+    const Port now = tables_.spine_of[item];
+    const int pod = tree.pod_of_leaf(one.leaf);
+    tables_.place(item, -1);
+    tables_.spine_of[item] = was;
+    const Undo undo = pod == tree.pod_of(one.dest) ? Undo{} : free_entries(pod * tree.shape().spines + was, one.dest, loaded);
+    tables_.place(item, 1);
+    if (tables_.overloaded().empty()) return true;
+    tables_.place(item, -1);
+    tables_.spine_of[item] = now;
+    if (undo.down >= 0) tables_.down_of[undo.at] = undo.down;
+    tables_.place(item, 1);
+    return false;
+  }
+
+  bool spine_back(std::size_t q, const Loaded& loaded) {
+    const Tree& tree = tables_.tree();
+    const int ps = static_cast<int>(q / tree.endpoints()), dest = static_cast<int>(q % tree.endpoints());
+    const float bytes = tables_.spine_bytes(q);
+    const Port now = tables_.core_of[q];
+    tables_.place_spine(ps, dest, bytes, -1);
+    tables_.core_of[q] = loaded.core_of[q];
+    free_core(tree.group_of_spine(ps % tree.shape().spines) * tree.shape().cores + tables_.core_of[q], dest, loaded);
+    tables_.place_spine(ps, dest, bytes, 1);
+    if (tables_.overloaded().empty()) return true;
+    tables_.place_spine(ps, dest, bytes, -1);
+    tables_.core_of[q] = now;
+    tables_.place_spine(ps, dest, bytes, 1);
+    return false;
+  }
+
+  bool core_back(std::size_t q, const Loaded& loaded) {
+    const int k = static_cast<int>(q / tables_.tree().endpoints()), dest = static_cast<int>(q % tables_.tree().endpoints());
+    const float bytes = tables_.core_bytes(q);
+    const Port now = tables_.down_of[q];
+    tables_.place_core(k, dest, bytes, -1);
+    tables_.down_of[q] = loaded.down_of[q];
+    tables_.place_core(k, dest, bytes, 1);
+    if (tables_.overloaded().empty()) return true;
+    tables_.place_core(k, dest, bytes, -1);
+    tables_.down_of[q] = now;
+    tables_.place_core(k, dest, bytes, 1);
+    return false;
+  }
+
+  bool time_left() const { return wanted_ && clock_.seconds() < ends_; }
 
   double limit_at(double fraction) const {
     const double from = std::isfinite(best_.largest) ? best_.largest : 20 * goal_;
@@ -117,10 +251,11 @@ class Optimiser {
 
   void lay_stages(double limit) {
     restore(tables_, best_);
-    settle_by_stages(tables_, limit, random_, [&] { return go_on(0, search_.seconds); });
+    settle_by_stages(tables_, limit, random_, [&] { return go_on(0, ends_); });
   }
 
-  void relieve(double limit, double growth) {
+  // `enough`: end as soon as fewer links than these are above the limit, and none above the best.
+  void relieve(double limit, double growth, int enough = 0) {
     tables_.set_limit(limit);
     moves_.reset();
     const double begun = clock_.seconds(), budget = std::max(2.0, search_.seconds * kShareOfTime);
@@ -129,6 +264,7 @@ class Optimiser {
       moves_.relieve(over[random_.below(static_cast<int>(over.size()))], random_.unit() < search_.forced);
       if (n % search_.growth_every == 0) moves_.grow(static_cast<float>(growth));
       if (n % kForgetEvery == 0) moves_.forget(0.7f);
+      if (static_cast<int>(tables_.overloaded().size()) < enough && tables_.largest() <= best_.largest * (1 + kClose)) break;
       if (n % kLookEvery == 0 && !go_on(begun, budget)) break;
     }
     tables_.recompute();
@@ -142,7 +278,7 @@ class Optimiser {
   Tables tables_;
   Moves moves_;
   Solution best_;
-  double reported_ = 0;
+  double reported_ = 0, ends_ = 0;
   bool wanted_ = true;
 };
 

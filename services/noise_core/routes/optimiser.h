@@ -29,15 +29,23 @@ struct Solution {
   std::size_t moves = 0;
 };
 
+// Tables that are loaded already: the spine of every (leaf, destination), the core of every (spine, destination), the spine below every (core, destination);
+// -1 where the entry is absent or leads nowhere.
+struct Loaded {
+  std::vector<Port> spine_of, core_of, down_of;
+};
+
 struct Search {
   double seconds = 60;
+  bool fewest_worst = false;        // as few links as possible that carry as much as the busiest
+  const Loaded* loaded = nullptr;   // begin with these, and leave as many of their entries as the goal, or what is reached, allows
   std::uint64_t seed = 1;
   double forced = 0.02;   // share of moves that must leave the old port
   double growth = 1.15;   // of an overloaded link's price, every `growth_every` moves
   int growth_every = 1024;
 };
 
-// `go_on` is asked a few times a second; false stops with the best so far. `goal`: stop at this load (a bound).
+// With `loaded` the search ends at the goal, and goes on from these tables alone. `go_on` is asked a few times a second; false stops with the best so far. `goal`: stop at this load (a bound).
 Solution optimise(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed, double goal, const Search& search,
                   const std::function<bool(const Progress&)>& go_on);
 

@@ -40,6 +40,50 @@ def tables_of(tree: Tree, solution: Mapping[str, Any], fabric: Fabric) -> Ints:
     return result[:, tree.slot_of_endpoint]
 
 
+#: Of every (leaf, slot) the spine, of every (spine, slot) the core, of every (core, slot) the spine below; -1 for none. Flat.
+Choices = tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int16]]
+
+
+def choices_of(tree: Tree, ports: Ints) -> Choices:
+    """What ports (routers, endpoints) choose where there is a choice; -1 where they have no entry, or one over a link that is not there."""
+    pods, leaves, hosts, spines, groups, _ = tree.shape
+    slots = pods * leaves * hosts
+    by_slot = np.full((len(ports), slots), -1)
+    by_slot[:, tree.slot_of_endpoint] = ports
+    below = (
+        tree.down_port_core[:, np.arange(slots) // (leaves * hosts), :] if groups else np.zeros((0, slots, 1), np.int64)
+    )
+    return (
+        _choice(tree.leaf, by_slot, np.broadcast_to(tree.up_port_leaf[:, None, :], (pods * leaves, slots, spines))),
+        _choice(tree.spine, by_slot, np.broadcast_to(tree.up_port_spine[:, None, :], (pods * spines, slots, tree.up_port_spine.shape[1]))),
+        _choice(tree.core, by_slot, below),
+    )  # fmt: skip
+
+
+def _choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
+    """The first of links (routers, slots, choices) with the port that a router's table names."""
+    found = np.full(links.shape[:2], -1, np.int16)
+    for at, router in enumerate(routers.tolist()):
+        if router >= 0 and links.shape[2]:
+            same = (links[at] == ports[router][:, None]) & (ports[router] >= 0)[:, None]
+            found[at] = np.where(same.any(axis=1), same.argmax(axis=1), -1)
+    return found.reshape(-1)
+
+
+def kept(tree: Tree, solution: Mapping[str, Any], loaded: Choices) -> dict[str, Any]:
+    """The solution with loaded choices wherever it carries no traffic."""
+    leaves = tree.shape[0] * tree.shape[1]
+    slots = leaves * tree.shape[2]
+    spine, core, down = (one.astype(np.int64) for one in loaded)
+    leaf, dest = np.divmod(np.arange(leaves * slots), slots)
+    spine[solution["leaf"] * slots + solution["dest"]] = solution["spine_of"]
+    return {
+        "leaf": leaf, "dest": dest, "spine_of": spine,
+        "core_of": np.where(solution["core_used"], solution["core_of"], core), "core_used": np.ones(len(core), np.uint8),
+        "down_of": np.where(solution["down_used"], solution["down_of"], down), "down_used": np.ones(len(down), np.uint8),
+    }  # fmt: skip
+
+
 def _filled(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
     """The wanted choice (n, slots) where usable (n, slots, choices) allows it, else the next that is usable; -1 for none."""
     choices = usable.shape[2]

@@ -15,7 +15,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import bounds_of, gap, unit_of
-from flitwatch_routing.forwarding import check, tables_of
+from flitwatch_routing.forwarding import check, choices_of, kept, tables_of
 from flitwatch_routing.lmc import per_lid
 from flitwatch_routing.tree import as_tree
 
@@ -61,24 +61,34 @@ def optimise(
     seed: int = 1,
     watch: Watch | None = None,
     lmc: int = 0,
+    *,
+    fewest_worst: bool = False,
+    loaded: NDArray[np.int64] | None = None,
+    within: float = 0.0,
 ) -> Routes:
     """Optimise the tables of a fat tree for a traffic matrix (src, dst, bytes; endpoints from 0); any time, best so far.
 
-    With `lmc` an endpoint has 2^lmc LIDs, over which the traffic to it is spread evenly.
+    lmc : an endpoint has 2^lmc LIDs, over which the traffic to it is spread evenly
+    fewest_worst : then lower the number of links that carry as much as the busiest (Taffet 2021, section 5.4), in the last part of the time
+    loaded (routers, endpoints x 2^lmc) : begin with these ports, stop once the busiest link is `within` (relative) of the bound, and leave as many entries as that
+        allows; -1 or a port that leads nowhere for entries that have to be made anew
 
     Raises
     ------
     BadInput
         Where the fabric is no such tree, the traffic does not fit it, or failed links part it.
     BadRequest
-        For a time limit that is no positive number of seconds, or an LMC outside 0 to 7.
+        For a time limit that is no positive number of seconds, an LMC outside 0 to 7, or a `within` below zero.
     TooCostly
         Where the tables have too many entries.
     """
     started = time.monotonic()
     if not 0 < time_limit_s < math.inf:
         raise BadRequest(f"the time limit is {time_limit_s:g} s; expected a finite number above 0")
+    if not 0 <= within < math.inf:
+        raise BadRequest(f"routes within {within:g} of the bound are wanted; expected a finite number from 0")
     tree = as_tree(fabric, lmc)
+    choices = None if loaded is None else choices_of(tree, loaded)
     src, dst, size = traffic[0], traffic[1], np.asarray(traffic[2], float)
     endpoints = len(fabric.endpoints)
     if len(src) and (src.max() >= endpoints or dst.max() >= endpoints or min(src.min(), dst.min()) < 0):
@@ -94,13 +104,13 @@ def optimise(
     unit = unit_of(size)
     try:
         found = routes.optimise(
-            tree.shape, slot[src], slot[dst], size / unit, tree.failed(), least.fixed / unit,
+            tree.shape, slot[src], slot[dst], size / unit, tree.failed(), least.fixed * (1 + within) / unit,
             max(time_limit_s - (time.monotonic() - started), 0.0), seed,
-            None if watch is None else lambda seconds, largest, moves: watch(seconds, largest * unit, moves),
+            None if watch is None else lambda seconds, largest, moves: watch(seconds, largest * unit, moves), fewest_worst, choices,
         )  # fmt: skip
     except ValueError as bad:
         raise BadInput(str(bad)) from bad
-    ports = tables_of(tree, found, fabric)
+    ports = tables_of(tree, found if choices is None else kept(tree, found, choices), fabric)
     checked = check(fabric, ports, traffic, lmc=lmc)
     between = fabric.router_links()
     z = float(checked.load[between].max()) if between.any() else 0.0

@@ -37,16 +37,41 @@ _lmc_option = click.option(
     help="Also lay what others would: seconds beyond the limit.",
 )
 @_lmc_option
+@click.option("--fewest-worst", is_flag=True, help="Then lower the number of links that carry as much as the busiest.")
+@click.option(
+    "--loaded",
+    type=click.Path(path_type=Path),
+    help="Tables that are loaded (OpenSM's dump): change as few of their entries as --within allows.",
+)
+@click.option(
+    "--within",
+    type=click.FloatRange(0, 1000),
+    default=0.0,
+    show_default=True,
+    help="With --loaded: percent above the bound at which the busiest link is good enough.",
+)
 @click.option("--out", type=OutPath(), help="Write the tables here, as OpenSM's file engine reads them.")
 @json_option
 def optimise(
-    topology: str, name: str, seed: int, limit_s: float, baselines: bool, lmc: int, out: Path | None, as_json: bool
+    topology: str,
+    name: str,
+    seed: int,
+    limit_s: float,
+    baselines: bool,
+    lmc: int,
+    fewest_worst: bool,
+    loaded: Path | None,
+    within: float,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Find tables whose busiest link between switches carries as little as possible; stop with Ctrl-C for the best so far.
 
     Gaps are against adaptive routing, also those of the baselines: OpenSM's ftree (around failed cables) and minhop, random choices, and greedy moves from
     ftree's (AFAR), all with one LID an endpoint; null where they lose traffic, or were not laid.
     """
+    import numpy as np
+
     from flitwatch_routing import lft
     from flitwatch_routing.bounds import gap
     from flitwatch_routing.compared import BASELINES, busiest
@@ -56,6 +81,9 @@ def optimise(
 
     fabric = fabric_of(topology)
     demand = traffic(name, len(fabric.endpoints.router), seed)
+    if within and loaded is None:
+        raise click.UsageError("--within is for --loaded tables")
+    before = None if loaded is None else lft.read(loaded, fabric, lmc)
     with stop_on_interrupt() as stopped, stderr.status("laying routes") as status:
 
         def watch(seconds: float, largest: float, moves: int) -> bool:
@@ -63,7 +91,9 @@ def optimise(
             status.update(f"{seconds:.0f} of {limit_s:.0f} s: {found} after {moves:,} moves")
             return not stopped()
 
-        found = find(fabric, demand, limit_s, seed, watch, lmc)
+        found = find(
+            fabric, demand, limit_s, seed, watch, lmc, fewest_worst=fewest_worst, loaded=before, within=within / 100
+        )
         others: dict[str, float | None] = dict.fromkeys(BASELINES)
         if baselines:
             status.update("laying the baselines")
@@ -76,6 +106,10 @@ def optimise(
             "proven": found.proven, "wall_s": found.wall_s, "worst_links": found.worst_links,
             **{f"{one}_gap": None if load is None else gap(load, found.z_ar) for one, load in others.items()},
             "moves": found.moves, "lft": None if out is None else str(out),
+            **({} if before is None else {
+                "changed_entries": int((found.ports != before).sum()), "changed_switches": int((found.ports != before).any(axis=1).sum()),
+                "entries": int(np.count_nonzero(before >= 0)),
+            }),
             **({} if found.z else {"note": "no traffic crosses from switch to switch: all routes are as good"}),
         },
         as_json,
