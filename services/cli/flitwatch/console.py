@@ -96,6 +96,15 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")(function)
 
 
+def mtu_option(function: F) -> F:
+    """Add `--mtu` (parameter `mtu`): mixed weighting of packets and bytes."""
+    return click.option(
+        "--mtu",
+        type=click.IntRange(1, 65536),
+        help="Weigh MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count; bytes of a full packet. Needs packets: they are not guessed from bytes.",
+    )(function)
+
+
 def database_options(function: F) -> F:
     """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch.platform.database`."""
     function = click.option(

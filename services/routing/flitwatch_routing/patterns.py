@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.importers.text import read_utf8
 from flitwatch_routing.matrices import is_matrix, read_matrix
+from flitwatch_routing.weighting import mixed
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Traffic = tuple[Ints, Ints, Floats]
 
+_HEADER = ["src", "dst", "bytes", "packets"]
 #: Of a pair: beyond it sums and their squares leave the numbers that the search counts in.
 MOST_BYTES = 1e18
 
@@ -134,26 +136,41 @@ PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
 }
 
 
-def traffic(name: str, endpoints: int, seed: int) -> Traffic:
-    """(src int32, dst int32, bytes float64) of a pattern's name, a CSV file `src,dst,bytes` or a measured matrix (lines `a , b = bytes`).
+def traffic(name: str, endpoints: int, seed: int, mtu: float | None = None) -> Traffic:
+    """(src int32, dst int32, bytes float64) of a pattern's name, a CSV file `src,dst,bytes[,packets]` or a measured matrix (lines `a , b = bytes`).
+
+    With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.mixed`).
 
     Raises
     ------
     BadRequest, BadInput
-        For a name that is neither, or a file that does not fit: with file and line.
+        For a name that is neither, or a file that does not fit: with file and line. With `mtu` also for traffic whose packets are not known.
     """
+    found, packets = counted(name, endpoints, seed)
+    if mtu is None:
+        return found
+    if packets is None:
+        raise BadRequest(
+            f"mixed weighting needs packets, and {name} holds bytes alone",
+            advice="Give a CSV file src,dst,bytes,packets, or leave out --mtu",
+        )
+    return found[0], found[1], mixed(found[2], packets, mtu)
+
+
+def counted(name: str, endpoints: int, seed: int) -> tuple[Traffic, Floats | None]:
+    """Traffic in bytes, and its packets (rows,) where a file tells them; raises as `traffic`."""
     if name in PATTERNS:
-        return PATTERNS[name](endpoints, np.random.default_rng(seed))
+        return PATTERNS[name](endpoints, np.random.default_rng(seed)), None
     if not Path(name).is_file():
         raise BadRequest(
             f"{name!r} is no pattern and no file",
-            advice=f"Patterns: {', '.join(PATTERNS)}; or a file: CSV src,dst,bytes, or lines `a , b = bytes`",
+            advice=f"Patterns: {', '.join(PATTERNS)}; or a file: CSV src,dst,bytes or src,dst,bytes,packets, or lines `a , b = bytes`",
         )
     return read_file(Path(name), endpoints)
 
 
-def read_file(path: Path, endpoints: int) -> Traffic:
-    """Traffic of a CSV file or a measured matrix, whichever it holds; raises as `traffic`."""
+def read_file(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
+    """Traffic of a CSV file or a measured matrix, whichever it holds, and its packets where it tells them; raises as `traffic`."""
     try:
         matrix = is_matrix(path)
     except OSError as failure:
@@ -163,23 +180,25 @@ def read_file(path: Path, endpoints: int) -> Traffic:
     ranks, (src, dst, size) = read_matrix(path)
     if ranks > endpoints:
         raise BadInput(f"{ranks} ranks; the topology has {endpoints} endpoints", where=str(path))
-    return _made(src, dst, size)
+    return _made(src, dst, size), None
 
 
-def read_csv(path: Path, endpoints: int) -> Traffic:
-    """Read `src,dst,bytes`; repeated pairs add up later. BadInput names file and line; traffic that nobody sends to another is none."""
-    src, dst, size = [], [], []
+def read_csv(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
+    """Read `src,dst,bytes` or `src,dst,bytes,packets`; repeated pairs add up later. BadInput names file and line; traffic that nobody sends to another is none."""
+    src, dst, size, packets = [], [], [], []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
-            if [name.strip() for name in next(reader, [])] != ["src", "dst", "bytes"]:
-                raise BadInput("the header must be src,dst,bytes", where=f"{path}:1")
+            header = [name.strip() for name in next(reader, [])]
+            if header not in (_HEADER, _HEADER[:3]):
+                raise BadInput("the header must be src,dst,bytes or src,dst,bytes,packets", where=f"{path}:1")
             for row in reader:
                 if row:
-                    a, b, amount = _row(row, endpoints, f"{path}:{reader.line_num}")
+                    a, b, amount, sent = _row(row, header, endpoints, f"{path}:{reader.line_num}")
                     src.append(a)
                     dst.append(b)
                     size.append(amount)
+                    packets.append(sent)
     except OSError as failure:
         raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
     except UnicodeDecodeError:
@@ -191,20 +210,25 @@ def read_csv(path: Path, endpoints: int) -> Traffic:
     if not ((found[2] > 0) & (found[0] != found[1])).any():
         nothing = "no rows" if not src else "no bytes from one endpoint to another"
         raise BadInput(f"holds no traffic: {nothing}, so there is nothing to route", where=str(path))
-    return found
+    return found, np.array(packets, float) if len(header) == len(_HEADER) else None
 
 
-def _row(row: list[str], endpoints: int, where: str) -> tuple[int, int, float]:
-    if len(row) != 3:
-        raise BadInput(f"{len(row)} fields instead of src,dst,bytes", where=where)
+def _row(row: list[str], header: list[str], endpoints: int, where: str) -> tuple[int, int, float, float]:
+    """Source, destination, bytes and packets, which are 0 where the header has none."""
+    if len(row) != len(header):
+        raise BadInput(f"{len(row)} fields instead of {','.join(header)}", where=where)
     try:
-        a, b, amount = int(row[0]), int(row[1]), float(row[2])
+        a, b, amount, packets = int(row[0]), int(row[1]), float(row[2]), float(row[3]) if row[3:] else 0.0
     except ValueError:
-        raise BadInput(f"not two whole numbers and a number: {','.join(row)[:60]!r}", where=where) from None
+        numbers = "a number" if len(header) == 3 else "two numbers"
+        raise BadInput(f"not two whole numbers and {numbers}: {','.join(row)[:60]!r}", where=where) from None
     if not (0 <= a < endpoints and 0 <= b < endpoints):
         raise BadInput(f"endpoints go from 0 to {endpoints - 1}", where=where)
-    if not 0 <= amount < float("inf"):
-        raise BadInput(f"bytes must be a finite number from 0, not {row[2]!r}", where=where)
-    if amount > MOST_BYTES:
-        raise BadInput(f"{row[2]} bytes are more than any pair can send (at most {MOST_BYTES:g})", where=where)
-    return a, b, amount
+    for name, text, value in zip(header[2:], row[2:], (amount, packets), strict=False):
+        if not 0 <= value < float("inf"):
+            raise BadInput(f"{name} must be a finite number from 0, not {text!r}", where=where)
+        if value > MOST_BYTES:
+            raise BadInput(f"{text} {name} are more than any pair can send (at most {MOST_BYTES:g})", where=where)
+    if row[3:] and amount > 0 and packets == 0:
+        raise BadInput(f"{row[2]} bytes in no packet", where=where)
+    return a, b, amount, packets

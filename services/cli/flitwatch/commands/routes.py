@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import TIME_LIMIT_S, OutPath, emit, json_option, stderr, stop_on_interrupt
+from flitwatch.console import TIME_LIMIT_S, OutPath, emit, json_option, mtu_option, stderr, stop_on_interrupt
 
 
 @click.group()
@@ -27,7 +27,9 @@ _lmc_option = click.option(
 
 @routes.command()
 @click.option("--topology", required=True, help=_TOPOLOGY)
-@click.option("--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes (endpoints from 0).")
+@click.option(
+    "--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes[,packets] (endpoints from 0)."
+)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")
 @click.option(
@@ -37,6 +39,7 @@ _lmc_option = click.option(
     help="Also lay what others would: seconds beyond the limit.",
 )
 @_lmc_option
+@mtu_option
 @click.option("--fewest-worst", is_flag=True, help="Then lower the number of links that carry as much as the busiest.")
 @click.option(
     "--loaded",
@@ -59,6 +62,7 @@ def optimise(
     limit_s: float,
     baselines: bool,
     lmc: int,
+    mtu: int | None,
     fewest_worst: bool,
     loaded: Path | None,
     within: float,
@@ -77,17 +81,21 @@ def optimise(
     from flitwatch_routing.compared import BASELINES, busiest
     from flitwatch_routing.optimise import optimise as find
     from flitwatch_routing.patterns import traffic
+    from flitwatch_routing.weighting import weighting
     from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
-    demand = traffic(name, len(fabric.endpoints.router), seed)
+    demand = traffic(name, len(fabric.endpoints.router), seed, mtu)
+    unit = "bytes" if mtu is None else "weighted bytes"
     if within and loaded is None:
         raise click.UsageError("--within is for --loaded tables")
     before = None if loaded is None else lft.read(loaded, fabric, lmc)
     with stop_on_interrupt() as stopped, stderr.status("laying routes") as status:
 
         def watch(seconds: float, largest: float, moves: int) -> bool:
-            found = f"busiest link {largest:.6g} bytes" if math.isfinite(largest) else "no way around failed cables yet"
+            found = (
+                f"busiest link {largest:.6g} {unit}" if math.isfinite(largest) else "no way around failed cables yet"
+            )
             status.update(f"{seconds:.0f} of {limit_s:.0f} s: {found} after {moves:,} moves")
             return not stopped()
 
@@ -105,7 +113,7 @@ def optimise(
             "z": found.z, "z_ar": found.z_ar, "z_ar_exact": found.z_ar_exact, "ar_gap": found.ar_gap, "bound_gap": found.bound_gap,
             "proven": found.proven, "wall_s": found.wall_s, "worst_links": found.worst_links,
             **{f"{one}_gap": None if load is None else gap(load, found.z_ar) for one, load in others.items()},
-            "moves": found.moves, "lft": None if out is None else str(out),
+            "moves": found.moves, "weighting": weighting(mtu), "lft": None if out is None else str(out),
             **({} if before is None else {
                 "changed_entries": int((found.ports != before).sum()), "changed_switches": int((found.ports != before).any(axis=1).sum()),
                 "entries": int(np.count_nonzero(before >= 0)),
@@ -122,8 +130,9 @@ def optimise(
 @click.option("--traffic", "name", help="Also weigh this traffic.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @_lmc_option
+@mtu_option
 @json_option
-def check(lfts: Path, topology: str, name: str | None, seed: int, lmc: int, as_json: bool) -> None:
+def check(lfts: Path, topology: str, name: str | None, seed: int, lmc: int, mtu: int | None, as_json: bool) -> None:
     """Follow the tables of a dump: loops, holes, deadlocks, and the busiest link under a traffic matrix.
 
     Status 1 where they are not valid (no loops, no holes), or can deadlock: links that wait for one another in a circle, one of which is named, where all
@@ -135,10 +144,13 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, lmc: int, as_j
     from flitwatch_routing.deadlock import dependencies
     from flitwatch_routing.forwarding import check as follow
     from flitwatch_routing.patterns import traffic
+    from flitwatch_routing.weighting import weighting
     from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
-    demand = None if name is None else traffic(name, len(fabric.endpoints.router), seed)
+    if mtu is not None and name is None:
+        raise click.UsageError("--mtu weighs traffic: give --traffic too")
+    demand = None if name is None else traffic(name, len(fabric.endpoints.router), seed, mtu)
     dump = lft.read_dump(lfts, fabric, lmc)
     found = follow(fabric, dump.ports, demand, dump.unknown, lmc)
     waits = dependencies(fabric, dump.ports, dump.unknown)
@@ -156,6 +168,7 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, lmc: int, as_j
             "deadlock_free": deadlock_free, "dependencies": waits.pairs, "cycle": waits.named(fabric) if waits.cycle else None,
             "max_load": largest, "ar_gap": None if largest is None or bound is None else gap(largest, bound.z_ar),
             **({} if bound is None else {"z_ar": bound.z_ar, "z_ar_exact": bound.exact}),
+            **({} if demand is None else {"weighting": weighting(mtu)}),
         },
         as_json,
     )  # fmt: skip

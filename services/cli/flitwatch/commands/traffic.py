@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, stderr
+from flitwatch.console import TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, mtu_option, stderr
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -30,7 +30,7 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
 @traffic.command()
 @click.option("--topology", required=True, help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
-@click.option("--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes.")
+@click.option("--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes[,packets].")
 @click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
 @click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
 @click.option(
@@ -56,18 +56,31 @@ def counters(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Write what switches would have counted: counters.csv, sl2vl.csv, pair_sl.csv; of later epochs counters-2.csv, sl2vl-2.csv and so on."""
+    """Write what switches would have counted: counters.csv, sl2vl.csv, pair_sl.csv; of later epochs counters-2.csv, sl2vl-2.csv and so on.
+
+    Packets stand in counters.csv where the traffic holds them (src,dst,bytes,packets), and are empty where it does not.
+    """
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.study import study
 
     fabric, ports = _routed(topology, lfts)
     measured = study(fabric, ports, name, sls, vls, epochs, seed, noise).measured
     for epoch, (lane, counted) in enumerate(zip(measured.lanes, measured.counters, strict=True), 1):
+        sent = None if measured.packets is None else measured.packets[epoch - 1]
         suffix = "" if epoch == 1 else f"-{epoch}"
-        files.write_counters(out / f"counters{suffix}.csv", fabric, counted)
+        files.write_counters(out / f"counters{suffix}.csv", fabric, counted, sent)
         files.write_lanes(out / f"sl2vl{suffix}.csv", fabric, lane)
     files.write_pairs(out / "pair_sl.csv", measured.pairs)
-    emit({"out": str(out), "pairs": len(measured.pairs), "epochs": epochs, "simulated": True}, as_json)
+    emit(
+        {
+            "out": str(out),
+            "pairs": len(measured.pairs),
+            "epochs": epochs,
+            "packets": measured.packets is not None,
+            "simulated": True,
+        },
+        as_json,
+    )
 
 
 @traffic.command()
@@ -106,12 +119,15 @@ def counters(
     show_default=True,
     help="Seconds, reading or measuring included.",
 )
-@click.option("--out", type=OutPath(), help="Write src,dst,bytes,low,high here.")
+@mtu_option
+@click.option(
+    "--out", type=OutPath(), help="Write src,dst,bytes,low,high here; with --mtu in weighted bytes, as a comment says."
+)
 @json_option
 def reconstruct(
     topology: str, lfts: Path | None, counter_files: tuple[Path, ...], lane_files: tuple[Path, ...], pair_sl: Path | None, name: str | None,
     basis: str, sls: int, vls: int, epochs: int, noise: float | None, seed: int, job_file: Path | None, device: str, limit_s: float,
-    out: Path | None, as_json: bool,
+    mtu: int | None, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Find the traffic matrix that explains per-VL counters; stop with Ctrl-C."""
     started = time.monotonic()
@@ -122,6 +138,7 @@ def reconstruct(
     from flitwatch_routing.reconstruction.recover import Options
     from flitwatch_routing.reconstruction.recover import reconstruct as recover
     from flitwatch_routing.reconstruction.study import Measured, relative_error, study
+    from flitwatch_routing.weighting import weighting
 
     if (name is None) == (not counter_files):
         raise click.UsageError("give --counters, --sl2vl and --pair-sl, or --traffic")
@@ -130,6 +147,7 @@ def reconstruct(
     truth = None
     if name is not None:
         truth = study(fabric, ports, name, sls, vls, epochs, seed, noise or 0.0, jobs)
+        truth = truth if mtu is None else truth.weighted(mtu)
         measured = truth.measured
     else:
         if pair_sl is None or len(lane_files) != len(counter_files):
@@ -137,7 +155,7 @@ def reconstruct(
         levels = files.read_pairs(pair_sl, len(fabric.endpoints.router))
         everyone = np.flatnonzero((levels >= 0).any(axis=0) | (levels >= 0).any(axis=1))
         lanes = files.read_lanes(lane_files, fabric)
-        counted = [files.read_counters(path, fabric, lanes[0].vls) for path in counter_files]
+        counted = [files.read_counters(path, fabric, lanes[0].vls, mtu) for path in counter_files]
         measured = Measured(pairs_of(jobs or [everyone], levels), lanes, counted)
     with stderr.status("reconstructing") as status:
 
@@ -155,13 +173,13 @@ def reconstruct(
             watch,
         )
     if out is not None:
-        files.write_matrix(out, found.pairs, found.size, found.low, found.high)
+        files.write_matrix(out, found.pairs, found.size, found.low, found.high, mtu)
     emit(
         {
             **({} if truth is None else {"relative_error": relative_error(truth, found), "simulated": True}),
             "estimated_error": found.estimated_error, "unknown": found.unknown, "residual": found.residual, "iterations": found.iterations, "wall_s": found.wall_s,
             "converged": found.converged, "gap": found.gap, "noise": found.noise, "pairs": found.unknowns, "possible_pairs": len(found.pairs),
-            "out": None if out is None else str(out),
+            "weighting": weighting(mtu), "out": None if out is None else str(out),
         },
         as_json,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.text import read_utf8
 from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import Pairs
+from flitwatch_routing.weighting import mixed
 
 Floats = NDArray[np.float64]
 #: Of one counter: some 64-bit counters added up; the squares of larger numbers leave double precision.
@@ -23,20 +24,22 @@ MOST_BYTES = 1e24
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,15}\s*")
 
 
-def write_counters(path: Path, fabric: Fabric, counted: Floats) -> None:
-    """`device,port,vl,bytes,packets` of the sending port; packets are left empty, as traffic matrices hold bytes."""
+def write_counters(path: Path, fabric: Fabric, counted: Floats, packets: Floats | None = None) -> None:
+    """`device,port,vl,bytes,packets` of the sending port, of bytes and packets (links, VLs); packets are left empty where they are not known."""
     links = fabric.links
     with open(path, "w", newline="") as file:
         file.write("# deltas\ndevice,port,vl,bytes,packets\n")
         for link in range(len(links.src)):
             name = fabric.vertex_name(int(links.src[link]))
+            sent = [""] * counted.shape[1] if packets is None else [f"{number:.17g}" for number in packets[link]]
             file.writelines(
-                f"{name},{links.src_port[link]},{vl},{size:.17g},\n" for vl, size in enumerate(counted[link])
+                f"{name},{links.src_port[link]},{vl},{size:.17g},{number}\n"
+                for vl, (size, number) in enumerate(zip(counted[link], sent, strict=True))
             )
 
 
-def read_counters(path: Path, fabric: Fabric, vls: int) -> Floats:
-    """Bytes (links, VLs); every port must be counted. BadInput names file and line."""
+def read_counters(path: Path, fabric: Fabric, vls: int, mtu: float | None = None) -> Floats:
+    """Bytes (links, VLs), with `mtu` weighted as `weighting.mixed`; every port must be counted. BadInput names file and line, also where `mtu` finds no packets."""
     links, counted = fabric.links, np.full((len(fabric.links.src), vls), np.nan)
     link_of = {
         (fabric.vertex_name(int(v)), int(p)): link
@@ -44,6 +47,7 @@ def read_counters(path: Path, fabric: Fabric, vls: int) -> Floats:
     }
     for where, row in _rows(path, ["device", "port", "vl", "bytes", "packets"], optional=1):
         port, vl, size = _whole(row[1], where), _whole(row[2], where), _amount(row[3], where)
+        packets = _amount(row[4], where, "packets") if "".join(row[4:]) else None
         link = link_of.get((row[0], port))
         if link is None:
             raise BadInput(f"the topology has no cable at {row[0]} port {port}", where=where)
@@ -51,7 +55,13 @@ def read_counters(path: Path, fabric: Fabric, vls: int) -> Floats:
             raise BadInput(f"VL {vl}; the SL-to-VL tables use 0 to {vls - 1}", where=where)
         if not np.isnan(counted[link, vl]):
             raise BadInput(f"{row[0]} port {port} VL {vl} is counted twice; give deltas of one interval", where=where)
-        counted[link, vl] = size
+        if mtu is not None and packets is None:
+            raise BadInput(
+                f"{row[0]} port {port} VL {vl} has no packets, which mixed weighting needs",
+                where=where,
+                advice="Count packets too, or leave out --mtu",
+            )
+        counted[link, vl] = size if mtu is None or packets is None else mixed(size, packets, mtu)
     if np.isnan(counted).any():
         link, vl = np.argwhere(np.isnan(counted))[0]
         name = fabric.vertex_name(int(links.src[link]))
@@ -179,10 +189,15 @@ def read_jobs(path: Path) -> list[NDArray[np.int64]]:
     return [np.array(nodes, np.int64) for nodes in jobs.values()]
 
 
-def write_matrix(path: Path, pairs: Pairs, size: Floats, low: Floats, high: Floats) -> None:
-    """`src,dst,bytes,low,high`: the interval holds the pair's bytes if the counters are exact; its ends are empty where they are unknown."""
+def write_matrix(path: Path, pairs: Pairs, size: Floats, low: Floats, high: Floats, mtu: float | None = None) -> None:
+    """`src,dst,bytes,low,high`: the interval holds the pair's bytes if the counters are exact; its ends are empty where they are unknown.
+
+    With `mtu` a comment says that all three are in bytes weighted as `weighting.mixed`.
+    """
     largest = size.max(initial=0)
     with open(path, "w", newline="") as file:
+        if mtu is not None:
+            file.write(f"# weighting: mixed; bytes, low and high are {mtu:g}/2 x packets + bytes/2\n")
         file.write("src,dst,bytes,low,high\n")
         for k in np.flatnonzero(size > 1e-7 * largest).tolist():
             ends = "," if np.isnan(low[k]) else f"{low[k]:.9g},{high[k]:.9g}"
@@ -246,13 +261,13 @@ def _whole(text: str, where: str) -> int:
         raise BadInput(f"{text[:40]!r} is no whole number", where=where) from None
 
 
-def _amount(text: str, where: str) -> float:
+def _amount(text: str, where: str, what: str = "bytes") -> float:
     try:
         value = float(text)
     except ValueError:
         raise BadInput(f"{text[:40]!r} is no number", where=where) from None
     if not 0 <= value < float("inf"):
-        raise BadInput(f"bytes must be a finite number from 0, not {text[:40]!r}", where=where)
+        raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
     if value > MOST_BYTES:
-        raise BadInput(f"{text[:40]} bytes are more than any port counts (at most {MOST_BYTES:g})", where=where)
+        raise BadInput(f"{text[:40]} {what} are more than any port counts (at most {MOST_BYTES:g})", where=where)
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.patterns import traffic
+from flitwatch_routing.patterns import counted
 from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import Lanes, random_lanes
 from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
 from flitwatch_routing.reconstruction.recover import Reconstruction
+from flitwatch_routing.weighting import mixed
 
 Floats = NDArray[np.float64]
 #: (src, dst, bytes) between endpoints.
@@ -25,19 +26,32 @@ SKIPPED = 10
 
 @dataclass(frozen=True)
 class Measured:
-    """What a site would record: pairs with SLs, SL-to-VL tables and counters of each epoch."""
+    """What a site would record: pairs with SLs, SL-to-VL tables and counters of each epoch, in bytes, and in packets where they are known."""
 
     pairs: Pairs
     lanes: list[Lanes]
     counters: list[Floats]
+    packets: list[Floats] | None = None
 
 
 @dataclass(frozen=True)
 class Study:
-    """measured goes to the reconstructor; size (pairs,) in the order of `measured.pairs` to the score alone."""
+    """measured goes to the reconstructor; size and packets (pairs,) in the order of `measured.pairs` to the score alone."""
 
     measured: Measured
     size: Floats
+    packets: Floats | None = None
+
+    def weighted(self, mtu: float) -> Study:
+        """The same with counters and sizes weighted as `weighting.mixed`; BadRequest where packets are not known."""
+        if self.packets is None or self.measured.packets is None:
+            raise BadRequest(
+                "mixed weighting needs packets, and the traffic holds bytes alone",
+                advice="Give a CSV file src,dst,bytes,packets, or leave out --mtu",
+            )
+        both = zip(self.measured.counters, self.measured.packets, strict=True)
+        counters = [mixed(size, packets, mtu) for size, packets in both]
+        return Study(replace(self.measured, counters=counters, packets=None), mixed(self.size, self.packets, mtu))
 
 
 def study(
@@ -56,12 +70,17 @@ def study(
         raise BadRequest(f"{epochs} epochs; expected 1 to 64")
     endpoints = len(fabric.endpoints.router)
     rng = np.random.default_rng([seed, 4])
-    src, dst, size = traffic(name, endpoints, seed)
+    (src, dst, size), packets = counted(name, endpoints, seed)
     if jobs is None:
         ranks = int(max(src.max(), dst.max())) + 1
         offset = offset if ranks + offset <= endpoints else 0
         src, dst, jobs = src + offset, dst + offset, [np.arange(offset, offset + ranks)]
-    return Study(*measure(fabric, ports, (src, dst, size), jobs, sls, vls, epochs, rng, noise))
+    measured, inside = measure(fabric, ports, (src, dst, size), jobs, sls, vls, epochs, rng, noise)
+    if packets is None:
+        return Study(measured, inside)
+    of_pairs = inside_jobs((src, dst, packets), endpoints, measured.pairs)
+    counters = counters_of(fabric, ports, measured.lanes, measured.pairs, of_pairs, noise, rng)
+    return Study(replace(measured, packets=counters), inside, of_pairs)
 
 
 def measure(

@@ -1,0 +1,20 @@
+"""What a link's load counts: bytes, or packets and bytes mixed, with which many small messages count beside few large ones (Taffet 2021, section 5.4)."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Amount = TypeVar("Amount", float, NDArray[np.float64])
+
+
+def weighting(mtu: float | None) -> str:
+    """The name of the weighting: bytes without an MTU, mixed with one."""
+    return "bytes" if mtu is None else "mixed"
+
+
+def mixed(size: Amount, packets: Amount, mtu: float) -> Amount:
+    """MTU/2 x packets + bytes/2, in weighted bytes: the bytes themselves where every packet holds `mtu` of them. Linear, so it may be had of pairs or of counters."""
+    return mtu / 2 * packets + size / 2
