@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +16,14 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from fixtures.databases import PLACE
 
 from api.conftest import Served, serving
 from api.world import T0, World
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.serve import listen
 from flitwatch_api.settings import Settings
+from flitwatch_db.embedded import Embedded
 
 COMMAND = [sys.executable, "-m", "flitwatch.main", "api"]
 
@@ -60,6 +63,35 @@ def test_on_this_machine_only_it_answers_to_this_machines_names_only(world: Worl
     with running(world.url) as (_, base):
         assert httpx.get(f"{base}/healthz", headers={"Host": "localhost"}).status_code == 200
         assert httpx.get(f"{base}/healthz", headers={"Host": "rebound.example"}).status_code == 400
+
+
+def test_a_database_that_comes_back_late_is_waited_for() -> None:
+    """Started while the database is away, as after a crash of both: it says so, and serves as soon as the database is there."""
+    with tempfile.TemporaryDirectory(prefix="flitwatch-late-", dir=PLACE) as place:
+        server = Embedded(Path(place), durable=False)
+        try:
+            url = server.start()
+            server.stop()
+            said = Path(place) / "said"
+            with said.open("wb") as file, listen("127.0.0.1", 0) as free:
+                port = free.getsockname()[1]
+                process = subprocess.Popen([*COMMAND, "--db", url, "--port", str(port)], stderr=file)
+            deadline = time.monotonic() + 60
+            while b"waiting for the database" not in said.read_bytes() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert process.poll() is None and b"waiting for the database" in said.read_bytes()
+            server.start()
+            while time.monotonic() < deadline and process.poll() is None:
+                try:
+                    assert httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=1).status_code == 200
+                    break
+                except (httpx.HTTPError, AssertionError):
+                    time.sleep(0.1)
+            assert httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5).status_code == 200
+        finally:
+            process.kill()
+            process.wait()
+            server.destroy()
 
 
 def test_a_taken_port_is_said_in_one_line(world: World) -> None:

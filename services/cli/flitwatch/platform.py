@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from flitwatch.home import home
+from flitwatch_domain.errors import Unavailable
 
+log = logging.getLogger(__name__)
+#: Seconds between tries to reach a database that does not answer.
+TRY_AGAIN_S = 1.0
+#: Seconds that a service waits at its start for a database that does not answer.
+SERVICE_PATIENCE_S = 60.0
 #: Throw-away databases live in memory where the machine has a place for that.
 EPHEMERAL_PLACES = ("/dev/shm", tempfile.gettempdir())
 EPHEMERAL_PREFIX = "flitwatch-ephemeral-"
@@ -22,7 +30,7 @@ def embedded_folder() -> Path:
 
 
 @contextlib.contextmanager
-def database(db_url: str | None = None, ephemeral: bool = False) -> Iterator[str]:
+def database(db_url: str | None = None, ephemeral: bool = False, patience_s: float = 0.0) -> Iterator[str]:
     """Yield the URL of a migrated database.
 
     Parameters
@@ -32,6 +40,8 @@ def database(db_url: str | None = None, ephemeral: bool = False) -> Iterator[str
         process uses it.
     ephemeral : bool
         A database of its own that is gone afterwards; `db_url` is not used then.
+    patience_s : float
+        Seconds to wait for one that does not answer: it may be coming back from a crash.
 
     Raises
     ------
@@ -53,7 +63,16 @@ def database(db_url: str | None = None, ephemeral: bool = False) -> Iterator[str
             url = db_url
         else:
             url = stack.enter_context(Embedded(embedded_folder())).url
-        migrate(url)
+        until = time.monotonic() + patience_s
+        while True:
+            try:
+                migrate(url)
+                break
+            except Unavailable as away:
+                if time.monotonic() >= until:
+                    raise
+                log.warning("waiting for the database: %s", away)
+                time.sleep(TRY_AGAIN_S)
         yield url
 
 

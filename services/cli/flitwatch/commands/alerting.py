@@ -24,7 +24,7 @@ from flitwatch.metrics import metrics_option
 @metrics_option
 def alerting(config: Path | None, check: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Evaluate the rules and deliver alerts until stopped."""
-    from flitwatch.platform import database
+    from flitwatch.platform import SERVICE_PATIENCE_S, database
     from flitwatch_alerting.config import read_config
     from flitwatch_alerting.engine import Engine
 
@@ -36,7 +36,7 @@ def alerting(config: Path | None, check: bool, db_url: str | None, ephemeral: bo
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    with database(db_url, ephemeral) as url:
+    with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         engine = Engine(url, chosen, stop)
         engine.run()
         emit(asdict(engine.measures), as_json)

@@ -48,7 +48,7 @@ def api(
     from pydantic import SecretStr
 
     from flitwatch.first_admin import ensure_admin
-    from flitwatch.platform import database
+    from flitwatch.platform import SERVICE_PATIENCE_S, database
     from flitwatch_api.logs import JsonLines
     from flitwatch_api.serve import serve
     from flitwatch_api.settings import Settings
@@ -61,7 +61,7 @@ def api(
     if "*" in names:
         names = []
     chosen: dict[str, Any] = {} if web is None else {"web": web}
-    with database(db_url, ephemeral) as url:
+    with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         ensure_admin(url)
         chosen["api_anonymous"] = anonymous or ("user" if host in LOOPBACK else "none")
         settings = Settings(db=SecretStr(url), api_hosts=tuple(names), api_access_log=access_log, **chosen)

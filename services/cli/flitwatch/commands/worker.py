@@ -9,7 +9,7 @@ import click
 
 from flitwatch.console import database_options, fail, log_to_stderr, stderr
 from flitwatch.metrics import metrics_option
-from flitwatch.platform import database
+from flitwatch.platform import SERVICE_PATIENCE_S, database
 
 #: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs.
 HANDLER_MODULES = ("flitwatch_db.tasks", "flitwatch_simulation.tasks", "flitwatch_ml.tasks", "flitwatch_alerting.tasks")
@@ -51,7 +51,7 @@ def worker(
             fail(f"no task of queue {', '.join(queues)} is known here; known tasks: {', '.join(sorted(known))}", code=2)
         known = chosen
     log_to_stderr()
-    with database(db_url, ephemeral) as url:
+    with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         stderr.print(f"worker for {', '.join(sorted(known))}")
         served = {name.partition(".")[0] for name in known}
         periodic, services = (

@@ -65,7 +65,10 @@ def writer(
     settings = WriterSettings(
         group=group, pattern=pattern or LDMS_PATTERN, fabric=fabric, registry=registry, interval_s=interval
     )
-    with platform.database(db_url, ephemeral) as url, open_log(log_at or platform.log_url(url)) as log:
+    with (
+        platform.database(db_url, ephemeral, platform.SERVICE_PATIENCE_S) as url,
+        open_log(log_at or platform.log_url(url)) as log,
+    ):
         carrier = Writer(url, log, settings, stop)
         REGISTRY.register(WriterCollector(carrier))
         carrier.run()
