@@ -13,11 +13,13 @@ from routing.broken import keeping, without
 
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
+from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import quartz1, torus, xgft
 from flitwatch_routing import lft, tree
 from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.bounds import bounds
 from flitwatch_routing.forwarding import check
-from flitwatch_routing.optimise import optimise
+from flitwatch_routing.optimise import Routes, optimise
 from flitwatch_routing.patterns import read_csv, traffic
 from flitwatch_routing.tree import as_tree
 
@@ -35,10 +37,16 @@ def test_published_patterns_reach_the_bound_and_ftree_its_published_gap(pattern:
     assert check(fabric, found.ports).valid
 
 
+def within(fabric: Fabric, demand: tuple, share: float, seed: int) -> Routes:
+    """Routes, ended as soon as they are so close to the bound: a slow machine takes longer for the same."""
+    enough = bounds(fabric, demand).fixed * (1 + share)
+    return optimise(fabric, demand, 240.0, seed, lambda seconds, largest, moves: largest > enough)
+
+
 @pytest.mark.parametrize("seed", [1, 4, 11])
 def test_noise_costs_what_it_must(seed: int) -> None:
     """Taffet 2021, table 3.3: 1.83 % above z_AR. Two entries share a port, and the best pairs are about 1.05 % above: nobody can do better."""
-    found = optimise(quartz1(), traffic("noisy-shuffle", 3072, seed), time_limit_s=10, seed=seed)
+    found = within(quartz1(), traffic("noisy-shuffle", 3072, seed), 0.0015, seed)
     assert found.fixed_bound > found.z_ar
     assert found.bound_gap is not None and found.bound_gap < 0.0015
     assert found.ftree / found.z_ar > 3
@@ -53,7 +61,7 @@ def test_jobs_on_scattered_nodes_come_within_a_hundredth_of_the_bound() -> None:
         parts.append((nodes[first + src], nodes[first + dst], size / np.bincount(src, size).max()))
         first += max(src.max(), dst.max()) + 1
     src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
-    found = optimise(fabric, (src, dst, size), time_limit_s=10, seed=5)
+    found = within(fabric, (src, dst, size), 0.01, seed=5)
     assert found.bound_gap is not None and found.bound_gap < 0.01
     assert found.ftree / found.z > 1.1 and check(fabric, found.ports).valid
 
