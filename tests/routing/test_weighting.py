@@ -141,13 +141,14 @@ def barrier_error(fabric: Fabric, known: Study) -> float:
     return float(np.linalg.norm((size - known.size)[small]) / np.linalg.norm(known.size[small]))
 
 
-def test_a_barrier_beside_a_bully_comes_back_mixed_and_is_lost_by_bytes(tmp_path: Path) -> None:
-    """50 million times the bytes of a pair of the barrier, 200,000 times its weight (the paper recovers 4,000 times with an error of 8.2 %)."""
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_barrier_beside_a_bully_comes_back_mixed_and_is_lost_by_bytes(tmp_path: Path, seed: int) -> None:
+    """5 million times the bytes of a pair of the barrier, 20,000 times its weight (the paper recovers 4,000 times with an error of 8.2 %)."""
     fabric = xgft(3, [4, 4, 2], [1, 2, 2])
     quiet = [(2 * r, 2 * ((r + step) % 16), 800, 100) for r in range(16) for step in (1, 2, 4, 8)]
-    loud = [(a, (a + 16) % 32, 10**7 * MTU, 10**7) for a in range(1, 32, 2)]
+    loud = [(a, (a + 16) % 32, 10**6 * MTU, 10**6) for a in range(1, 32, 2)]
     file = str(written(tmp_path / "t.csv", quiet + loud))
-    known = study(fabric, ftree_tables(fabric), file, 4, 4, 1, seed=2)
+    known = study(fabric, ftree_tables(fabric), file, 4, 4, 1, seed)
     assert barrier_error(fabric, known.weighted(MTU)) < 0.1
     assert barrier_error(fabric, known) > 0.9
 
