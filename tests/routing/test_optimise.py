@@ -245,6 +245,19 @@ def test_traffic_that_does_not_fit_is_named_by_file_and_line(tmp_path, text: str
             read_csv(path, 16)
 
 
+def test_what_reconstruct_writes_is_traffic(tmp_path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("# weighting: mixed\nsrc,dst,bytes,low,high\n0,5,10,9,11\n\n3,4,2,,\n")
+    (src, dst, size), packets = read_csv(path, 16)
+    assert (
+        list(zip(src.tolist(), dst.tolist(), size.tolist(), strict=True)) == [(0, 5, 10), (3, 4, 2)] and packets is None
+    )
+    for text in ("", "# nothing\n"):
+        path.write_text(text)
+        with pytest.raises(BadInput, match="is empty; the header must be"):
+            read_csv(path, 16)
+
+
 def test_table_3_1_pairs_of_the_synthetic_patterns() -> None:
     """Taffet 2021, table 3.1: numbers of communicating pairs."""
     pairs = {

@@ -18,7 +18,12 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Traffic = tuple[Ints, Ints, Floats]
 
-_HEADER = ["src", "dst", "bytes", "packets"]
+#: Columns of traffic files; the last is what `flitwatch traffic reconstruct` writes, whose intervals say nothing about routes.
+_PLAIN, _COUNTED, _RECONSTRUCTED = (
+    ["src", "dst", "bytes"],
+    ["src", "dst", "bytes", "packets"],
+    ["src", "dst", "bytes", "low", "high"],
+)
 #: Of a pair: beyond it sums and their squares leave the numbers that the search counts in.
 MOST_BYTES = 1e18
 
@@ -184,16 +189,24 @@ def read_file(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
 
 
 def read_csv(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
-    """Read `src,dst,bytes` or `src,dst,bytes,packets`; repeated pairs add up later. BadInput names file and line; traffic that nobody sends to another is none."""
+    """Read `src,dst,bytes`, `src,dst,bytes,packets` or a reconstruction's `src,dst,bytes,low,high`, after comments (#); repeated pairs add up later.
+
+    BadInput names file and line; traffic that nobody sends to another is none.
+    """
     src, dst, size, packets = [], [], [], []
+    header: list[str] = []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
-            header = [name.strip() for name in next(reader, [])]
-            if header not in (_HEADER, _HEADER[:3]):
-                raise BadInput("the header must be src,dst,bytes or src,dst,bytes,packets", where=f"{path}:1")
             for row in reader:
-                if row:
+                if not header and not (row and row[0].startswith("#")):
+                    header = [name.strip() for name in row]
+                    if header not in (_PLAIN, _COUNTED, _RECONSTRUCTED):
+                        raise BadInput(
+                            "the header must be src,dst,bytes or src,dst,bytes,packets",
+                            where=f"{path}:{reader.line_num}",
+                        )
+                elif header and row:
                     a, b, amount, sent = _row(row, header, endpoints, f"{path}:{reader.line_num}")
                     src.append(a)
                     dst.append(b)
@@ -206,25 +219,28 @@ def read_csv(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
         raise
     except csv.Error as failure:
         raise BadInput(f"is not CSV text: {failure}", where=str(path)) from failure
+    if not header:
+        raise BadInput("is empty; the header must be src,dst,bytes or src,dst,bytes,packets", where=f"{path}:1")
     found = np.array(src, np.int32), np.array(dst, np.int32), np.array(size, float)
     if not ((found[2] > 0) & (found[0] != found[1])).any():
         nothing = "no rows" if not src else "no bytes from one endpoint to another"
         raise BadInput(f"holds no traffic: {nothing}, so there is nothing to route", where=str(path))
-    return found, np.array(packets, float) if len(header) == len(_HEADER) else None
+    return found, np.array(packets, float) if header == _COUNTED else None
 
 
 def _row(row: list[str], header: list[str], endpoints: int, where: str) -> tuple[int, int, float, float]:
     """Source, destination, bytes and packets, which are 0 where the header has none."""
     if len(row) != len(header):
         raise BadInput(f"{len(row)} fields instead of {','.join(header)}", where=where)
+    row = row[:3] if header == _RECONSTRUCTED else row
     try:
         a, b, amount, packets = int(row[0]), int(row[1]), float(row[2]), float(row[3]) if row[3:] else 0.0
     except ValueError:
-        numbers = "a number" if len(header) == 3 else "two numbers"
+        numbers = "a number" if len(row) == 3 else "two numbers"
         raise BadInput(f"not two whole numbers and {numbers}: {','.join(row)[:60]!r}", where=where) from None
     if not (0 <= a < endpoints and 0 <= b < endpoints):
         raise BadInput(f"endpoints go from 0 to {endpoints - 1}", where=where)
-    for name, text, value in zip(header[2:], row[2:], (amount, packets), strict=False):
+    for name, text, value in zip(header[2:4], row[2:], (amount, packets), strict=False):
         if not 0 <= value < float("inf"):
             raise BadInput(f"{name} must be a finite number from 0, not {text!r}", where=where)
         if value > MOST_BYTES:
