@@ -15,7 +15,7 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import quartz1, xgft
-from flitwatch_routing.bounds import bounds
+from flitwatch_routing.bounds import bounds, whole_loads
 from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import traffic
 
@@ -143,6 +143,14 @@ def test_a_missing_switch_counts() -> None:
     broken = keeping(fabric, (links.src != spine) & (links.dst != spine))
     found = bounds(broken, traffic("bisection", 16, 1))
     assert found.z_ar == pytest.approx(4 / 3, rel=1e-6) and found.fixed == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "bound", "raised"),
+    [([4, 6, 10], 7.5, 8), ([4, 6, 10], 8.0, 8), ([4, 6, 10], 8 * (1 + 1e-9), 8), ([4.5, 6], 7.5, 7.5), ([3], np.inf, np.inf), ([], 0, 0), ([0, 0], 0, 0), ([2.0**60], 3, 3)],
+)  # fmt: skip
+def test_whole_bytes_add_up_to_whole_loads(sizes: list, bound: float, raised: float) -> None:
+    assert whole_loads(np.array(sizes, float), bound) == pytest.approx(raised, rel=1e-8)
 
 
 def test_a_bound_without_time_still_holds() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -119,6 +120,15 @@ def test_the_command_says_what_changed(tmp_path, capsys) -> None:
         told["changed_entries"] == (new != ftree_tables(fabric)).sum()
         and told["changed_switches"] <= told["changed_entries"]
     )
+    os.mkfifo(tmp_path / "pipe")
+    for wrong, words in (
+        (["--out", str(tmp_path / "pipe")], "is no regular file"),
+        (["--loaded", "x", "--within", "nan"], "nan is not in the range"),
+    ):
+        with pytest.raises(SystemExit):
+            main([*arguments, *wrong])
+        assert words in capsys.readouterr().err
+    assert (tmp_path / "pipe").is_fifo()
     with pytest.raises(SystemExit):
         main([*arguments, "--within", "5"])
     assert "--within is for --loaded" in capsys.readouterr().err

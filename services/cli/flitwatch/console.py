@@ -69,6 +69,9 @@ class OutPath(click.Path):
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as failure:
             self.fail(f"{folder}: {failure.strerror or failure}", param, ctx)
+        if not self._folder and path.exists() and not path.is_file():
+            # The finished file takes the name's place: of a device or a pipe nothing would be left.
+            self.fail(f"{path} is no regular file.", param, ctx)
         if not os.access(folder, os.W_OK):
             self.fail(f"{folder} is not writable.", param, ctx)
         return path

@@ -19,6 +19,8 @@ from flitwatch_routing.tree import Tree, as_tree
 LIMIT_S = 120.0
 #: Seconds that packing may take, and its part of the time limit.
 PACKING_S, PACKING_SHARE = 20.0, 0.25
+#: Bytes up to which every whole number has a float of its own; loads that are this close, relative, are the same.
+LARGEST_WHOLE, ROUNDING = 2.0**53, 1e-6
 Traffic = tuple[NDArray, NDArray, NDArray]
 
 
@@ -46,6 +48,15 @@ def bounds(
         Where the fabric is no fat tree.
     """
     return bounds_of(as_tree(fabric), traffic, time_limit_s, watch, packing)
+
+
+def whole_loads(size: NDArray, bound: float) -> float:
+    """The bound, raised to what whole entries of these bytes can add up to: a multiple of their greatest common divisor, where all are whole numbers."""
+    largest = float(size.max(initial=0.0))
+    if not 0 < largest < LARGEST_WHOLE or not math.isfinite(bound) or (size != np.floor(size)).any():
+        return bound
+    step = int(np.gcd.reduce(size.astype(np.int64)))
+    return max(bound, math.ceil(bound / step * (1 - ROUNDING)) * float(step))
 
 
 def gap(load: float, bound: float) -> float | None:
@@ -78,6 +89,7 @@ def bounds_of(
     hosts, leaves = tree.shape[2], tree.shape[0] * tree.shape[1]
     if packing:
         fixed = least_busiest(_entries(tree, src // hosts, dst, size / unit), fixed, go_on)
+    fixed = whole_loads(size, fixed * unit) / unit
     if tree.intact():
         return Bounds(even * unit, fixed * unit, exact=True)
     demand = np.zeros((leaves, leaves))
@@ -85,7 +97,7 @@ def bounds_of(
     np.fill_diagonal(demand, 0.0)
     linear, exact = least_load(tree, demand, max(time_limit_s - (time.monotonic() - started), 0.0), watch)
     z_ar = max(even, linear)
-    return Bounds(z_ar * unit, max(fixed, z_ar) * unit, exact)
+    return Bounds(z_ar * unit, whole_loads(size, max(fixed, z_ar) * unit), exact)
 
 
 def _entries(tree: Tree, leaf: NDArray, dst: NDArray, size: NDArray) -> list[tuple[NDArray, int]]:

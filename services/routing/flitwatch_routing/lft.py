@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flitwatch_core.topology import parse_lft_dump
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.importers.text import read_utf8
+from flitwatch_domain.importers.text import read_bytes, read_utf8
 from flitwatch_routing.lmc import first_lid, lids_each
 
 Ints = NDArray[np.int64]
@@ -88,9 +88,7 @@ def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
         destinations of which none is known; with `lmc`, for LIDs that are not those of such an LMC.
     """
     try:
-        found, names, at_switch, lid, port, destination = parse_lft_dump(path.read_bytes())
-    except OSError as failure:
-        raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
+        found, names, at_switch, lid, port, destination = parse_lft_dump(read_bytes(path))
     except UnicodeDecodeError:
         read_utf8(path)  # says what it is instead
         raise

@@ -14,7 +14,7 @@ from flitwatch_core import routes
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import bounds_of, gap, unit_of
+from flitwatch_routing.bounds import ROUNDING, bounds_of, gap, unit_of
 from flitwatch_routing.forwarding import check, choices_of, kept, tables_of
 from flitwatch_routing.lmc import per_lid
 from flitwatch_routing.tree import as_tree
@@ -23,8 +23,6 @@ from flitwatch_routing.tree import as_tree
 Watch = Callable[[float, float, int], bool]
 #: Part of the time limit that the bound of a broken tree may take.
 BOUND_SHARE = 0.5
-#: Loads this close, relative, are the same.
-ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)

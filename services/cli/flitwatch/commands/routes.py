@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import TIME_LIMIT_S, OutPath, emit, json_option, mtu_option, stderr, stop_on_interrupt
+from flitwatch.console import (
+    TIME_LIMIT_S,
+    FiniteRange,
+    OutPath,
+    emit,
+    json_option,
+    mtu_option,
+    stderr,
+    stop_on_interrupt,
+)
+
+if TYPE_CHECKING:
+    from flitwatch_routing.optimise import Routes
 
 
 @click.group()
@@ -48,7 +61,7 @@ _lmc_option = click.option(
 )
 @click.option(
     "--within",
-    type=click.FloatRange(0, 1000),
+    type=FiniteRange(0, 1000),
     default=0.0,
     show_default=True,
     help="With --loaded: percent above the bound at which the busiest link is good enough.",
@@ -118,10 +131,19 @@ def optimise(
                 "changed_entries": int((found.ports != before).sum()), "changed_switches": int((found.ports != before).any(axis=1).sum()),
                 "entries": int(np.count_nonzero(before >= 0)),
             }),
-            **({} if found.z else {"note": "no traffic crosses from switch to switch: all routes are as good"}),
+            **({} if not (note := _note(found, before is not None, within)) else {"note": note}),
         },
         as_json,
     )  # fmt: skip
+
+
+def _note(found: Routes, loaded: bool, within: float) -> str:
+    """What the figures do not say by themselves."""
+    if not found.z:
+        return "no traffic crosses from switch to switch: all routes are as good"
+    if loaded and found.bound_gap is not None and found.bound_gap > within / 100 + 1e-6:
+        return f"the busiest link is {100 * found.bound_gap:.2f} % above the bound, not within {within:g} %: give it more time, or lay tables anew"
+    return ""
 
 
 @routes.command()
