@@ -6,7 +6,9 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric, Links
+from flitwatch_routing.tree import as_tree
 
 
 def keeping(fabric: Fabric, keep: np.ndarray) -> Fabric:
@@ -24,3 +26,12 @@ def without(fabric: Fabric, cables: int, seed: int) -> Fabric:
     ends = links.src.astype(np.int64) * fabric.vertices + links.dst
     back = links.dst.astype(np.int64) * fabric.vertices + links.src
     return keeping(fabric, ~np.isin(ends, ends[gone]) & ~np.isin(back, ends[gone]))
+
+
+def is_tree(fabric: Fabric) -> bool:
+    """Whether what is left is a tree at all: no part that nothing joins to the rest."""
+    try:
+        as_tree(fabric)
+    except BadInput:
+        return False
+    return True
