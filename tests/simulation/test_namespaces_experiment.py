@@ -54,12 +54,14 @@ def test_the_sampled_map_names_root_and_cause(found):
 
 @pytest.mark.parametrize("variant", ["one-bit", "standard"])
 def test_three_causes_are_told_apart(variant):
-    roots = {
-        cause: [(one["vertex"], one["cause"]) for one in diagnosis]
-        for cause, diagnosis in three_causes(seconds=1.2, variant=variant).items()
+    found = three_causes(speedup=30, seconds=2, variant=variant)
+    roots = {cause: [(one["vertex"], one["cause"]) for one in diagnosis] for cause, diagnosis in found.items()}
+    expected = {
+        "communication-pattern": ("h2", "communication-pattern"),
+        "mapping-or-bandwidth": ("s4", "mapping-or-bandwidth"),
+        "background-traffic": ("s4", "background-traffic"),
     }
-    assert roots == {
-        "communication-pattern": [("h2", "communication-pattern")],
-        "mapping-or-bandwidth": [("s4", "mapping-or-bandwidth")],
-        "background-traffic": [("s4", "background-traffic")],
-    }
+    assert {cause for cause, root in expected.items() if root in roots.get(cause, [])} == set(expected), roots
+    # Where one bit names links, a link without traffic passes the 99 % bound once in a hundred (section 2.5.1) and may bring a root of its own.
+    further = sum(len(named) - 1 for named in roots.values())
+    assert further <= (1 if variant == "one-bit" else 0), roots
