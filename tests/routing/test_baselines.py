@@ -98,7 +98,7 @@ def test_no_single_move_from_where_greedy_ends_helps(seed: int) -> None:
 def test_all_baselines_have_figures_on_a_broken_tree() -> None:
     fabric = without(xgft(3, [8, 6, 4], [1, 6, 6]), 12, seed=1)
     demand = traffic("bisection-shuffle", len(fabric.endpoints), 1)
-    loads = busiest(fabric, demand, seed=1)
+    loads = busiest(fabric, [demand], seed=1)
     assert set(loads) == set(BASELINES)
     z_ar = bounds(fabric, demand, packing=False).z_ar
     assert all(load is not None and math.isfinite(load) and load >= z_ar * (1 - 1e-9) for load in loads.values())
@@ -111,5 +111,5 @@ def test_a_baseline_that_loses_traffic_has_no_figure() -> None:
     fabric = keeping(
         fabric, np.array([pair not in gone for pair in zip(links.src.tolist(), links.dst.tolist(), strict=True)])
     )
-    loads = busiest(fabric, (np.array([0]), np.array([2]), np.array([5.0])), seed=1)
+    loads = busiest(fabric, [(np.array([0]), np.array([2]), np.array([5.0]))], seed=1)
     assert loads == {"ftree": None, "random": None, "greedy": None, "minhop": 5.0}

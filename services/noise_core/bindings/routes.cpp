@@ -39,11 +39,14 @@ std::optional<Loaded> loaded_of(const Tree& tree, nb::handle loaded) {
 }
 
 // The search runs without the GIL; `watch` is asked with it, a few times a second.
-nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes, In<std::uint8_t> failed, double goal,
-                         double seconds, std::uint64_t seed, nb::object watch, bool fewest_worst, nb::object loaded) {
+nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes, In<std::int32_t> slot,
+                         In<std::uint8_t> failed, In<double> goal, double seconds, std::uint64_t seed, nb::object watch, bool fewest_worst,
+                         nb::object loaded) {
   const Tree tree = tree_of(shape);
-  if (src.shape(0) != dst.shape(0) || src.shape(0) != bytes.shape(0)) throw std::invalid_argument("src, dst and bytes differ in length");
-  const Demand demand = gather(tree, view(src), view(dst), view(bytes));
+  if (src.shape(0) != dst.shape(0) || src.shape(0) != bytes.shape(0) || src.shape(0) != slot.shape(0))
+    throw std::invalid_argument("src, dst, bytes and slot differ in length");
+  const Demand demand = gather(tree, view(src), view(dst), view(bytes), view(slot), static_cast<int>(goal.shape(0)));
+  const BySlot goals = copy(goal);
   const std::vector<std::uint8_t> flags = copy(failed);
   const std::optional<Loaded> held = loaded_of(tree, loaded);
   Solution found;
@@ -65,7 +68,7 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
         return false;
       }
     };
-    found = optimise(tree, demand, flags, goal, search, go_on);
+    found = optimise(tree, demand, flags, goals, search, go_on);
   }
   if (trouble) std::rethrow_exception(trouble);
   std::vector<std::int32_t> leaf, dest;
@@ -81,11 +84,8 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
   result["down_of"] = give(std::move(found.down_of));
   result["core_used"] = give(std::move(found.core_used));
   result["down_used"] = give(std::move(found.down_used));
-  result["largest"] = found.largest;
+  result["largest"] = give(std::move(found.largest));
   result["worst_links"] = found.worst_links;
-  result["busiest_host"] = demand.busiest_host;
-  result["ftree"] = found.ftree;
-  result["random"] = found.random;
   result["seconds"] = found.seconds;
   result["moves"] = found.moves;
   return result;
@@ -95,14 +95,15 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
 
 NB_MODULE(_routes, m) {
   m.doc() = "Static routes of fat trees against a traffic matrix.";
-  m.def("optimise", &optimise_routes, "shape"_a, "src"_a, "dst"_a, "bytes"_a, "failed"_a, "goal"_a, "seconds"_a, "seed"_a, "watch"_a.none(),
+  m.def("optimise", &optimise_routes, "shape"_a, "src"_a, "dst"_a, "bytes"_a, "slot"_a, "failed"_a, "goal"_a, "seconds"_a, "seed"_a, "watch"_a.none(),
         "fewest_worst"_a = false, "loaded"_a = nb::none(),
-        "Tables that make the largest load of a link between switches as small as possible within `seconds`.\n\n"
+        "Tables that make the largest load of a link between switches, added up over time slots, as small as possible within `seconds`.\n\n"
+        "slot: int32 of every row of traffic, from 0; goal: float64[slots], lower bounds, where the search ends.\n"
         "shape: (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); failed: uint8[links] or empty, numbered leaf to spine,\n"
-        "spine to core, core to spine, spine to leaf; goal: a lower bound, where the search ends; watch(seconds, largest, moves) -> bool goes on;\n"
-        "fewest_worst: then as few links as possible that carry as much as the busiest; loaded: (leaves x endpoints, spines x endpoints, cores x endpoints)\n"
+        "spine to core, core to spine, spine to leaf; watch(seconds, largest of all slots, moves) -> bool goes on;\n"
+        "fewest_worst: then as few links as possible that carry as much as their slot's busiest; loaded: (leaves x endpoints, spines x endpoints, cores x endpoints)\n"
         "int16 choices of tables to begin with, -1 for none, of which as many stay as what is reached allows.\n"
-        "Raises ValueError for endpoints out of range, bytes that are negative or not finite, or a shape that no tree has.");
+        "Raises ValueError for endpoints or slots out of range, bytes that are negative or not finite, or a shape that no tree has.");
   m.def("bounds", [](nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes, In<std::uint8_t> failed) {
     const Tree tree = tree_of(shape);
     const Bounds found = bounds(tree, gather(tree, view(src), view(dst), view(bytes)), view(failed));

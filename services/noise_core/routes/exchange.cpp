@@ -1,7 +1,6 @@
 #include "routes/exchange.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace flitwatch::routes {
@@ -248,7 +247,7 @@ void Exchange::apply(const Move& move) {
 
 double Exchange::largest() const { return load_.empty() ? 0 : *std::max_element(load_.begin(), load_.end()); }
 
-bool Exchange::settle(double limit, const std::function<bool()>& go_on) {
+void Exchange::settle(double limit, const std::function<bool()>& go_on) {
   limit_ = limit;
   total_ = 0;
   for (int cell = 0; cell < static_cast<int>(load_.size()); ++cell) {
@@ -292,7 +291,7 @@ bool Exchange::settle(double limit, const std::function<bool()>& go_on) {
     }
     if (best_.count && (best_.change <= 0 || random_.unit() < kUphill)) apply(best_);
   }
-  if (over_.empty() || largest() < least || (largest() == least && total_ < rest)) return over_.empty();
+  if (over_.empty() || largest() < least || (largest() == least && total_ < rest)) return;
   for (int f = 0; f < static_cast<int>(flows_.size()); ++f) {
     if (flows_[f].out == kept[f].out && flows_[f].in == kept[f].in) continue;
     put(f, -1);
@@ -300,7 +299,6 @@ bool Exchange::settle(double limit, const std::function<bool()>& go_on) {
     flows_[f].in = kept[f].in;
     put(f, 1);
   }
-  return false;
 }
 
 }  // namespace flitwatch::routes

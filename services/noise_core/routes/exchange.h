@@ -31,8 +31,8 @@ class Exchange {
   Exchange(std::vector<Flow>& flows, int starts, int ends, int dests, const Ports& ports, Random& random);
 
   // Lowers the sum of squares of what is above `limit` until nothing is, nothing was gained for long, or `go_on`, asked now and then, says no. Leaves the
-  // smallest largest load that it met; true: none is above the limit.
-  bool settle(double limit, const std::function<bool()>& go_on);
+  // smallest largest load that it met.
+  void settle(double limit, const std::function<bool()>& go_on);
   double largest() const;
 
  private:

@@ -12,22 +12,24 @@ class Moves {
  public:
   Moves(Tables& tables, Random& random, double scale);
 
-  // Takes one thing off an overloaded link and lays it again; `forced`: not on the old port.
-  void relieve(int link, bool forced);
-  void grow(float factor);              // prices of overloaded links
+  // Takes one thing off an overloaded cell, a link in a time slot, and lays it again; `forced`: not on the old port.
+  void relieve(int cell, bool forced);
+  void grow(float factor);              // prices of overloaded cells
   void forget(float share);             // prices towards 1
   void reset() { price_.assign(price_.size(), 1.0f); }
 
  private:
-  float added(int link, float bytes) const;  // cost of adding bytes to a link
-  void price_descents(int group, int dest, float bytes);
+  float added(int link, const float* bytes) const;        // cost of adding bytes to a link
+  float added_to_slots(int link, const float* bytes) const;
+  float added_to_cell(std::size_t cell, int slot, double bytes) const;
+  void price_descents(int group, int dest, const float* bytes);
   void lay_item(int item, bool forced);
   void lay_spine(int ps, int dest, bool forced);
   void lay_core(int k, int dest, bool forced);
-  int any_item_at(int ps, int dest);
-  void relieve_up(int link, bool forced);
-  void relieve_core(int link, bool forced);
-  void relieve_down(int k, int dest, bool forced);
+  int any_item_at(int ps, int dest, int slot);
+  void relieve_up(int link, int slot, bool forced);
+  void relieve_core(int link, int slot, bool forced);
+  void relieve_down(int k, int dest, int slot, bool forced);
 
   Tables& tables_;
   const Tree& tree_;

@@ -7,14 +7,17 @@ namespace flitwatch::routes {
 
 namespace {
 
-// Partner of each edge at one side: at every vertex, edges in order of weight are paired with their neighbours.
+// Partner of each edge at one side: at every vertex, edges in order of slot and weight are paired with their neighbours.
 std::vector<int> partners(const std::vector<Edge>& edges, const std::vector<int>& subset, int vertices, bool left, Random& random) {
   std::vector<std::vector<int>> at(vertices);
   for (int i = 0; i < static_cast<int>(subset.size()); ++i) at[left ? edges[subset[i]].left : edges[subset[i]].right].push_back(i);
   std::vector<int> partner(subset.size(), -1);
   for (auto& some : at) {
     for (std::size_t q = some.size(); q > 1; --q) std::swap(some[q - 1], some[random.below(static_cast<int>(q))]);
-    std::stable_sort(some.begin(), some.end(), [&](int a, int b) { return edges[subset[a]].weight > edges[subset[b]].weight; });
+    std::stable_sort(some.begin(), some.end(), [&](int a, int b) {
+      const Edge &one = edges[subset[a]], &other = edges[subset[b]];
+      return one.slot != other.slot ? one.slot < other.slot : one.weight > other.weight;
+    });
     for (std::size_t i = 0; i + 1 < some.size(); i += 2) {
       partner[some[i]] = some[i + 1];
       partner[some[i + 1]] = some[i];

@@ -41,6 +41,8 @@ void start_random(Tables& tables, Random& random) {
 
 namespace {
 
+int fullest_slot(const float* bytes, int slots) { return static_cast<int>(std::max_element(bytes, bytes + slots) - bytes); }
+
 // Cores of the merged flows (spine, destination) of one group, and the spines under which they first arrive.
 void split_cores(Tables& tables, int group, Random& random) {
   const Tree& tree = tables.tree();
@@ -59,7 +61,7 @@ void split_cores(Tables& tables, int group, Random& random) {
     const auto [at, fresh] = known.try_emplace(tables.at_spine(ps, items[i].dest), static_cast<int>(edges.size()));
     if (fresh) {
       flows.push_back({ps, items[i].dest});
-      edges.push_back({ps, to * s.spines + spine, 0});
+      edges.push_back({ps, to * s.spines + spine, 0, fullest_slot(tables.demand().bytes(static_cast<int>(i)), tables.slots())});
     }
     edges[at->second].weight += items[i].bytes;
   }
@@ -79,7 +81,8 @@ void start_split(Tables& tables, Random& random) {
   const auto& items = tables.demand().items;
   std::vector<Edge> edges;
   edges.reserve(items.size());
-  for (const Item& item : items) edges.push_back({item.leaf, tree.leaf_of(item.dest), item.bytes});
+  for (int i = 0; i < static_cast<int>(items.size()); ++i)
+    edges.push_back({items[i].leaf, tree.leaf_of(items[i].dest), items[i].bytes, fullest_slot(tables.demand().bytes(i), tables.slots())});
   const auto spines = colour(edges, tree.leaves(), tree.leaves(), s.spines, random);
   for (std::size_t i = 0; i < items.size(); ++i) tables.spine_of[i] = static_cast<Port>(spines[i]);
   std::fill(tables.down_of.begin(), tables.down_of.end(), Port{-1});

@@ -2,13 +2,22 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace flitwatch::routes {
 
 namespace {
+
 // Loads are sums of floats added and taken away many times: below this share of all bytes a load is none.
 constexpr double kRounding = 1e-9;
+
+void add(float* to, const float* bytes, int sign, int slots) {
+  for (int t = 0; t < slots; ++t) to[t] += sign * bytes[t];
+}
+
 }  // namespace
+
+double sum_of(const BySlot& each) { return std::accumulate(each.begin(), each.end(), 0.0); }
 
 Tables::Tables(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed)
     : spine_of(demand.items.size(), 0),
@@ -17,25 +26,27 @@ Tables::Tables(const Tree& tree, const Demand& demand, const std::vector<std::ui
       tree_(tree),
       demand_(demand),
       endpoints_(tree.endpoints()),
+      slots_(demand.slots),
+      limit_(slots_, std::numeric_limits<double>::infinity()),
       failed_(failed.empty() ? std::vector<std::uint8_t>(tree.links(), 0) : failed),
-      load_(tree.links(), 0),
-      spine_bytes_(core_of.size(), 0),
-      core_bytes_(down_of.size(), 0),
+      load_(static_cast<std::size_t>(tree.links()) * slots_, 0),
+      spine_bytes_(core_of.size() * slots_, 0),
+      core_bytes_(down_of.size() * slots_, 0),
       spine_users_(core_of.size(), 0),
       core_users_(down_of.size(), 0),
-      place_(tree.links(), -1) {
+      place_(load_.size(), -1) {
   if (static_cast<int>(failed_.size()) != tree.links()) throw std::invalid_argument("one flag a link says whether it failed");
   double all = 0;
   for (const Item& item : demand.items) all += item.bytes;
   slack_ = all * kRounding;
 }
 
-void Tables::classify(int link) {
-  const bool over = load_[link] > (failed_[link] ? slack_ : limit_ * (1 + kRounding));
-  int& place = place_[link];
+void Tables::classify(std::size_t at, double limit) {
+  const bool over = load_[at] > limit;
+  int& place = place_[at];
   if (over && place < 0) {
     place = static_cast<int>(overloaded_.size());
-    overloaded_.push_back(link);
+    overloaded_.push_back(static_cast<int>(at));
   } else if (!over && place >= 0) {
     const int last = overloaded_.back();
     overloaded_[place] = last;
@@ -45,50 +56,55 @@ void Tables::classify(int link) {
   }
 }
 
-void Tables::change(int link, float bytes) {
-  load_[link] += bytes;
-  classify(link);
+void Tables::change(int link, const float* bytes, int sign) {
+  const std::size_t first = cell(link, 0);
+  for (int t = 0; t < slots_; ++t) {
+    if (bytes[t] == 0) continue;
+    load_[first + t] += sign * static_cast<double>(bytes[t]);
+    classify(first + t, failed_[link] ? slack_ : limit_[t] * (1 + kRounding));
+  }
 }
 
-void Tables::place_core(int k, int dest, float bytes, int sign) {
+void Tables::place_core(int k, int dest, const float* bytes, int sign) {
   const int pod = tree_.pod_of(dest), q = down_of[at_core(k, dest)];
   const int s = k / tree_.shape().cores * tree_.spines_per_group() + q;
-  change(tree_.core_to_spine(k, pod, q), sign * bytes);
-  change(tree_.spine_to_leaf(pod * tree_.shape().spines + s, tree_.leaf_of(dest) % tree_.shape().leaves), sign * bytes);
+  change(tree_.core_to_spine(k, pod, q), bytes, sign);
+  change(tree_.spine_to_leaf(pod * tree_.shape().spines + s, tree_.leaf_of(dest) % tree_.shape().leaves), bytes, sign);
 }
 
-void Tables::place_spine(int ps, int dest, float bytes, int sign) {
+void Tables::place_spine(int ps, int dest, const float* bytes, int sign) {
   const std::size_t q = at_spine(ps, dest);
-  change(tree_.spine_to_core(ps, core_of[q]), sign * bytes);
+  change(tree_.spine_to_core(ps, core_of[q]), bytes, sign);
   const int k = tree_.group_of_spine(ps % tree_.shape().spines) * tree_.shape().cores + core_of[q];
   const std::size_t at = at_core(k, dest);
-  core_bytes_[at] += sign * bytes;
+  add(&core_bytes_[at * slots_], bytes, sign, slots_);
   core_users_[at] += sign;
   place_core(k, dest, bytes, sign);
-  if (core_users_[at] == 0) core_bytes_[at] = 0;
+  if (core_users_[at] == 0) std::fill_n(&core_bytes_[at * slots_], slots_, 0.0f);
 }
 
 void Tables::place(int item, int sign) {
   const Item& it = demand_.items[item];
+  const float* bytes = demand_.bytes(item);
   const int pod = tree_.pod_of_leaf(it.leaf), s = spine_of[item], ps = pod * tree_.shape().spines + s;
-  change(tree_.leaf_to_spine(it.leaf, s), sign * it.bytes);
+  change(tree_.leaf_to_spine(it.leaf, s), bytes, sign);
   if (pod == tree_.pod_of(it.dest)) {
-    change(tree_.spine_to_leaf(ps, tree_.leaf_of(it.dest) % tree_.shape().leaves), sign * it.bytes);
+    change(tree_.spine_to_leaf(ps, tree_.leaf_of(it.dest) % tree_.shape().leaves), bytes, sign);
     return;
   }
   const std::size_t q = at_spine(ps, it.dest);
   const bool was_used = spine_users_[q] > 0;
-  spine_bytes_[q] += sign * it.bytes;
+  add(&spine_bytes_[q * slots_], bytes, sign, slots_);
   spine_users_[q] += sign;
   const bool is_used = spine_users_[q] > 0;
-  change(tree_.spine_to_core(ps, core_of[q]), sign * it.bytes);
+  change(tree_.spine_to_core(ps, core_of[q]), bytes, sign);
   const int k = tree_.group_of_spine(s) * tree_.shape().cores + core_of[q];
   const std::size_t at = at_core(k, it.dest);
-  core_bytes_[at] += sign * it.bytes;
+  add(&core_bytes_[at * slots_], bytes, sign, slots_);
   core_users_[at] += static_cast<int>(is_used) - static_cast<int>(was_used);
-  place_core(k, it.dest, it.bytes, sign);
-  if (!is_used) spine_bytes_[q] = 0;
-  if (core_users_[at] == 0) core_bytes_[at] = 0;
+  place_core(k, it.dest, bytes, sign);
+  if (!is_used) std::fill_n(&spine_bytes_[q * slots_], slots_, 0.0f);
+  if (core_users_[at] == 0) std::fill_n(&core_bytes_[at * slots_], slots_, 0.0f);
 }
 
 void Tables::recompute() {
@@ -97,24 +113,28 @@ void Tables::recompute() {
   std::fill(core_bytes_.begin(), core_bytes_.end(), 0);
   std::fill(spine_users_.begin(), spine_users_.end(), 0);
   std::fill(core_users_.begin(), core_users_.end(), 0);
-  const double limit = limit_;
-  set_limit(std::numeric_limits<double>::infinity());
+  const BySlot limit = limit_;
+  set_limit(BySlot(slots_, std::numeric_limits<double>::infinity()));
   for (int i = 0; i < static_cast<int>(demand_.items.size()); ++i) place(i, 1);
   set_limit(limit);
 }
 
-double Tables::largest() const {
-  double most = 0;
+BySlot Tables::largest() const {
+  BySlot most(slots_, 0);
   for (int link = 0; link < tree_.links(); ++link) {
-    if (failed_[link] && load_[link] > slack_) return std::numeric_limits<double>::infinity();
-    most = std::max(most, load_[link]);
+    for (int t = 0; t < slots_; ++t) {
+      const double load = load_[cell(link, t)];
+      if (failed_[link] && load > slack_) most[t] = std::numeric_limits<double>::infinity();
+      most[t] = std::max(most[t], load);
+    }
   }
   return most;
 }
 
-void Tables::set_limit(double limit) {
+void Tables::set_limit(const BySlot& limit) {
   limit_ = limit;
-  for (int link = 0; link < tree_.links(); ++link) classify(link);
+  for (int link = 0; link < tree_.links(); ++link)
+    for (int t = 0; t < slots_; ++t) classify(cell(link, t), failed_[link] ? slack_ : limit[t] * (1 + kRounding));
 }
 
 }  // namespace flitwatch::routes

@@ -12,6 +12,10 @@ namespace flitwatch::routes {
 
 using Port = std::int16_t;
 
+// A number for each time slot.
+using BySlot = std::vector<double>;
+double sum_of(const BySlot& each);
+
 class Tables {
  public:
   Tables(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed);
@@ -23,34 +27,39 @@ class Tables {
 
   const Tree& tree() const { return tree_; }
   const Demand& demand() const { return demand_; }
-  double load(int link) const { return load_[link]; }
+  int slots() const { return slots_; }
   bool failed(int link) const { return failed_[link]; }
-  float spine_bytes(std::size_t q) const { return spine_bytes_[q]; }  // of dest through ps, to another pod
   int spine_users(std::size_t q) const { return spine_users_[q]; }
   int core_users(std::size_t q) const { return core_users_[q]; }
   std::size_t at_spine(int ps, int dest) const { return static_cast<std::size_t>(ps) * endpoints_ + dest; }
   std::size_t at_core(int k, int dest) const { return static_cast<std::size_t>(k) * endpoints_ + dest; }
-  float core_bytes(std::size_t q) const { return core_bytes_[q]; }
 
-  void place(int item, int sign);                                 // +1: add along the tables, -1: take away
-  void place_spine(int ps, int dest, float bytes, int sign);      // a spine's merged flow of a destination, above the spine
-  void place_core(int k, int dest, float bytes, int sign);        // a core's merged flow, below the core; users unchanged
-  void recompute();                                               // loads from the tables alone; clears rounding
-  double largest() const;                                         // largest load; infinite where a failed link carries bytes
+  // Bytes, a float each slot: of dest through ps, to another pod; of dest through core k. A load is of a cell: a link and a slot.
+  const float* spine_bytes(std::size_t q) const { return &spine_bytes_[q * slots_]; }
+  const float* core_bytes(std::size_t q) const { return &core_bytes_[q * slots_]; }
+  std::size_t cell(int link, int slot) const { return static_cast<std::size_t>(link) * slots_ + slot; }
+  double load(std::size_t cell) const { return load_[cell]; }
 
-  // Links loaded above `limit` (failed: above nothing), kept up to date by every change.
-  void set_limit(double limit);
-  double limit() const { return limit_; }
+  void place(int item, int sign);                                     // +1: add along the tables, -1: take away
+  void place_spine(int ps, int dest, const float* bytes, int sign);   // a spine's merged flow of a destination, above the spine
+  void place_core(int k, int dest, const float* bytes, int sign);     // a core's merged flow, below the core; users unchanged
+  void recompute();                                                   // loads from the tables alone; clears rounding
+  BySlot largest() const;                                             // largest load of each slot; infinite where a failed link carries bytes
+
+  // Cells loaded above their slot's limit (of failed links: above nothing), kept up to date by every change.
+  void set_limit(const BySlot& limit);
+  double limit(int slot) const { return limit_[slot]; }
   const std::vector<int>& overloaded() const { return overloaded_; }
 
  private:
-  void change(int link, float bytes);
-  void classify(int link);
+  void change(int link, const float* bytes, int sign);
+  void classify(std::size_t cell, double limit);
 
   const Tree& tree_;
   const Demand& demand_;
-  int endpoints_;
-  double limit_ = 1e300, slack_ = 0;
+  int endpoints_, slots_;
+  double slack_ = 0;
+  BySlot limit_;
   std::vector<std::uint8_t> failed_;
   std::vector<double> load_;
   std::vector<float> spine_bytes_, core_bytes_;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +25,20 @@ BASELINES: dict[str, Callable[[Fabric, Traffic, int], NDArray[np.int64]]] = {
 
 
 def busiest(
-    fabric: Fabric, traffic: Traffic, seed: int, stopped: Callable[[], bool] = lambda: False
+    fabric: Fabric, slots: Sequence[Traffic], seed: int, stopped: Callable[[], bool] = lambda: False
 ) -> dict[str, float | None]:
-    """Bytes of the busiest link between switches by each baseline of a fat tree, one LID an endpoint.
+    """Bytes of the busiest link between switches, added up over time slots, by each baseline of a fat tree, one LID an endpoint.
 
-    None where its tables lose some of the traffic, and for those that were not laid before it was `stopped`.
+    Baselines know the traffic of all slots together. None where their tables lose some of the traffic, and for those that were not laid before it was `stopped`.
     """
     between = fabric.router_links()
+    src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))
     found: dict[str, float | None] = dict.fromkeys(BASELINES)
     for name, tables in BASELINES.items():
         if stopped():
             break
-        checked = check(fabric, tables(fabric, traffic, seed), traffic)
-        found[name] = None if checked.lost else float(checked.load[between].max(initial=0.0))
+        ports = tables(fabric, (src, dst, size), seed)
+        checked = [check(fabric, ports, one) for one in slots]
+        lost = any(one.lost for one in checked)
+        found[name] = None if lost else sum(float(one.load[between].max(initial=0.0)) for one in checked)
     return found

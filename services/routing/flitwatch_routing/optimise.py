@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,25 +14,43 @@ from flitwatch_core import routes
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import ROUNDING, bounds_of, gap, unit_of
+from flitwatch_routing.bounds import ROUNDING, Bounds, bounds_of, gap, unit_of
 from flitwatch_routing.forwarding import check, choices_of, kept, tables_of
 from flitwatch_routing.lmc import per_lid
-from flitwatch_routing.tree import as_tree
+from flitwatch_routing.tree import Tree, as_tree
 
-#: watch(seconds, best largest load, moves) -> go on
+Traffic = tuple[NDArray, NDArray, NDArray]
+#: watch(seconds, best largest load, of all time slots, moves) -> go on
 Watch = Callable[[float, float, int], bool]
 #: Part of the time limit that the bound of a broken tree may take.
 BOUND_SHARE = 0.5
 
 
 @dataclass(frozen=True)
+class Slot:
+    """What is known of one time slot: fields as of `Routes`."""
+
+    z: float
+    z_ar: float
+    fixed_bound: float
+
+    @property
+    def ar_gap(self) -> float | None:
+        return gap(self.z, self.z_ar)
+
+    @property
+    def bound_gap(self) -> float | None:
+        return gap(self.z, self.fixed_bound)
+
+
+@dataclass(frozen=True)
 class Routes:
-    """Routes and what is known of them; loads in bytes on links between switches.
+    """Routes and what is known of them; loads in bytes on links between switches, added up over time slots where there are several.
 
     z: largest load;  z_ar: the bound without the one-port rule (Taffet 2021, section 3.3) of the fabric as it is, failed cables left out;
     z_ar_exact: it is that optimum, not only below it (a broken tree's linear program may run out of time)
     fixed_bound: a lower bound with the rule: z_ar, or what pigeonholes and packing say of a leaf;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z - fixed_bound) / fixed_bound; None where
-    no traffic crosses a switch, and there is nothing to compare;  proven: no routes can be better
+    no traffic crosses a switch, and there is nothing to compare;  proven: no routes can be better;  worst_links: that carry as much as their slot's busiest
     ports (routers, endpoints * 2^lmc): the forwarding tables, as `lmc` lays them out
     """
 
@@ -44,8 +62,7 @@ class Routes:
     bound_gap: float | None
     proven: bool
     worst_links: int
-    ftree: float
-    random: float
+    slots: tuple[Slot, ...]
     wall_s: float
     moves: int
     ports: NDArray[np.int64]
@@ -54,18 +71,21 @@ class Routes:
 
 def optimise(
     fabric: Fabric,
-    traffic: tuple[NDArray, NDArray, NDArray],
+    traffic: Traffic,
     time_limit_s: float = 60.0,
     seed: int = 1,
     watch: Watch | None = None,
     lmc: int = 0,
     *,
+    later: Sequence[Traffic] = (),
     fewest_worst: bool = False,
     loaded: NDArray[np.int64] | None = None,
     within: float = 0.0,
 ) -> Routes:
     """Optimise the tables of a fat tree for a traffic matrix (src, dst, bytes; endpoints from 0); any time, best so far.
 
+    later : traffic of further time slots, each sent once the slot before it is through: the sum of the slots' largest loads counts, not the largest load of the
+        sum (Taffet 2021, section 5.3, on what routes for the sum do to phases)
     lmc : an endpoint has 2^lmc LIDs, over which the traffic to it is spread evenly
     fewest_worst : then lower the number of links that carry as much as the busiest (Taffet 2021, section 5.4), in the last part of the time
     loaded (routers, endpoints x 2^lmc) : begin with these ports, stop once the busiest link is `within` (relative) of the bound, and leave as many entries as that
@@ -87,38 +107,67 @@ def optimise(
         raise BadRequest(f"routes within {within:g} of the bound are wanted; expected a finite number from 0")
     tree = as_tree(fabric, lmc)
     choices = None if loaded is None else choices_of(tree, loaded)
-    src, dst, size = traffic[0], traffic[1], np.asarray(traffic[2], float)
-    endpoints = len(fabric.endpoints)
-    if len(src) and (src.max() >= endpoints or dst.max() >= endpoints or min(src.min(), dst.min()) < 0):
-        raise BadInput(f"traffic names endpoints outside 0 to {endpoints - 1}")
-    if len(size) and not (np.isfinite(size).all() and (size >= 0).all()):
-        raise BadInput("traffic holds bytes that are negative or no finite number")
+    slots = [_sound(one, len(fabric.endpoints)) for one in (traffic, *later)]
     if not tree.intact():
         _joined(fabric, ftree_tables(fabric))
-    if lmc:
-        src, dst, size = per_lid(fabric, (src, dst, size), lmc)
-    slot = tree.slot_of_endpoint.astype(np.int32)
-    least = bounds_of(tree, (src, dst, size), time_limit_s * BOUND_SHARE, watch)
+    sent = [per_lid(fabric, one, lmc) for one in slots] if lmc else slots
+    least = [bounds_of(tree, one, time_limit_s * BOUND_SHARE / len(sent), watch) for one in sent]
+    # Slots in which nothing crosses a switch say nothing about routes.
+    crossing = [number for number, one in enumerate(least) if one.fixed > 0] or [0]
+    goals = np.array([least[number].fixed for number in crossing])
+    src, dst, size, slot = _rows(tree, [sent[number] for number in crossing])
     unit = unit_of(size)
     try:
         found = routes.optimise(
-            tree.shape, slot[src], slot[dst], size / unit, tree.failed(), least.fixed * (1 + within) / unit,
+            tree.shape, src, dst, size / unit, slot, tree.failed(), goals * (1 + within) / unit,
             max(time_limit_s - (time.monotonic() - started), 0.0), seed,
             None if watch is None else lambda seconds, largest, moves: watch(seconds, largest * unit, moves), fewest_worst, choices,
         )  # fmt: skip
     except ValueError as bad:
         raise BadInput(str(bad)) from bad
     ports = tables_of(tree, found if choices is None else kept(tree, found, choices), fabric)
-    checked = check(fabric, ports, traffic, lmc=lmc)
     between = fabric.router_links()
-    z = float(checked.load[between].max()) if between.any() else 0.0
-    proven = z <= least.fixed * (1 + ROUNDING)
-    fixed = min(least.fixed, z) if proven else least.fixed  # above z by the core's single precision alone
+    loads = [check(fabric, ports, one, lmc=lmc).load[between] for one in slots]
+    measured = [_measured(load, bound) for load, bound in zip(loads, least, strict=True)]
+    z, z_ar, fixed = (sum(getattr(one, name) for one in measured) for name in ("z", "z_ar", "fixed_bound"))
     return Routes(
-        z=z, z_ar=least.z_ar, z_ar_exact=least.exact, fixed_bound=fixed, ar_gap=gap(z, least.z_ar), bound_gap=gap(z, fixed),
-        proven=proven, worst_links=int((checked.load[between] >= z * (1 - ROUNDING)).sum()) if z > 0 else 0,
-        ftree=found["ftree"] * unit, random=found["random"] * unit, wall_s=time.monotonic() - started, moves=found["moves"], ports=ports, lmc=lmc,
+        z=z, z_ar=z_ar, z_ar_exact=all(one.exact for one in least), fixed_bound=fixed, ar_gap=gap(z, z_ar), bound_gap=gap(z, fixed),
+        proven=z <= fixed * (1 + ROUNDING), worst_links=sum(_busiest(load) for load in loads), slots=tuple(measured),
+        wall_s=time.monotonic() - started, moves=found["moves"], ports=ports, lmc=lmc,
     )  # fmt: skip
+
+
+def _sound(traffic: Traffic, endpoints: int) -> Traffic:
+    """Traffic with bytes as floats, or BadInput."""
+    src, dst, size = traffic[0], traffic[1], np.asarray(traffic[2], float)
+    if len(src) and (src.max() >= endpoints or dst.max() >= endpoints or min(src.min(), dst.min()) < 0):
+        raise BadInput(f"traffic names endpoints outside 0 to {endpoints - 1}")
+    if len(size) and not (np.isfinite(size).all() and (size >= 0).all()):
+        raise BadInput("traffic holds bytes that are negative or no finite number")
+    return src, dst, size
+
+
+def _rows(tree: Tree, slots: Sequence[Traffic]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Sources and destinations by their places in the tree, bytes, and the slot of each."""
+    place = tree.slot_of_endpoint.astype(np.int32)
+    src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))
+    return (
+        place[src],
+        place[dst],
+        size,
+        np.repeat(np.arange(len(slots), dtype=np.int32), [len(one[2]) for one in slots]),
+    )
+
+
+def _measured(load: NDArray, least: Bounds) -> Slot:
+    z = float(load.max(initial=0.0))
+    # A bound that is met is above z by the core's single precision alone.
+    return Slot(z, least.z_ar, min(least.fixed, z) if z <= least.fixed * (1 + ROUNDING) else least.fixed)
+
+
+def _busiest(load: NDArray) -> int:
+    """Links that carry as much as the busiest."""
+    return int((load >= load.max() * (1 - ROUNDING)).sum()) if load.max(initial=0.0) > 0 else 0
 
 
 def _joined(fabric: Fabric, ports: NDArray[np.int64]) -> None:

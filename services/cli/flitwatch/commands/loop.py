@@ -47,6 +47,13 @@ def loop() -> None:
     help="Of traffic whose order of messages is unknown.",
 )
 @click.option(
+    "--slots",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Read counters in so many equal parts of the jobs' progress: routes then suit every part.",
+)
+@click.option(
     "--time-limit",
     "optimise_s",
     type=TIME_LIMIT_S,
@@ -66,6 +73,7 @@ def run(
     megabytes: float,
     basis: str,
     iterations: int,
+    slots: int,
     optimise_s: float,
     out: Path | None,
     as_json: bool,
@@ -82,7 +90,8 @@ def run(
             status.update(f"{done + 1} of {stages}: {what}")
 
         parameters = LoopRun(
-            pattern, topology, seed, sls, vls, epochs, megabytes, basis=basis, iterations=iterations, optimise_s=optimise_s
+            pattern, topology, seed, sls, vls, epochs, megabytes, basis=basis, iterations=iterations, optimise_s=optimise_s,
+            slots=slots,
         )  # fmt: skip
         result, ports = turn(parameters, report)
     if out is not None:

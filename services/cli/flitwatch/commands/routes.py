@@ -20,6 +20,7 @@ from flitwatch.console import (
 )
 
 if TYPE_CHECKING:
+    from flitwatch_routing.bounds import Bounds
     from flitwatch_routing.optimise import Routes
 
 
@@ -41,7 +42,11 @@ _lmc_option = click.option(
 @routes.command()
 @click.option("--topology", required=True, help=_TOPOLOGY)
 @click.option(
-    "--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes[,packets] (endpoints from 0)."
+    "--traffic",
+    "names",
+    required=True,
+    multiple=True,
+    help="A pattern's name, or a CSV src,dst,bytes[,packets] (endpoints from 0). Again for each further time slot: then the sum of the slots' busiest links counts.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")
@@ -70,7 +75,7 @@ _lmc_option = click.option(
 @json_option
 def optimise(
     topology: str,
-    name: str,
+    names: tuple[str, ...],
     seed: int,
     limit_s: float,
     baselines: bool,
@@ -84,7 +89,8 @@ def optimise(
 ) -> None:
     """Find tables whose busiest link between switches carries as little as possible; stop with Ctrl-C for the best so far.
 
-    Gaps are against adaptive routing, also those of the baselines: OpenSM's ftree (around failed cables) and minhop, random choices, and greedy moves from
+    With --traffic several times the jobs send it slot after slot, and z is the sum of what each slot's busiest link carries: routes that are even over all
+    slots together may be uneven in each. Gaps are against adaptive routing, also those of the baselines: OpenSM's ftree (around failed cables) and minhop, random choices, and greedy moves from
     ftree's (AFAR), all with one LID an endpoint; null where they lose traffic, or were not laid.
     """
     import numpy as np
@@ -98,27 +104,27 @@ def optimise(
     from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
-    demand = traffic(name, len(fabric.endpoints.router), seed, mtu)
+    demands = [traffic(name, len(fabric.endpoints.router), seed, mtu) for name in names]
     unit = "bytes" if mtu is None else "weighted bytes"
+    busy = "busiest link" if len(demands) == 1 else "busiest links of all slots"
     if within and loaded is None:
         raise click.UsageError("--within is for --loaded tables")
     before = None if loaded is None else lft.read(loaded, fabric, lmc)
     with stop_on_interrupt() as stopped, stderr.status("laying routes") as status:
 
         def watch(seconds: float, largest: float, moves: int) -> bool:
-            found = (
-                f"busiest link {largest:.6g} {unit}" if math.isfinite(largest) else "no way around failed cables yet"
-            )
+            found = f"{busy} {largest:.6g} {unit}" if math.isfinite(largest) else "no way around failed cables yet"
             status.update(f"{seconds:.0f} of {limit_s:.0f} s: {found} after {moves:,} moves")
             return not stopped()
 
         found = find(
-            fabric, demand, limit_s, seed, watch, lmc, fewest_worst=fewest_worst, loaded=before, within=within / 100
-        )
+            fabric, demands[0], limit_s, seed, watch, lmc, later=demands[1:], fewest_worst=fewest_worst, loaded=before,
+            within=within / 100,
+        )  # fmt: skip
         others: dict[str, float | None] = dict.fromkeys(BASELINES)
         if baselines:
             status.update("laying the baselines")
-            others = busiest(fabric, demand, seed, stopped)
+            others = busiest(fabric, demands, seed, stopped)
     if out is not None:
         lft.write(out, fabric, found.ports, lmc)
     emit(
@@ -127,6 +133,9 @@ def optimise(
             "proven": found.proven, "wall_s": found.wall_s, "worst_links": found.worst_links,
             **{f"{one}_gap": None if load is None else gap(load, found.z_ar) for one, load in others.items()},
             "moves": found.moves, "weighting": weighting(mtu), "lft": None if out is None else str(out),
+            **({} if len(demands) == 1 else {"slots": [
+                {"z": one.z, "z_ar": one.z_ar, "ar_gap": one.ar_gap, "bound_gap": one.bound_gap} for one in found.slots
+            ]}),
             **({} if before is None else {
                 "changed_entries": int((found.ports != before).sum()), "changed_switches": int((found.ports != before).any(axis=1).sum()),
                 "entries": int(np.count_nonzero(before >= 0)),
@@ -149,17 +158,19 @@ def _note(found: Routes, loaded: bool, within: float) -> str:
 @routes.command()
 @click.argument("lfts", type=click.Path(path_type=Path))
 @click.option("--topology", required=True, help=_TOPOLOGY)
-@click.option("--traffic", "name", help="Also weigh this traffic.")
+@click.option("--traffic", "names", multiple=True, help="Also weigh this traffic; again for each further time slot.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @_lmc_option
 @mtu_option
 @json_option
-def check(lfts: Path, topology: str, name: str | None, seed: int, lmc: int, mtu: int | None, as_json: bool) -> None:
+def check(
+    lfts: Path, topology: str, names: tuple[str, ...], seed: int, lmc: int, mtu: int | None, as_json: bool
+) -> None:
     """Follow the tables of a dump: loops, holes, deadlocks, and the busiest link under a traffic matrix.
 
     Status 1 where they are not valid (no loops, no holes), or can deadlock: links that wait for one another in a circle, one of which is named, where all
     traffic shares a virtual lane. What the dump does not tell is null: whether they are valid and free of deadlocks where it is unclear which endpoint
-    some entries are for, and loads where traffic gets lost. Without --lmc the lowest of an endpoint's LIDs counts.
+    some entries are for, and loads where traffic gets lost. With --traffic several times max_load is the sum of what each slot's busiest link carries. Without --lmc the lowest of an endpoint's LIDs counts.
     """
     from flitwatch_routing import lft
     from flitwatch_routing.bounds import bounds, gap
@@ -170,27 +181,34 @@ def check(lfts: Path, topology: str, name: str | None, seed: int, lmc: int, mtu:
     from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
-    if mtu is not None and name is None:
+    if mtu is not None and not names:
         raise click.UsageError("--mtu weighs traffic: give --traffic too")
-    demand = None if name is None else traffic(name, len(fabric.endpoints.router), seed, mtu)
+    demands = [traffic(name, len(fabric.endpoints.router), seed, mtu) for name in names]
     dump = lft.read_dump(lfts, fabric, lmc)
-    found = follow(fabric, dump.ports, demand, dump.unknown, lmc)
+    carried = [follow(fabric, dump.ports, one, dump.unknown, lmc) for one in demands]
+    found = carried[0] if carried else follow(fabric, dump.ports, None, dump.unknown, lmc)
     waits = dependencies(fabric, dump.ports, dump.unknown)
     unknown = int(dump.unknown.sum())
     deadlock_free = False if waits.cycle else None if unknown else True
     valid = None if found.valid and unknown else found.valid
-    largest = bound = None
-    if demand is not None and not found.lost and not demand[2][dump.unknown[demand[1]]].any():
-        largest = float(found.load[fabric.router_links()].max(initial=0))
+    largest: list[float] = []
+    least: list[Bounds] = []
+    arrives = not any(one.lost for one in carried)
+    if demands and arrives and not any(size[dump.unknown[dst]].any() for _, dst, size in demands):
+        largest = [float(one.load[fabric.router_links()].max(initial=0)) for one in carried]
         with stderr.status("bounding the busiest link"):
-            bound = bounds(fabric, demand, packing=False)
+            least = [bounds(fabric, one, packing=False) for one in demands]
+    z_ar = sum(one.z_ar for one in least)
     emit(
         {
             "valid": valid, "loops": found.loops, "holes": found.holes, "unknown_endpoints": unknown, "where": list(found.where),
             "deadlock_free": deadlock_free, "dependencies": waits.pairs, "cycle": waits.named(fabric) if waits.cycle else None,
-            "max_load": largest, "ar_gap": None if largest is None or bound is None else gap(largest, bound.z_ar),
-            **({} if bound is None else {"z_ar": bound.z_ar, "z_ar_exact": bound.exact}),
-            **({} if demand is None else {"weighting": weighting(mtu)}),
+            "max_load": sum(largest) if largest else None, "ar_gap": gap(sum(largest), z_ar) if largest else None,
+            **({"z_ar": z_ar, "z_ar_exact": all(one.exact for one in least)} if least else {}),
+            **({"slots": [
+                {"max_load": load, "z_ar": one.z_ar, "ar_gap": gap(load, one.z_ar)} for load, one in zip(largest, least, strict=True)
+            ]} if len(least) > 1 else {}),
+            **({"weighting": weighting(mtu)} if demands else {}),
         },
         as_json,
     )  # fmt: skip

@@ -39,6 +39,13 @@ class Pairs:
         return replace(self, key=self.key[keep], src=self.src[keep], dst=self.dst[keep], sl=self.sl[keep])
 
 
+def united(parts: Sequence[Pairs]) -> Pairs:
+    """The pairs that any of some selections of the same jobs' pairs holds."""
+    key, first = np.unique(np.concatenate([one.key for one in parts]), return_index=True)
+    src, dst, sl = (np.concatenate([getattr(one, name) for one in parts])[first] for name in ("src", "dst", "sl"))
+    return Pairs(parts[0].sizes, key, src, dst, sl)
+
+
 @dataclass(frozen=True)
 class Places:
     """Coordinates of matrix places: job size, and base, row (source rank) and column (destination rank)."""

@@ -15,6 +15,7 @@ from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds
 
 Ints = NDArray[np.int64]
+Matrix = tuple[Ints, Ints, NDArray[np.float64]]
 BARRIER_BULLY = "barrier-with-bully"
 #: Every pattern with a name; anything else is a file's.
 KNOWN = frozenset({BARRIER_BULLY, *MATRICES, *patterns.PATTERNS})
@@ -38,15 +39,36 @@ class Demand:
     jobs: tuple[Job, ...]
     time_structure: str
 
-    def matrix(self) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    def matrix(self) -> Matrix:
         """(src, dst, bytes) between endpoints, one entry a pair."""
-        parts = []
+        return self.matrices(1)[0]
+
+    def matrices(self, slots: int) -> list[Matrix]:
+        """`matrix` of each time slot: of every rank's messages, in their order, the next 1/slots of its bytes."""
+        parts: list[list[Matrix]] = [[] for _ in range(slots)]
         for job in self.jobs:
-            src, dst, size = job.messages.matrix()
-            parts.append((job.endpoints[src], job.endpoints[dst], size.astype(float)))
-        src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
-        keep = src != dst
-        return src[keep], dst[keep], size[keep]
+            slot = _progress(job.messages, slots)
+            for number, into in enumerate(parts):
+                src, dst, size = job.messages.chosen(slot == number).matrix()
+                into.append((job.endpoints[src], job.endpoints[dst], size.astype(float)))
+        return [_between(one) for one in parts]
+
+
+def _progress(messages: Messages, slots: int) -> Ints:
+    """The slot of each message: how much of what its source sends is sent when half of it is."""
+    order = np.lexsort((messages.send_round, messages.src))
+    src, size = messages.src[order], messages.size_bytes[order].astype(float)
+    sent = np.bincount(messages.src, messages.size_bytes, messages.ranks)
+    before = np.cumsum(size) - size / 2 - (np.cumsum(sent) - sent)[src]
+    found = np.empty(len(order), np.int64)
+    found[order] = np.clip(before / np.maximum(sent[src], 1) * slots, 0, slots - 1).astype(np.int64)
+    return found
+
+
+def _between(parts: list[Matrix]) -> Matrix:
+    src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
+    keep = src != dst
+    return src[keep], dst[keep], size[keep]
 
 
 def demand_of(name: str, endpoints: int, megabytes: float, iterations: int, seed: int) -> Demand:

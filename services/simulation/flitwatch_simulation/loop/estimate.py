@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,55 +13,93 @@ from flitwatch_domain.errors import Cancelled
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.optimise import Routes, optimise
 from flitwatch_routing.reconstruction.choice import Choice, choose_basis
+from flitwatch_routing.reconstruction.pairs import united
 from flitwatch_routing.reconstruction.recover import Options, Reconstruction, reconstruct
 from flitwatch_routing.reconstruction.study import Measured
 
 Ints = NDArray[np.int64]
+Matrix = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 #: Pairs with less of the largest are noise of the solver and get no say in the routes.
 NOISE_FLOOR = 1e-4
 #: Part of the reconstruction's time that the choice of a basis may take.
 CHOICE_SHARE = 0.4
+#: Seconds that a slot is given where earlier ones took all.
+LEAST_S = 1.0
 #: say(what) is told how far the work is; cancelled() is asked often.
 Say = Callable[[str], None]
 
 
 def reconstructed(
-    fabric: Fabric, loaded: Ints, measured: Measured, basis: str, limit_s: float, say: Say, cancelled: Callable[[], bool]
-) -> tuple[Reconstruction, Choice]:  # fmt: skip
-    """The matrix in the dictionary, in a named basis, or (`auto`) in the one that predicts held-out counters best."""
+    fabric: Fabric, loaded: Ints, slots: Sequence[Measured], basis: str, limit_s: float, say: Say, cancelled: Callable[[], bool]
+) -> tuple[list[Reconstruction], Choice]:  # fmt: skip
+    """The matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the one that predicts the first slot's held-out counters best."""
+    within = ""
 
     def watch(phase: str, iterations: int, residual: float, gap: float) -> bool:
-        say(f"{phase}: {iterations:,} iterations, residual {residual:.2g}, gap {gap:.2g}")
+        say(f"{within}{phase}: {iterations:,} iterations, residual {residual:.2g}, gap {gap:.2g}")
         return not cancelled()
 
-    m, choice = measured, Choice(basis, {})
+    m, choice = slots[0], Choice(basis, {})
     if basis == "auto":
         each_s = limit_s * CHOICE_SHARE / 4
         choice = choose_basis(fabric, loaded, m.lanes, m.pairs, m.counters, each_s, watch)
         limit_s *= 1 - CHOICE_SHARE
-    options = Options(choice.basis, time_limit_s=limit_s)
-    return reconstruct(fabric, loaded, m.lanes, m.pairs, m.counters, options, watch), choice
+    found: list[Reconstruction] = []
+    ends = time.monotonic() + limit_s
+    for number, m in enumerate(slots):
+        within = f"slot {number + 1} of {len(slots)}, " if len(slots) > 1 else ""
+        options = Options(choice.basis, time_limit_s=max((ends - time.monotonic()) / (len(slots) - number), LEAST_S))
+        found.append(reconstruct(fabric, loaded, m.lanes, m.pairs, m.counters, options, watch))
+        if cancelled():
+            raise Cancelled("the reconstruction was cancelled")
+    return found, choice
+
+
+def together(slots: Sequence[Reconstruction]) -> Reconstruction:
+    """What all slots sent: sums of their matrices and intervals, errors as of independent ones, and the worst of the rest."""
+    if len(slots) == 1:
+        return slots[0]
+    pairs = united([one.pairs for one in slots])
+
+    def added(name: str) -> NDArray[np.float64]:
+        whole = np.zeros(len(pairs))
+        for one in slots:
+            whole[np.searchsorted(pairs.key, one.pairs.key)] += getattr(one, name)
+        return whole
+
+    size = added("size")
+    norm, known = float(np.linalg.norm(size)), [one for one in slots if one.estimated_error is not None]
+    missed = [(one.estimated_error or 0.0) * float(np.linalg.norm(one.size)) for one in known]
+    return Reconstruction(
+        pairs=pairs, size=size, low=added("low"), high=added("high"),
+        estimated_error=float(np.linalg.norm(missed)) / norm if len(known) == len(slots) and norm > 0 else None,
+        residual=max(one.residual for one in slots), gap=max(one.gap for one in slots), converged=all(one.converged for one in slots),
+        iterations=sum(one.iterations for one in slots), noise=max(one.noise for one in slots), unknowns=sum(one.unknowns for one in slots),
+        wall_s=sum(one.wall_s for one in slots), unknown={name: why for one in slots for name, why in one.unknown.items()},
+    )  # fmt: skip
 
 
 def routes_for(
-    fabric: Fabric, found: Reconstruction, limit_s: float, seed: int, say: Say, cancelled: Callable[[], bool]
+    fabric: Fabric, slots: Sequence[Reconstruction], limit_s: float, seed: int, say: Say, cancelled: Callable[[], bool]
 ) -> Routes:
-    """Routes for the matrix that is believed."""
-    keep = found.size > NOISE_FLOOR * found.size.max(initial=0)
-    believed = found.pairs.src[keep], found.pairs.dst[keep], found.size[keep]
+    """Routes for the matrices that are believed."""
+    believed = []
+    for found in slots:
+        keep = found.size > NOISE_FLOOR * found.size.max(initial=0)
+        believed.append((found.pairs.src[keep], found.pairs.dst[keep], found.size[keep]))
     return optimised(fabric, believed, limit_s, seed, say, cancelled)
 
 
 def optimised(
-    fabric: Fabric, demand: tuple[Any, Any, Any], limit_s: float, seed: int, say: Say, cancelled: Callable[[], bool]
+    fabric: Fabric, slots: Sequence[Matrix], limit_s: float, seed: int, say: Say, cancelled: Callable[[], bool]
 ) -> Routes:
-    """Routes for a matrix; Cancelled where it is asked for."""
+    """Routes for the matrices of time slots; Cancelled where it is asked for."""
 
     def watch(seconds: float, largest: float, moves: int) -> bool:
         say(f"{seconds:.0f} of {limit_s:.0f} s: busiest link {largest:.6g} bytes after {moves:,} moves")
         return not cancelled()
 
-    found = optimise(fabric, demand, limit_s, seed, watch)
+    found = optimise(fabric, slots[0], limit_s, seed, watch, later=slots[1:])
     if cancelled():
         raise Cancelled("the optimisation was cancelled")
     return found

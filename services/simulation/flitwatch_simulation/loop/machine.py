@@ -12,6 +12,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import bounds, gap
 from flitwatch_routing.forwarding import check
+from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.reconstruction.study import Measured, inside_jobs, measure
 from flitwatch_simulation.loop.demand import Demand, demand_of
@@ -40,7 +41,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Score:
-    """What only who knows the traffic can say; matrices by place as in `by_place`. Gaps are None where no traffic crosses from switch to switch."""
+    """What only who knows the traffic can say; matrices by place as in `by_place`. Loads and bounds are added up over time slots. Gaps are None where no traffic crosses from switch to switch."""
 
     relative_error: float | None
     true_gap: float | None
@@ -61,17 +62,24 @@ class SimulatedMachine:
             parameters.pattern, len(self.fabric.endpoints), parameters.megabytes, parameters.iterations, parameters.seed
         )
         self._truth = self._demand.matrix()
+        self._slots = self._demand.matrices(parameters.slots)
 
     def describe(self) -> str:
         """What is known of the order of messages."""
         return self._demand.time_structure
 
-    def measured(self) -> Measured:
-        """Counters of every sensing epoch on the loaded routes, with jobs and SL-to-VL tables; no traffic."""
+    def measured(self) -> list[Measured]:
+        """Counters of every sensing epoch on the loaded routes, of each time slot, with jobs and SL-to-VL tables; no traffic."""
         p = self.parameters
         jobs = [job.endpoints for job in self._demand.jobs]
         rng = np.random.default_rng([p.seed, 4])
-        return measure(self.fabric, self.loaded, self._truth, jobs, p.sls, p.vls, p.epochs, rng, p.noise)[0]
+        first, _ = measure(self.fabric, self.loaded, self._slots[0], jobs, p.sls, p.vls, p.epochs, rng, p.noise)
+        found = [first]
+        for matrix in self._slots[1:]:
+            inside = inside_jobs(matrix, len(self.fabric.endpoints), first.pairs)
+            counters = counters_of(self.fabric, self.loaded, first.lanes, first.pairs, inside, p.noise, rng)
+            found.append(Measured(first.pairs, first.lanes, counters))
+        return found
 
     def simulate(self, ports: Ints | None, alone: bool = False) -> Carried:
         """Run the jobs on static routes, or on adaptive hardware without any; `alone`: only the timed jobs."""
@@ -98,9 +106,9 @@ class SimulatedMachine:
     def score(self, pairs: Pairs | None, size: Floats | None, ports: Ints) -> Score:
         """Hold new routes, and a reconstruction where there was one, against the traffic."""
         between = self.fabric.router_links()
-        bound = bounds(self.fabric, self._truth, packing=False).z_ar
+        bound = sum(bounds(self.fabric, one, packing=False).z_ar for one in self._slots)
         loads = {
-            name: float(check(self.fabric, one, self._truth).load[between].max(initial=0))
+            name: sum(float(check(self.fabric, one, slot).load[between].max(initial=0)) for slot in self._slots)
             for name, one in (("ftree", self.loaded), ("loop", ports))
         }
         error = None if pairs is None or size is None else self.error(pairs, size)

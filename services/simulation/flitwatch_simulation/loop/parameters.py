@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from flitwatch_domain.errors import BadRequest
 
+#: Beyond it a slot says little, and the optimiser holds as many loads a link.
+MOST_SLOTS = 64
 BASES = ("od", "auto", "i", "s", "cd", "scd", "cs", "scs")
 
 
@@ -14,6 +16,7 @@ class LoopRun:
     """Parameters of `flitwatch loop run`.
 
     megabytes: what the busiest node sends;  iterations: of traffic whose order of messages is unknown;  basis: od, or auto: by held-out residual;
+    slots: parts of the jobs' progress after each of which counters are read; routes then suit every part, not only the sum;
     """
 
     pattern: str
@@ -29,10 +32,11 @@ class LoopRun:
     noise: float = 0.0
     optimise_s: float = 30.0
     reconstruct_s: float = 900.0
+    slots: int = 1
 
     def __post_init__(self) -> None:
         for name, low, high in (
-            ("sls", 1, 16), ("vls", 1, 15), ("epochs", 1, 64), ("iterations", 1, 1000), ("packet_bytes", 64, 8192), ("seed", 0, 2**63 - 1),
+            ("sls", 1, 16), ("vls", 1, 15), ("epochs", 1, 64), ("iterations", 1, 1000), ("slots", 1, MOST_SLOTS), ("packet_bytes", 64, 8192), ("seed", 0, 2**63 - 1),
             ("megabytes", 1e-3, 1e3), ("noise", 0, 1), ("optimise_s", 1e-3, 86_400), ("reconstruct_s", 1, 86_400),
         ):  # fmt: skip
             value = getattr(self, name)

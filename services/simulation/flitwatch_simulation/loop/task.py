@@ -14,7 +14,7 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_simulation.arguments import refuse_files
 from flitwatch_simulation.loop.demand import KNOWN
-from flitwatch_simulation.loop.estimate import reconstructed
+from flitwatch_simulation.loop.estimate import reconstructed, together
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import recommendation
 from flitwatch_simulation.loop.parameters import LoopRun
@@ -68,9 +68,10 @@ def reconstruct(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         context.report(0, 2, "counting")
         measured = machine.call("measured")
         fabric = fabric_of(parameters.topology)
-        found, choice = reconstructed(
+        slots, choice = reconstructed(
             fabric, ftree_tables(fabric), measured, parameters.basis, parameters.reconstruct_s, say, context.cancelled
         )
+        found = together(slots)
         error = machine.call("error", found.pairs, found.size)
     strongest = np.argsort(-found.size, kind="stable")[:MOST_PAIRS]
     strongest = strongest[found.size[strongest] > 0]

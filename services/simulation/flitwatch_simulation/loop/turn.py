@@ -17,7 +17,7 @@ from flitwatch_routing.optimise import Routes
 from flitwatch_routing.reconstruction.choice import Choice
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_simulation.loop.demand import demand_of
-from flitwatch_simulation.loop.estimate import optimised, reconstructed, routes_for
+from flitwatch_simulation.loop.estimate import optimised, reconstructed, routes_for, together
 from flitwatch_simulation.loop.machine import Carried, Score
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
@@ -115,14 +115,15 @@ def turn(parameters: LoopRun, report: Report | None = None, cancelled: Callable[
         adaptive = machine.call("simulate", None)
         say = stage(2, "reconstructing traffic from counters")
         measured = machine.call("measured")
-        found, choice = reconstructed(fabric, loaded, measured, parameters.basis, parameters.reconstruct_s, say, stop)
+        slots, choice = reconstructed(fabric, loaded, measured, parameters.basis, parameters.reconstruct_s, say, stop)
+        found = together(slots)
         say = stage(3, "optimising routes")
-        routes = routes_for(fabric, found, parameters.optimise_s, parameters.seed, say, stop)
+        routes = routes_for(fabric, slots, parameters.optimise_s, parameters.seed, say, stop)
         stage(4, "simulating the new routes")
         after = machine.call("simulate", routes.ports)
         stage(5, "scoring")
         score = machine.call("score", found.pairs, found.size, routes.ports)
-    recommended, reason = judged(before.time_s, after.time_s, found.estimated_error)
+    recommended, reason = judged(before.time_s, after.time_s, found.estimated_error, parameters.slots)
     return Turn(
         parameters, fabric, loaded, order, before, adaptive, after, found, choice, routes, score, recommended, reason,
         time.monotonic() - started,
@@ -146,7 +147,12 @@ def optimised_turn(
 
     say(0, "optimising routes")
     routes = optimised(
-        fabric, demand.matrix(), parameters.optimise_s, parameters.seed, lambda detail: say(0, detail), stop
+        fabric,
+        demand.matrices(parameters.slots),
+        parameters.optimise_s,
+        parameters.seed,
+        lambda detail: say(0, detail),
+        stop,
     )
     with MachineProcess(parameters, stop) as machine:
         say(1, "simulating the loaded routes")
@@ -155,14 +161,14 @@ def optimised_turn(
         after = machine.call("simulate", routes.ports)
         say(3, "scoring")
         score = machine.call("score", None, None, routes.ports)
-    recommended, reason = judged(before.time_s, after.time_s, None)
+    recommended, reason = judged(before.time_s, after.time_s, None, parameters.slots)
     return Turn(
         parameters, fabric, loaded, demand.time_structure, before, None, after, None, None, routes, score, recommended, reason,
         time.monotonic() - started,
     )  # fmt: skip
 
 
-def judged(before_s: float, after_s: float, estimated_error: float | None) -> tuple[bool, str]:
+def judged(before_s: float, after_s: float, estimated_error: float | None, slots: int = 1) -> tuple[bool, str]:
     """Whether new routes may be recommended after a simulation with the order of messages, and why or why not."""
     if after_s <= EVEN * before_s:
         how = "no slower" if after_s > before_s / EVEN else f"{before_s / after_s:.2f} times as fast"
@@ -171,5 +177,6 @@ def judged(before_s: float, after_s: float, estimated_error: float | None) -> tu
         f"the reconstruction is unsure (estimated error {estimated_error:.0%})"
         if estimated_error is not None and estimated_error > UNSURE
         else "balanced loads do not help where the order of messages decides"
+        + ("; routes for several time slots may" if slots == 1 else "")
     )
     return False, f"Simulated {after_s * 1e3:.3f} ms, slower than {before_s * 1e3:.3f} ms: {cause}."

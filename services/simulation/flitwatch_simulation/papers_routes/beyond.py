@@ -78,6 +78,21 @@ def _jobs(endpoints: int, small: bool, seed: int) -> Traffic:
     return src, dst, size
 
 
+def _phases(*names: str) -> Measure:
+    """Patterns one after the other, each on nodes of its own draw and scaled so that its busiest rank sends as much as any other's."""
+
+    def measure(size: Size) -> dict[str, float]:
+        fabric = fabric_of(size.topology)
+        endpoints, slots = len(fabric.endpoints), []
+        for seed, name in enumerate((SMALL, SMALL) if size.quick else names, start=SEED):
+            nodes = np.random.default_rng(seed).permutation(endpoints).astype(np.int32)
+            src, dst, amount = traffic(name, endpoints, seed)
+            slots.append((nodes[src], nodes[dst], amount / np.bincount(src, amount).max()))
+        return _figures(optimise(fabric, slots[0], size.optimise_s, SEED, later=slots[1:]))
+
+    return measure
+
+
 def _copies(name: str, coupled: bool) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
@@ -120,4 +135,6 @@ ROWS = [
     *(Row("A", f"{name}, as many instances as fit, on fragments, {how}", {}, _copies(pattern, coupled), _COUPLED if coupled else _TRACES)
       for name, pattern in (("LULESH 512", "lulesh-512"), ("PARTISN 168", "partisn-168")) for how, coupled in (("apart", False), ("coupled", True))),
     *(Row("A", f"LULESH 512, PARTISN 168 and AMG 1728 on scattered nodes, seed {seed}", {}, _scattered(seed), _TRACES) for seed in (1, 2)),
+    Row("A", "four random shuffles, a time slot each", {}, _phases(*["bisection-shuffle"] * 4), "the sum of the slots' busiest links"),
+    Row("A", "LULESH 512, AMG 1728 and a noisy shuffle, a time slot each, scattered", {}, _phases("lulesh-512", "amg-1728", "noisy-shuffle"), "the sum of the slots' busiest links"),
 ]  # fmt: skip

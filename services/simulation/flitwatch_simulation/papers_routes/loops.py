@@ -20,16 +20,16 @@ from flitwatch_simulation.papers_routes.rows import Measure, Row, Size
 SEED = 1
 
 
-def _parameters(pattern: str, size: Size, megabytes: float | None = None) -> LoopRun:
+def _parameters(pattern: str, size: Size, megabytes: float | None = None, slots: int = 1) -> LoopRun:
     return LoopRun(
         pattern, size.topology, SEED, megabytes=megabytes or size.megabytes, optimise_s=min(size.optimise_s, 30.0),
-        reconstruct_s=max(size.reconstruct_s * 5, 5.0),
+        reconstruct_s=max(size.reconstruct_s * 5, 5.0), slots=slots,
     )  # fmt: skip
 
 
-def _looped(pattern: str, relative_to: str) -> Measure:
+def _looped(pattern: str, relative_to: str, slots: int = 1) -> Measure:
     def measure(size: Size) -> dict[str, float]:
-        made = turn(_parameters(pattern, size)).summary()
+        made = turn(_parameters(pattern, size, slots=slots)).summary()
         times = made["time_ms"]
         found = {name: time_ms / times[relative_to] for name, time_ms in times.items() if name != relative_to}
         return {
@@ -82,6 +82,7 @@ ROWS = [
     Row("5.1", "shift", {"ftree": 1.688 / 1.691, "adaptive": 1.750 / 1.691}, _looped("shift", "loop"), _LESS),
     Row("5.1", "random shuffle", {"ftree": 6.715 / 1.691, "adaptive": 1.871 / 1.691}, _looped("bisection-shuffle", "loop"), _LESS),
     Row("5.2", "cyclic stencil", {"loop": 2.39 / 1.33}, _looped("cyclic-stencil", "ftree"), _LESS),
+    Row("5.2", "cyclic stencil, counters and routes by six time slots", {}, _looped("cyclic-stencil", "ftree", 6), _LESS),
     Row("5.3", "barrier and bully", {"ftree": 29.8 / 4.19, "adaptive": 9.3 / 4.19, "loop": 4.46 / 4.19}, _beside_bully(1.0), _LESS),
     Row("5.4", "barrier and bully", {"ftree": 30.8 / 4.19, "adaptive": 60 / 4.19, "loop": 7.9 / 4.19}, _beside_bully(2.0), _LESS),
     Row("5.5", "irregular", {"perfect knowledge": 0.04, "reconstructed": 69, "ftree": 106, "random": 84}, _bad_reconstruction),

@@ -58,6 +58,13 @@ class Messages:
         """Scaled so that a rank sends `wanted_bytes` on average."""
         return self.scaled(wanted_bytes * self.ranks / max(self.total_bytes, 1))
 
+    def chosen(self, which: NDArray[np.bool_]) -> Messages:
+        """The messages where `which` (M,) holds, in the same rounds."""
+        columns = {
+            name: getattr(self, name)[which] for name in ("src", "dst", "size_bytes", "send_round", "recv_round")
+        }
+        return replace(self, **columns)
+
     def matrix(self) -> tuple[Ints, Ints, Ints]:
         """(src, dst, bytes) with one entry a pair."""
         key, inverse = np.unique(self.src * self.ranks + self.dst, return_inverse=True)

@@ -59,9 +59,10 @@ function Ask({ onClose }: { onClose: () => void }) {
   const [pattern, setPattern] = useState("bisection-shuffle");
   const [seed, setSeed] = useState("1");
   const [epochs, setEpochs] = useState("1");
+  const [slots, setSlots] = useState("1");
   const [seconds, setSeconds] = useState("30");
   const start = useMutation({
-    mutationFn: () => startTask("routing.loop", { pattern, seed: Number(seed), epochs: Number(epochs), optimise_s: Number(seconds) }),
+    mutationFn: () => startTask("routing.loop", { pattern, seed: Number(seed), epochs: Number(epochs), slots: Number(slots), optimise_s: Number(seconds) }),
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ["tasks"] });
       onClose();
@@ -76,8 +77,9 @@ function Ask({ onClose }: { onClose: () => void }) {
         <label>Pattern<select className="field" value={pattern} onChange={(event) => setPattern(event.target.value)}>{PATTERNS.map((name) => <option key={name}>{name}</option>)}</select></label>
         {number("Seed", seed, setSeed, 0, 1e9)}
         {number("Sensing epochs", epochs, setEpochs, 1, 64)}
+        {number("Time slots", slots, setSlots, 1, 64)}
         {number("Seconds for the optimiser", seconds, setSeconds, 1, 3600)}
-        <p className="muted">The reconstruction gets counters alone; the true traffic is known to the simulator and the score.</p>
+        <p className="muted">The reconstruction gets counters alone; the true traffic is known to the simulator and the score. With several time slots it gets them of equal parts of the jobs' progress, and routes suit every part.</p>
         {start.error && <p className="alarm" role="alert">{start.error.message}</p>}
         <div className="lab-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending}>Run</button></div>
       </form>
