@@ -105,9 +105,10 @@ class Dives:
         if before is None:
             return False
         apart = float(np.linalg.norm(fit.x - before.x) / np.linalg.norm(fit.x))
-        if apart <= SAME:
-            self._apart = max(apart, fit.refit_distance or 0.0, before.refit_distance or 0.0)
-        return apart <= SAME
+        known = max(fit.refit_distance or 0.0, before.refit_distance or 0.0)
+        if apart <= max(SAME, known):
+            self._apart = max(apart, known)
+        return self._apart is not None
 
     def _over(self, found: Solution) -> bool:
         return found.stopped or self._limit.over()
@@ -124,9 +125,10 @@ class Dives:
         if fit is None:
             return found, None
         x = torch.from_numpy(np.maximum(fit.x, 0)).to(found.x[0])
+        known = fit.refit_distance or 0.0
         return replace(
             found, x=[x, *found.x[1:]], residual=fit.wrong, converged=found.converged or fit.exact
-        ), self._apart
+        ), self._apart if self._apart is not None or known <= SAME else known
 
     def _explains_more(self, fit: Fit, found: Solution) -> bool:
         """Whether a fit that does not explain all is still the better explanation than where the solver is."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from flitwatch_routing.reconstruction.bases import Basis
+from flitwatch_routing.reconstruction.faces import circles, least_sum
 from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.program import Program, Vectors
 from flitwatch_routing.reconstruction.sensing import LinkCounters
@@ -86,7 +87,8 @@ class Fit:
     wrong : |R x - t| / |t|
     count, objective : coefficients that are not zero, and the sum of their sizes
     missed : how wrong the fit of nine tenths of the rows is about the others
-    refit_distance : relative distance to the fit of nine tenths of the rows, where those predict the rest: nothing is left to explain; else None
+    refit_distance : relative distance to the fit of nine tenths of the rows, or to other matrices that explain all by coefficients of the same sum, where
+        those rows predict the rest: nothing is left to explain; else None
     """
 
     x: Floats
@@ -166,8 +168,14 @@ class Settler:
         found = self._made(fits, c, wrong, missed)
         if missed > PREDICTED or float(found.x.min()) < -10 * EXACT * float(found.x.max()):
             return None
-        distance = float(np.linalg.norm(fits.inside[:, : len(c)] @ (again - c)) / np.linalg.norm(found.x))
-        return replace(found, refit_distance=distance)
+        inside = fits.inside[:, : len(c)]
+        distance = float(np.linalg.norm(inside @ (again - c)))
+        turns = circles(*fits.dependence(len(c)))
+        if len(turns):
+            face = least_sum(c, turns, found.x, (inside @ turns.T).T)
+            found = self._made(fits, face.c, fits.wrong(face.c), missed)
+            distance = max([distance, *np.linalg.norm(inside @ face.reach.T, axis=0).tolist()])
+        return replace(found, refit_distance=distance / float(np.linalg.norm(found.x)))
 
     def _made(self, fits: _Nested, c: Floats, wrong: float, missed: float) -> Fit:
         x = np.asarray(fits.inside[:, : len(c)] @ c)
@@ -209,9 +217,18 @@ class _Nested:
         """Coefficients of the first `count`, and how wrong they are."""
         everything = np.ones(len(self._settler.target), bool)
         c = self._refined(self._factor[:count, :count], self._scale[:count], everything)
-        gap = self._seen[:, :count] @ c - self._settler.target
-        wrong = np.hypot(np.linalg.norm(gap), np.linalg.norm(self._outside[:, :count] @ c)) / self._settler._size
-        return c, float(wrong)
+        return c, self.wrong(c)
+
+    def wrong(self, c: Floats) -> float:
+        """How wrong the first coefficients are."""
+        gap = self._seen[:, : len(c)] @ c - self._settler.target
+        return float(
+            np.hypot(np.linalg.norm(gap), np.linalg.norm(self._outside[:, : len(c)] @ c)) / self._settler._size
+        )
+
+    def dependence(self, count: int) -> tuple[Floats, Floats]:
+        """The normal matrix of the first `count`, and the squares of its scaled factor's pivots."""
+        return self._normal[:count, :count], self._factor.diagonal()[:count] ** 2
 
     def refit(self, count: int) -> tuple[Floats, float]:
         """Coefficients of the first `count` from nine tenths of the rows, and how wrong they are about the others."""

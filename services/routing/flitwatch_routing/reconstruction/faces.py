@@ -1,0 +1,81 @@
+"""How far matrices lie apart that explain every counter by coefficients of the same, least sum.
+
+The columns of a fit's coefficients can be dependent: traffic that goes round a few pairs in a circle, one way or the other, then leaves the same counters,
+and least squares picks some mixture. What is sought is the least sum of sizes (Taffet 2021, equation 4.4.1), and where that leaves a face of equally good
+matrices, nothing in the counters says which one was sent: the answer is a point inside the face, and how large the face is belongs into its error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.optimize import linprog
+
+Floats = NDArray[np.float64]
+#: Squared pivot, of a matrix with ones on its diagonal, below which a column depends on those before it: others stand at 1e-7 and above.
+DEPENDENT = 1e-8
+#: Shares of a column in a circle that are rounding.
+ROUNDING = 1e-7
+#: Sums this close, relative, are the same.
+SAME_SUM = 1e-9
+#: Circles whose extent is sought, each by two linear programs.
+MOST = 64
+
+
+@dataclass(frozen=True)
+class Face:
+    """c : the coefficients inside it;  reach : (corners, coefficients) from there to corners, none where the least sum has one matrix alone"""
+
+    c: Floats
+    reach: Floats
+
+
+def circles(normal: Floats, pivots: Floats) -> Floats:
+    """Changes of the coefficients (circles, coefficients) that no counter sees, from their normal matrix and its factor's squared, scaled pivots."""
+    free = pivots < DEPENDENT
+    own = np.flatnonzero(~free)
+    found = np.zeros((int(free.sum()), len(pivots)))
+    found[:, free] = np.eye(len(found))
+    if len(found):
+        factor = linalg.cho_factor(normal[np.ix_(own, own)], check_finite=False)
+        found[:, own] = -linalg.cho_solve(factor, normal[np.ix_(own, free)], check_finite=False).T
+    found[np.abs(found) < ROUNDING] = 0
+    return found
+
+
+def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats) -> Face:
+    """The face of least sum |c + turns.T t| with x + moves.T t >= 0.
+
+    Parameters
+    ----------
+    c : (coefficients,);  turns : (circles, coefficients)
+    x : (pairs,) that c makes;  moves : (circles, pairs) how the turns change them
+    """
+    k, alone = len(turns), Face(c, np.zeros((0, len(c))))
+    turned, moved = (turns != 0).any(axis=0), (np.abs(moves) > ROUNDING).any(axis=0)
+    ways, size = turns[:, turned].T, c[turned]
+    one = np.eye(len(size))
+    above = np.block([[ways, -one], [-ways, -one], [-moves[:, moved].T, np.zeros((int(moved.sum()), len(size)))]])
+    limits = np.concatenate([-size, size, np.maximum(x[moved], 0)])
+    bounds = [(None, None)] * k + [(0, None)] * len(size)
+    sums = np.concatenate([np.zeros(k), np.ones(len(size))])
+    best = linprog(sums, above, limits, bounds=bounds)
+    if best.status != 0:
+        return alone
+    above, limits = np.vstack([above, sums]), np.append(limits, best.fun * (1 + SAME_SUM))
+    corners = [best.x[:k]]
+    for circle in range(min(k, MOST)):
+        for sign in (1.0, -1.0):
+            towards = np.zeros(len(sums))
+            towards[circle] = sign
+            end = linprog(towards, above, limits, bounds=bounds)
+            if end.status == 0:
+                corners.append(end.x[:k])
+    # Corners that differ in coefficients alone are one matrix.
+    _, each = np.unique(np.round(np.array(corners) @ moves[:, moved], 6), axis=0, return_index=True)
+    apart = np.array(corners)[each]
+    inside = apart.mean(axis=0)
+    return Face(c + inside @ turns, (apart - inside) @ turns)
