@@ -116,6 +116,17 @@ def test_a_database_that_is_away_is_said_once_a_try_and_told_to_end_the_writer_e
         server.destroy()
 
 
+def test_told_to_end_while_it_waits_for_its_database_the_writer_ends(place: Path, kafka: str, topic: str) -> None:
+    writer = Running("postgresql://127.0.0.1:9/nothing", kafka, f"^ldms.{topic}$", place / "said")
+    try:
+        until(lambda: any("waiting for the database" in line for line in writer.lines()), "nothing was said")
+        assert writer.end() > 0
+        assert "stopped while it waited" in writer.said.read_text() and "Traceback" not in writer.said.read_text()
+    finally:
+        writer.process.kill()
+        writer.process.wait()
+
+
 def test_a_full_disk_stops_nothing_but_time(small_disk: Path, place: Path, kafka: str, topic: str) -> None:
     server = Embedded(small_disk / "pg", settings={"min_wal_size": "32MB", "max_wal_size": "48MB"})
     feed, writer = begun(server, kafka, topic, place / "said")

@@ -6,12 +6,13 @@ import contextlib
 import logging
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from flitwatch.home import home
-from flitwatch_domain.errors import Unavailable
+from flitwatch_domain.errors import Cancelled, Unavailable
 
 log = logging.getLogger(__name__)
 #: Seconds between tries to reach a database that does not answer.
@@ -30,7 +31,9 @@ def embedded_folder() -> Path:
 
 
 @contextlib.contextmanager
-def database(db_url: str | None = None, ephemeral: bool = False, patience_s: float = 0.0) -> Iterator[str]:
+def database(
+    db_url: str | None = None, ephemeral: bool = False, patience_s: float = 0.0, stop: threading.Event | None = None
+) -> Iterator[str]:
     """Yield the URL of a migrated database.
 
     Parameters
@@ -42,11 +45,15 @@ def database(db_url: str | None = None, ephemeral: bool = False, patience_s: flo
         A database of its own that is gone afterwards; `db_url` is not used then.
     patience_s : float
         Seconds to wait for one that does not answer: it may be coming back from a crash.
+    stop : Event, optional
+        Ends the wait.
 
     Raises
     ------
     Unavailable, Forbidden, Conflict
         The database does not answer, or cannot be migrated; see `flitwatch_db.migrations.migrate`.
+    Cancelled
+        Told to stop while it waited.
     """
     from flitwatch_db.embedded import Embedded, sweep
     from flitwatch_db.migrations import migrate
@@ -72,7 +79,8 @@ def database(db_url: str | None = None, ephemeral: bool = False, patience_s: flo
                 if time.monotonic() >= until:
                     raise
                 log.warning("waiting for the database: %s", away)
-                time.sleep(TRY_AGAIN_S)
+                if (stop or threading.Event()).wait(TRY_AGAIN_S):
+                    raise Cancelled("stopped while it waited for the database") from away
         yield url
 
 

@@ -36,7 +36,7 @@ def alerting(config: Path | None, check: bool, db_url: str | None, ephemeral: bo
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
+    with database(db_url, ephemeral, SERVICE_PATIENCE_S, stop) as url:
         engine = Engine(url, chosen, stop)
         engine.run()
         emit(asdict(engine.measures), as_json)

@@ -66,7 +66,7 @@ def writer(
         group=group, pattern=pattern or LDMS_PATTERN, fabric=fabric, registry=registry, interval_s=interval
     )
     with (
-        platform.database(db_url, ephemeral, platform.SERVICE_PATIENCE_S) as url,
+        platform.database(db_url, ephemeral, platform.SERVICE_PATIENCE_S, stop) as url,
         open_log(log_at or platform.log_url(url)) as log,
     ):
         carrier = Writer(url, log, settings, stop)
