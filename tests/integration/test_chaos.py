@@ -16,6 +16,7 @@ import pytest
 from integration.feed import SECOND_0, Feed
 from integration.platform import Platform, totals
 
+from flitwatch.stack.daemon import free_port
 from flitwatch_db import connect, fabrics
 from flitwatch_domain.generators import dragonfly
 
@@ -32,7 +33,7 @@ def platform(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Platfor
     home = place / f"flitwatch-chaos-{request.param}-{os.getpid()}"
     one = Platform(home, request.param, tmp_path / "store_csv")
     try:
-        one.start(18790 if request.param == "embedded" else 18791)
+        one.start(free_port())
         yield one
     finally:
         one.stop()
@@ -84,6 +85,6 @@ def test_nothing_is_lost_over_kills_a_full_disk_stepped_clocks_and_a_cut_network
     from integration.campaign import Setting, chaos
     from integration.hosts import can_be_had
 
-    report = chaos(Setting("embedded", 18792), int(os.environ.get("FLITWATCH_CHAOS_SHORT", "6")), seed=3)
+    report = chaos(Setting("embedded", free_port()), int(os.environ.get("FLITWATCH_CHAOS_SHORT", "6")), seed=3)
     assert (report.lost, report.duplicated, report.crashes) == (0, 0, 0) and report.values > 0
     assert len(report.recoveries_s) >= 6 and report.network_cuts == (2 if can_be_had() else 0)
