@@ -27,6 +27,7 @@ def recommendation(
     reconstruction = turn.reconstruction()
     doubt = None if turn.found is None else turn.found.estimated_error
     between = turn.fabric.router_links()
+    slots = len(turn.routes.slots)
     changed = int((turn.routes.ports != turn.loaded).sum())
     detail = {
         "why": [
@@ -36,6 +37,7 @@ def recommendation(
             _why("links between switches with more than a tenth of their packets congested, before", _congested(turn.before, between), "links"),
             _why("the same, after", _congested(turn.after, between), "links"),
             _why(f"order of messages in the simulation: {turn.time_structure}", None, None),
+            *([] if slots == 1 else [_why("time slots that routes were laid for; loads are added up over them", float(slots), "slots")]),
         ],
         "before": _side(turn.before, score.max_load_bytes["ftree"], between, "ftree (loaded)"),
         "after": _side(turn.after, score.max_load_bytes["loop"], between, "optimised for the reconstructed traffic" if turn.found is not None else "optimised for the given traffic"),
