@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from flitwatch_domain.alerts import Rule, Sample, Standing, read_rule
+from flitwatch_domain.errors import BadInput
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -60,12 +61,20 @@ def sync_file(conn: Connection, rules: Iterable[Rule]) -> None:
     )
 
 
-def rules(conn: Connection) -> list[tuple[Rule, float | None]]:
-    """Every rule with the moment through which it has been evaluated."""
+def rules(
+    conn: Connection, refused: Callable[[str, str], object] = lambda name, why: None
+) -> list[tuple[Rule, float | None]]:
+    """Every rule with the moment through which it has been evaluated; `refused` is told of one that another version stored and this one does not take."""
     rows = conn.execute(
         "SELECT name, rule, extract(epoch FROM through)::float8 FROM alert_rule ORDER BY name"
     ).fetchall()
-    return [(read_rule(rule, f"rule {name}"), through) for name, rule, through in rows]
+    read: list[tuple[Rule, float | None]] = []
+    for name, rule, through in rows:
+        try:
+            read.append((read_rule(rule, f"rule {name}"), through))
+        except BadInput as problem:
+            refused(name, problem.message)
+    return read
 
 
 def set_through(conn: Connection, name: str, through_s: float) -> None:

@@ -165,6 +165,29 @@ def test_what_could_not_be_delivered_is_delivered_by_the_next_engine_and_only_on
     assert hook.got[0]["alerts"][0]["simulated"] is True and len(hook.got[0]["key"]) == 32
 
 
+def test_a_rule_or_a_receiver_that_fails_is_left_out_and_the_others_go_on(
+    embedded_db: str, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    foretell(embedded_db, 150, 140, 160)
+    gaps = {"name": "a-gap", "signal": "ingest_gap", "above": 1, "every": 10}
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute("ALTER TABLE gap RENAME TO gap_away")
+        # As another version of the platform may have left it.
+        conn.execute("INSERT INTO alert_rule (name, rule, source) VALUES ('a-older', '{\"signal\": \"tides\"}', 'api')")
+    # A header with a line break makes the mail's own library raise.
+    mail = {"name": "m", "kind": "mail", "sender": "a\nb", "to": ["ops@site.example"]}
+    chosen = config(mail, {"name": "n", "kind": "webhook", "url": hook.url}, rules=(gaps, SLOW))
+    with running(embedded_db, chosen) as engine:
+        until(lambda: hook.got)
+        until(lambda: engine.measures.rounds > 4)
+    assert [a["rule"] for body in hook.got for a in body["alerts"]] == ["slow-ahead"]
+    said = [record.message for record in caplog.records if "left out" in record.message]
+    assert [sum(name in line for line in said) for name in ("a-gap", "a-older")] == [1, 1]
+    with connect(embedded_db, role="reader") as conn:
+        (why,) = conn.execute("SELECT error FROM alert_notice WHERE receiver = 'm'").fetchone() or ("",)
+    assert "receiver m" in why
+
+
 def test_two_engines_tell_once_and_the_second_takes_over(embedded_db: str, hook: Hook) -> None:
     foretell(embedded_db, 150, 140, 160)
     chosen = config({"name": "h", "kind": "webhook", "url": hook.url})

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flitwatch.commands.alerting import alerting
 from flitwatch_alerting.config import read_config
 from flitwatch_domain.alerts import Rule, Sample, Standing, advance, matches, read_rule
 from flitwatch_domain.errors import BadInput
@@ -78,10 +80,39 @@ def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
         ("receivers: [{name: hook, kind: webhook}]", "url"),
         ("receivers: [{name: hook, kind: webhook, url: 'file:///etc/passwd'}]", "http"),
         ("[1]", "mapping"),
+        ("rules: 5", "rules"),
+        ("rules: {name: a}", "rules"),
+        ("external_url: 2026-99-99", "no YAML"),
+        ("receivers: [{name: h, kind: webhook, url: 'http://h', match: {severity: '/[/'}}]", "no regular expression"),
+        ("receivers: [{name: h, kind: webhook, url: 'http://'}]", "host"),
+        ("receivers: [{name: m, kind: mail, to: [a], server: 'host:port'}]", "'host:port' is no mail server"),
+        ("receivers: [{name: m, kind: mail, to: [a], server: 'host:70000'}]", "no mail server"),
+        ("inhibit: [{source: {rule: '/(/'}, target: {rule: a}}]", "no regular expression"),
+        ("inhibit: [{source: {rule: a}, target: {rule: '/a{99999999999}/'}}]", "no regular expression"),
     ):
         path.write_text(text)
         with pytest.raises(BadInput, match=word):
             read_config(path)
+
+
+def test_a_check_names_every_address_and_password_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "alerts.yaml"
+    path.write_text(
+        "receivers:\n- {name: hook, kind: webhook, url_env: HOOK_URL}\n- {name: file, kind: slack, url_file: /nowhere}\n"
+        "- {name: post, kind: mail, to: [a@b], server: '[::1]:2525', username: u, password_env: MAIL_WORD}\n"
+    )
+    ran = CliRunner().invoke(alerting, ["--config", str(path), "--check"])
+    assert isinstance(ran.exception, BadInput)
+    assert all(word in ran.exception.message for word in ("HOOK_URL", "/nowhere", "MAIL_WORD"))
+    monkeypatch.setenv("HOOK_URL", "http://127.0.0.1:1/hook")
+    monkeypatch.setenv("MAIL_WORD", "secret")
+    (tmp_path / "url").write_text("https://hooks.example/x\n")
+    path.write_text(path.read_text().replace("/nowhere", str(tmp_path / "url")))
+    ran = CliRunner().invoke(alerting, ["--config", str(path), "--check"])
+    assert ran.exception is None and "secret" not in ran.output
+    assert read_config(path).receivers[2].mail_server() == ("::1", 2525)
 
 
 def test_matchers_take_values_and_whole_expressions() -> None:

@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from flitwatch_domain.alerts import Rule, read_rule, seconds
+from flitwatch_domain.alerts import Rule, check_matchers, read_rule, seconds
 from flitwatch_domain.errors import BadInput
 
 Kind = Literal["alertmanager", "webhook", "slack", "mail"]
 _URL_KINDS = ("alertmanager", "webhook", "slack")
+_SERVER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:\[\]/@]+)(?::(\d{1,5}))?")
+_SMTP = 25
+
+
+def _read_server(text: str) -> tuple[str, int]:
+    """Host and port of `host`, `host:port` or `[IPv6]:port`; ValueError otherwise."""
+    match = _SERVER.fullmatch(text)
+    port = int(match.group(2) or _SMTP) if match else 0
+    if match is None or not 0 < port < 65_536:
+        raise ValueError(f"{text!r} is no mail server: write host:port with a port of 1 to 65535")
+    return match.group(1).strip("[]"), port
+
+
+def _is_web(text: str) -> bool:
+    """Whether this is an http or https URL with a host."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _checked(matchers: dict[str, str]) -> dict[str, str]:
+    check_matchers(matchers)
+    return matchers
+
+
+Matchers = Annotated[dict[str, str], AfterValidator(_checked)]
 
 
 class Receiver(BaseModel):
@@ -34,7 +63,7 @@ class Receiver(BaseModel):
     username: str = ""
     password_env: str = ""
     starttls: bool = False
-    match: dict[str, str] = Field(default_factory=dict, description="Only alerts with these labels.")
+    match: Matchers = Field(default_factory=dict, description="Only alerts with these labels.")
     #: Alertmanager forgets an alert that is not sent again.
     repeat_s: float | None = Field(default=None, gt=0, alias="repeat")
 
@@ -47,11 +76,23 @@ class Receiver(BaseModel):
     def _complete(self) -> Receiver:
         if self.kind in _URL_KINDS and sum(map(bool, (self.url, self.url_env, self.url_file))) != 1:
             raise ValueError("give one of url, url_env and url_file")
-        if self.url and urlsplit(self.url).scheme not in ("http", "https"):
-            raise ValueError("url is http:// or https://")
+        if self.url and not _is_web(self.url):
+            raise ValueError("url is http:// or https:// and a host")
         if self.kind == "mail" and not self.to:
             raise ValueError("mail needs `to`")
+        _read_server(self.server)
         return self
+
+    def mail_server(self) -> tuple[str, int]:
+        """Host and port."""
+        return _read_server(self.server)
+
+    def check(self) -> None:
+        """BadInput where what the environment or a file must hold is not there."""
+        if self.kind in _URL_KINDS:
+            self.address()
+        elif self.username and not os.environ.get(self.password_env):
+            raise BadInput(f"{self.password_env or 'password_env'} holds no password", where=f"receiver {self.name}")
 
     def address(self) -> str:
         """The URL; BadInput where the environment or the file does not hold it."""
@@ -62,7 +103,9 @@ class Receiver(BaseModel):
             found = os.environ.get(self.url_env, "") if self.url_env else Path(self.url_file).read_text().strip()
         except OSError as problem:
             raise BadInput(f"{self.url_file}: {problem.strerror}", where=where) from None
-        if urlsplit(found).scheme not in ("http", "https"):
+        except UnicodeDecodeError:
+            found = ""
+        if not _is_web(found):
             raise BadInput(f"{self.url_env or self.url_file} holds no http or https URL", where=where)
         return found
 
@@ -72,8 +115,8 @@ class Inhibition(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    source: dict[str, str] = Field(min_length=1)
-    target: dict[str, str] = Field(min_length=1)
+    source: Matchers = Field(min_length=1)
+    target: Matchers = Field(min_length=1)
     equal: tuple[str, ...] = ()
 
 
@@ -104,6 +147,17 @@ class Config(BaseModel):
                 raise ValueError(f"two {what}s are called {sorted(twice)[0]!r}")
         return self
 
+    def check(self) -> None:
+        """What a file cannot show: BadInput names every receiver whose address or password is not there."""
+        wrong = []
+        for receiver in self.receivers:
+            try:
+                receiver.check()
+            except BadInput as problem:
+                wrong.append(problem.message)
+        if wrong:
+            raise BadInput("; ".join(wrong))
+
 
 def read_config(path: Path | None = None) -> Config:
     """The file, or the rules that a site begins with.
@@ -125,9 +179,13 @@ def read_config(path: Path | None = None) -> Config:
             f"this is no YAML: {getattr(problem, 'problem', problem)}",
             where=f"{where}:{mark.line + 1}" if mark else where,
         ) from None
+    except (ValueError, RecursionError) as problem:
+        # A date that is none, or brackets without end.
+        raise BadInput(f"this is no YAML: {problem}", where=where) from None
     if not isinstance(content, dict):
         raise BadInput("the file must be a mapping with rules and receivers", where=where)
-    for number, rule in enumerate(content.get("rules") or []):
+    listed = content.get("rules")
+    for number, rule in enumerate(listed if isinstance(listed, list) else ()):
         name = rule.get("name", number + 1) if isinstance(rule, dict) else number + 1
         read_rule(rule, f"{where}: rule {name}")
     try:

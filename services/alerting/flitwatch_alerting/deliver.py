@@ -72,10 +72,14 @@ def dispatch(conn: Any, config: Config) -> int:
         key = hashlib.blake2b(f"{name}/{numbers}".encode(), digest_size=16).hexdigest()
         try:
             send(config, known[name], rows, key)
-        except FlitwatchError as problem:
+        except Exception as problem:
+            # Whatever one receiver's message stumbles over, the others are told.
+            why = (
+                problem.message if isinstance(problem, FlitwatchError) else f"receiver {name}: {type(problem).__name__}"
+            )
             attempts = min(max(row["attempts"] for row in rows), len(RETRY_S) - 1)
-            log.warning("%s; again in %.0f s", problem.message, RETRY_S[attempts])
-            alerts.failed(conn, numbers, problem.message, RETRY_S[attempts])
+            log.warning("%s; again in %.0f s", why, RETRY_S[attempts])
+            alerts.failed(conn, numbers, why, RETRY_S[attempts])
             continue
         alerts.delivered(conn, numbers)
         sent += len(numbers)

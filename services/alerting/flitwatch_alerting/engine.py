@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import psycopg
@@ -45,6 +46,7 @@ class Engine:
     def __init__(self, url: str, config: Config, stop: threading.Event, tick_s: float = TICK_S) -> None:
         self.url, self.config, self.stop, self.tick_s = url, config, stop, tick_s
         self.measures = Measures()
+        self._said: dict[str, str] = {}
 
     def run(self) -> None:
         """Until stopped; a lost database is waited for."""
@@ -67,19 +69,39 @@ class Engine:
             self.round(conn)
             self.stop.wait(self.tick_s)
 
+    @contextlib.contextmanager
+    def _apart(self, conn: psycopg.Connection, what: str) -> Iterator[None]:
+        """What fails here is said and skipped: one bad rule or receiver does not stop the others. A lost database is the caller's."""
+        try:
+            yield
+        except Exception as problem:
+            if conn.closed:
+                raise
+            self.measures.problems += 1
+            self._say(what, f"{type(problem).__name__}: {problem}")
+        else:
+            self._said.pop(what, None)
+
+    def _say(self, what: str, why: str) -> None:
+        """Log a problem once, not each round."""
+        if self._said.get(what) != why:
+            log.error("%s fails and is left out: %s", what, why)
+        self._said[what] = why
+
     def round(self, conn: psycopg.Connection) -> None:
         """One pass: every rule, then delivery; `conn` commits by itself."""
         now_s = alerts.now_s(conn)
-        for rule, through_s in alerts.rules(conn):
+        for rule, through_s in alerts.rules(conn, lambda name, why: self._say(f"rule {name}", why)):
             if rule.enabled:
-                with contextlib.suppress(psycopg.errors.QueryCanceled), conn.transaction():
+                with self._apart(conn, f"rule {rule.name}"), conn.transaction():
                     changed = evaluate(conn, rule, through_s, now_s)
-                    self.measures.changed += len(changed)
                     announce(conn, changed)
-        with conn.transaction():
+                    self.measures.changed += len(changed)
+        with self._apart(conn, "what is to be told"), conn.transaction():
             announce(conn, alerts.close_orphans(conn))
             deliver.plan(conn, self.config)
-        self.measures.delivered += deliver.dispatch(conn, self.config)
+        with self._apart(conn, "delivery"):
+            self.measures.delivered += deliver.dispatch(conn, self.config)
         if self.measures.rounds % TIDY_EVERY == 0:
             alerts.forget_old(conn)
         self.measures.rounds += 1

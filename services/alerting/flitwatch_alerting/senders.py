@@ -121,8 +121,7 @@ def _mail(config: Config, receiver: Receiver, notices: list[Row], key: str) -> N
     message["From"], message["To"] = receiver.sender, ", ".join(receiver.to)
     message["Message-ID"] = f"<{key}@flitwatch>"
     message.set_content("\n\n".join(_lines(config, notices)) + "\n")
-    host, _, port = receiver.server.partition(":")
-    with smtplib.SMTP(host, int(port or 25), timeout=TIMEOUT_S) as server:
+    with smtplib.SMTP(*receiver.mail_server(), timeout=TIMEOUT_S) as server:
         if receiver.starttls:
             server.starttls()
         if receiver.username:

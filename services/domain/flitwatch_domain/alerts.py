@@ -180,12 +180,27 @@ def is_absent(rule: Rule, held: Standing, now_s: float) -> bool:
     return held.phase != "ok" and now_s - held.seen_s >= max(rule.absent_s, rule.every_s)
 
 
+def expression_of(matcher: str) -> str | None:
+    """What stands between a matcher's slashes; None for a plain value."""
+    return matcher[1:-1] if len(matcher) > 2 and matcher[0] == matcher[-1] == "/" else None
+
+
+def check_matchers(matchers: Mapping[str, str]) -> None:
+    """ValueError names a matcher that is no regular expression."""
+    for matcher in matchers.values():
+        try:
+            re.compile(expression_of(matcher) or "")
+        except (re.error, OverflowError, RecursionError) as problem:
+            raise ValueError(f"{matcher} is no regular expression: {problem}") from None
+
+
 def matches(matchers: Mapping[str, str], labels: Mapping[str, str]) -> bool:
     """Whether labels have every matcher's value; a value between slashes is a regular expression of the whole value."""
     for name, wanted in matchers.items():
         held = labels.get(name, "")
-        if len(wanted) > 2 and wanted[0] == wanted[-1] == "/":
-            if re.fullmatch(wanted[1:-1], held) is None:
+        expression = expression_of(wanted)
+        if expression is not None:
+            if re.fullmatch(expression, held) is None:
                 return False
         elif held != wanted:
             return False

@@ -18,7 +18,9 @@ from flitwatch.metrics import metrics_option
     "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), envvar="FLITWATCH_ALERTS",
     help="YAML file of rules and receivers; without it the rules that a site begins with, and nobody is told.",
 )  # fmt: skip
-@click.option("--check", is_flag=True, help="Only read the file and say what it holds.")
+@click.option(
+    "--check", is_flag=True, help="Only read the file, see that every address is there, and say what it holds."
+)
 @database_options
 @json_option
 @metrics_option
@@ -30,6 +32,7 @@ def alerting(config: Path | None, check: bool, db_url: str | None, ephemeral: bo
 
     chosen = read_config(config)
     if check:
+        chosen.check()
         emit({"rules": [rule.name for rule in chosen.rules], "receivers": [r.name for r in chosen.receivers]}, as_json)
         return
     log_to_stderr()
