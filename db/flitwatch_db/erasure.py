@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from datetime import datetime
 from typing import Any
 
@@ -13,14 +15,26 @@ from flitwatch_domain.errors import BadRequest
 
 Conn = psycopg.Connection[Any]
 
-#: JSON columns that may hold a user's name as a value or a key; a row that does is deleted whole, since what it tells is about that user.
-_JSON = {"estimate": ("data", "result", "score", "parameters"), "event": ("payload",), "task": ("args", "result", "error"), "alert": ("labels", "evidence")}  # fmt: skip
-_NAMED = """jsonb_path_exists({}, 'strict $.** ? (@ == $name || (@.type() == "object" && exists (@.keyvalue() ? (@.key == $name))))',
+#: JSON columns in which a user's name may stand; a row where it does is deleted whole, since what it tells is about that user.
+_JSON = {"estimate": ("data", "result", "score", "parameters"), "event": ("payload",), "task": ("args", "result", "error"), "alert": ("labels", "evidence"),
+         "alert_rule": ("rule",), "alert_silence": ("matchers",), "recommendation": ("detail",)}  # fmt: skip
+#: A name is the value of one of these keys, or in its list, at any depth; what merely reads like it (a job, a counter, a key) is somebody else's.
+_NAMED = """jsonb_path_exists({}, '$.** ? (@.user[*] == $name || @.users[*] == $name || @.user_name[*] == $name || @.created_by[*] == $name)',
     jsonb_build_object('name', %(user)s::text), true)"""
+#: Rules and silences may pick users by an expression between slashes.
+_MENTIONED = """({field} LIKE '/%%/' AND replace({field}, '\\', '') ~ ('(^|[^[:alnum:]_.-])' || %(escaped)s || '($|[^[:alnum:]_.-])'))"""
+_EXPRESSIONS = {"alert_rule": sql.SQL("rule #>> '{where,user}'"), "alert_silence": sql.SQL("matchers ->> 'user'")}
+#: Who made it is one name of a thing that may be about anybody: it stays, without the name.
+_MADE = {"task": "NULL", "alert_silence": "'erased'"}
+#: A refused record is kept as it came, JSON or fields between bars, perhaps cut short.
+_REFUSED = """EXISTS (SELECT FROM unnest(%(marks)s::text[]) AS mark WHERE position(convert_to(mark, 'UTF8') IN '|'::bytea || raw || '|'::bytea) > 0)"""
 
 
 def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
-    """Delete a user's jobs, their runs, and every kept result, alert, task and refused record that names the user.
+    """Delete a user's jobs, their runs, and every kept result, blame, alert, rule, silence, task and refused record that names the user as a user.
+
+    What the user made (tasks, silences) stays without their name. Text that happens to hold the name (a path, a job's name, a comment) is not searched,
+    and an account of that name stays.
 
     Counters of routers name nobody and stay. The log of records, backups and the audit log are not touched: the log forgets by its own
     retention, and the audit log must not be changed. Estimates of others that were learnt beside this user's jobs are made anew without them.
@@ -39,7 +53,7 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
     Returns
     -------
     dict
-        {table: rows}
+        {table: rows}; `created_by`: rows that stayed without the name of who made them
 
     Raises
     ------
@@ -48,15 +62,30 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
     """
     if not user.strip():
         raise BadRequest("no user is named", advice="Write the name as the scheduler has it.")
-    parameters = {"user": user}
+    said = {json.dumps(user), json.dumps(user, ensure_ascii=False)}
+    marks = [f"|{user}|", *(f'"user":{space}{name}' for name in said for space in ("", " "))]
+    parameters = {"user": user, "escaped": re.escape(user.replace("\\", "")), "marks": marks}
     found: dict[str, int] = {}
     with conn.transaction(force_rollback=dry_run):
         for table, columns in _JSON.items():
-            condition = sql.SQL(" OR ").join(sql.SQL(_NAMED).format(sql.Identifier(column)) for column in columns)
-            found[table] = _delete(conn, table, condition, parameters)
-        found["recommendation"] = _delete(conn, "recommendation", sql.SQL("user_name = %(user)s"), parameters)
-        found["dead_letter"] = _delete(
-            conn, "dead_letter", sql.SQL("position(convert_to(%(user)s, 'UTF8') IN raw) > 0"), parameters
+            conditions = [sql.SQL(_NAMED).format(sql.Identifier(column)) for column in columns]
+            if table in _EXPRESSIONS:
+                conditions.append(sql.SQL(_MENTIONED).format(field=_EXPRESSIONS[table]))
+            if table == "recommendation":
+                conditions.append(sql.SQL("user_name = %(user)s"))
+            found[table] = _delete(conn, table, sql.SQL(" OR ").join(conditions), parameters)
+        found["estimate_entry"] = _delete(
+            conn, "estimate_entry", sql.SQL("by_what = 'user' AND name = %(user)s"), parameters
+        )
+        found["dead_letter"] = _delete(conn, "dead_letter", sql.SQL(_REFUSED), parameters)
+        found["created_by"] = sum(
+            conn.execute(
+                sql.SQL("UPDATE {} SET created_by = {} WHERE created_by = %(user)s").format(
+                    sql.Identifier(table), sql.SQL(then)
+                ),
+                parameters,
+            ).rowcount
+            for table, then in _MADE.items()
         )
         mine = sql.SQL("job_pk IN (SELECT job_pk FROM job WHERE user_name = %(user)s)")
         # Ranks, steps, forecasts and nodes go with their run and job.
@@ -90,7 +119,7 @@ class Erased:
         return at is not None and began <= at
 
 
-def _delete(conn: Conn, table: str, condition: sql.Composable, parameters: dict[str, str]) -> int:
+def _delete(conn: Conn, table: str, condition: sql.Composable, parameters: dict[str, Any]) -> int:
     return conn.execute(
         sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table), condition), parameters
     ).rowcount

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from api.world import HOSTILE, T0, World, seed
 from click.testing import CliRunner
+from psycopg import sql
 
 from flitwatch.main import cli
 from flitwatch_db import connect
@@ -73,18 +74,30 @@ def count(url: str, query: str) -> int:
         return int(row[0])
 
 
-def plant(url: str) -> None:
-    """Results, an alert, a task and a refused record that name eve, and ones that name others."""
+def plant(url: str, user: str = "eve") -> None:
+    """Results, an alert, rules, silences, tasks and a refused record that name a user, and ones that name ann."""
     with connect(url, role="owner") as conn:
-        for who in ("eve", "ann"):
+        for who in (user, "ann"):
             value = psycopg.types.json.Jsonb({"items": [{"user": who, "weight": 1}]})
             conn.execute(
                 "INSERT INTO estimate (kind, exe, nodes, code_version, parameters, data, score, result, simulated)"
                 " VALUES ('blame', 'amg', 3, 'x', '{}', '{}', '{}', %s, true)",
                 [value],
             )
-            by_name = psycopg.types.json.Jsonb({"weights": [{who: 0.5}, 3]})
-            conn.execute("INSERT INTO task (name, args, result) VALUES ('ml.blame', '{}', %s)", [by_name])
+            by_name = psycopg.types.json.Jsonb({"alerts": [{"labels": {"user": who}}, 3]})
+            conn.execute("INSERT INTO task (name, args, result) VALUES ('alerting.test', '{}', %s)", [by_name])
+            conn.execute("INSERT INTO task (name, args, created_by) VALUES ('sim.study', '{}', %s)", [who])
+            for picked in (who, f"/x1|{who}/"):
+                conn.execute(
+                    "INSERT INTO alert_rule (name, rule, source) SELECT 'r' || count(*), jsonb_build_object('where', jsonb_build_object('user', %s::text)), 'api'"
+                    " FROM alert_rule",
+                    [picked],
+                )
+                conn.execute(
+                    "INSERT INTO alert_silence (matchers, starts_at, ends_at, comment, created_by)"
+                    " VALUES (jsonb_build_object('user', %s::text), now(), now(), '', 'bob'), ('{\"exe\": \"amg\"}', now(), now(), '', %s)",
+                    [picked, who],
+                )
             conn.execute(
                 "INSERT INTO alert (rule, labels, phase, severity, since, seen, value, peak, summary, evidence)"
                 " VALUES ('blamed', jsonb_build_object('user', %s::text), 'firing', 'info', now(), now(), 1, 1, 'returns', '{}')",
@@ -92,8 +105,17 @@ def plant(url: str) -> None:
             )
             conn.execute(
                 "INSERT INTO dead_letter (topic, partition, offset_, reason, raw, raw_bytes) VALUES ('slurm', 0, 1, 'bad', %s, 9)",
-                [f"104|{who}|x".encode()],
+                [f'{{"job_id": "104", "user": "{who}", "na'.encode()],
             )
+        blame = conn.execute(
+            "INSERT INTO estimate (kind, exe, nodes, code_version, parameters, data, score, result, simulated)"
+            " VALUES ('blame', 'amg', 3, 'x', '{}', '{}', '{}', '{\"columns\": {\"runs\": [1], \"time_s\": [2]}}', true) RETURNING estimate_id"
+        ).fetchone()[0]
+        conn.execute(
+            "INSERT INTO estimate_entry SELECT %s, what, place, name, '{}', '{1}', '{1}'"
+            " FROM (VALUES ('user', 1, %s), ('user', 2, 'ann'), ('application', 1, 'amg')) AS e (what, place, name)",
+            [blame, user],
+        )
 
 
 def test_a_users_data_go_and_others_stay(world: World) -> None:
@@ -104,18 +126,74 @@ def test_a_users_data_go_and_others_stay(world: World) -> None:
         assert count(world.url, "SELECT count(*) FROM job WHERE user_name = 'eve'") == 2
         done = erase(conn, "eve")
         assert done == tried
-        assert done == {"estimate": 1, "event": 0, "task": 1, "alert": 1, "recommendation": 0, "dead_letter": 1, "run": 1, "job": 2}  # fmt: skip
+        assert done == made_of(
+            estimate=1,
+            estimate_entry=1,
+            task=1,
+            alert=1,
+            alert_rule=2,
+            alert_silence=2,
+            created_by=3,
+            dead_letter=1,
+            run=1,
+            job=2,
+        )
         assert set(erase(conn, "eve").values()) == {0}
         with pytest.raises(BadRequest):
             erase(conn, " ")
     assert count(world.url, "SELECT count(*) FROM job WHERE user_name = 'ann'") == 2
-    for table in ("estimate", "task", "alert"):
-        assert count(world.url, f"SELECT count(*) FROM {table}") == 1
+    for table, rows in {
+        "estimate": 2,
+        "estimate_entry": 2,
+        "task": 3,
+        "alert": 1,
+        "alert_rule": 2,
+        "alert_silence": 6,
+    }.items():
+        assert count(world.url, f"SELECT count(*) FROM {table}") == rows, table
     assert count(world.url, "SELECT count(*) FROM dead_letter") == letters - 1
     assert (
         count(world.url, "SELECT count(*) FROM job_node n LEFT JOIN job j USING (job_pk) WHERE j.job_pk IS NULL") == 0
     )
     assert count(world.url, f"SELECT count(*) FROM router_1s WHERE ts >= to_timestamp({T0})") > 0
+
+
+def test_an_erased_name_stands_in_no_table_but_the_audit_log(world: World) -> None:
+    user = "u0017"
+    with connect(world.url, role="owner") as conn:
+        conn.execute("UPDATE job SET user_name = %s WHERE user_name = 'eve'", [user])
+        conn.execute("UPDATE recommendation SET user_name = %s", [user])
+    plant(world.url, user)
+    assert holding(world.url, user) >= {"job", "estimate", "estimate_entry", "alert", "alert_rule", "alert_silence", "task", "dead_letter"}  # fmt: skip
+    with connect(world.url, role="owner", autocommit=True) as conn:
+        erase(conn, user)
+    assert holding(world.url, user) <= {"audit"}
+
+
+def holding(url: str, text: str) -> set[str]:
+    """The tables of every schema in which a row, as text or as bytes, holds a text."""
+    found = set()
+    with connect(url, role="owner") as conn:
+        tables = conn.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
+            " AND table_schema NOT IN ('pg_catalog', 'information_schema')"
+        ).fetchall()
+        for schema, table in tables:
+            query = sql.SQL("SELECT 1 FROM {} AS t WHERE t::text LIKE ANY (%s) LIMIT 1").format(
+                sql.Identifier(schema, table)
+            )
+            if conn.execute(query, [[f"%{text}%", f"%{text.encode().hex()}%"]]).fetchone():
+                found.add(table)
+    assert len(tables) > 40
+    return found
+
+
+@pytest.mark.parametrize("name", ["runs", "time_s", "amg", "user", "job_id", "columns", "x1", "ev"])
+def test_a_user_who_is_called_like_something_else_takes_nothing_of_others_along(world: World, name: str) -> None:
+    plant(world.url)
+    with connect(world.url, role="owner", autocommit=True) as conn:
+        own = {"alert_rule": 2, "alert_silence": 2} if name == "x1" else {}  # these two name x1 beside others
+        assert erase(conn, name, dry_run=True) == made_of(**own)
 
 
 def test_the_commands(world: World, tmp_path: Path) -> None:
@@ -131,5 +209,7 @@ def test_the_commands(world: World, tmp_path: Path) -> None:
 
 
 def made_of(**rows: int) -> dict[str, int]:
-    tables = ("estimate", "event", "task", "alert", "recommendation", "dead_letter", "run", "job")
+    tables = (
+        "estimate", "estimate_entry", "event", "task", "alert", "alert_rule", "alert_silence", "recommendation", "dead_letter", "created_by", "run", "job",
+    )  # fmt: skip
     return {table: rows.get(table, 0) for table in tables}
