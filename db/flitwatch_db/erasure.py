@@ -68,7 +68,7 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
     found: dict[str, int] = {}
     with conn.transaction(force_rollback=dry_run):
         for table, columns in _JSON.items():
-            conditions = [sql.SQL(_NAMED).format(sql.Identifier(column)) for column in columns]
+            conditions: list[sql.Composable] = [sql.SQL(_NAMED).format(sql.Identifier(column)) for column in columns]
             if table in _EXPRESSIONS:
                 conditions.append(sql.SQL(_MENTIONED).format(field=_EXPRESSIONS[table]))
             if table == "recommendation":

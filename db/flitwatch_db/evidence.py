@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -76,7 +77,12 @@ def export(
         rows: dict[str, int] = {}
         part = out.with_name(f".{out.name}.part")
         try:
-            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+            part.unlink(missing_ok=True)
+            # It holds real names: nobody else on this machine reads it.
+            with (
+                os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file,
+                zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive,
+            ):
                 for done, (table, query) in enumerate(queries.items()):
                     on_table(done, len(queries), table)
                     rows[table] = _copy(conn, archive, table, query, chosen)

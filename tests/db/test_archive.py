@@ -17,7 +17,7 @@ from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_db.archive import archive, restore
 from flitwatch_db.archive.forgetting import forget
-from flitwatch_db.archive.policy import Policy, set_policy
+from flitwatch_db.archive.policy import Policy, policy, set_policy
 from flitwatch_db.archive.shapes import FABRIC_SHAPES, SHAPES, WIDTHS_S, unit_of
 from flitwatch_db.erasure import erase
 from flitwatch_db.maintenance import maintain
@@ -217,11 +217,26 @@ def test_maintenance_archives_before_it_drops(plain: World, tmp_path: Path) -> N
             Policy("a", 1)
         with pytest.raises(BadRequest, match="a day later"):
             Policy("/a", 5, 5)
+        away = tmp_path / "nfs" / "a"
+        with pytest.raises(BadRequest, match="there is no folder"):
+            set_policy(conn, Policy(str(away), 1, 3))
+        assert not away.parent.exists() and policy(conn) is None
+        (tmp_path / "a").mkdir()
         set_policy(conn, Policy(str(tmp_path / "a"), 1, 3))
         for days, job in ((10, "100"), (2, "103"), (0, "104")):
             conn.execute("UPDATE job SET start_ts = %s, end_ts = %s WHERE job_id = %s AND cluster = 'c1'", [now - timedelta(days=days, hours=1), now - timedelta(days=days), job])  # fmt: skip
         conn.execute("DELETE FROM job WHERE job_id NOT IN ('100', '103', '104') OR cluster = 'c2'")
         conn.execute("UPDATE run SET start_ts = %s", [now])
+    # While what is mounted there is away, nothing is written in its place, and no job is dropped: with the empty mount point and without it.
+    (tmp_path / "a").rename(tmp_path / "unmounted")
+    for empty in (False, True):
+        if empty:
+            (tmp_path / "a").mkdir()
+        kept = maintain(plain.url)["archive"]
+        assert kept is not None and str(tmp_path / "a") in kept["error"], kept
+        assert len(rows(plain.url, "job")) == 3 and not list((tmp_path).glob("a/*"))
+    (tmp_path / "a").rmdir()
+    (tmp_path / "unmounted").rename(tmp_path / "a")
     assert maintain(plain.url)["archive"] == {"archived": 2, "dropped": 1}
     assert {row.split(",")[2] for row in rows(plain.url, "job")} == {"103", "104"}
     assert maintain(plain.url)["archive"] == {"archived": 0, "dropped": 0}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import stat
 import zipfile
 from pathlib import Path
 
@@ -203,9 +204,25 @@ def test_the_commands(world: World, tmp_path: Path) -> None:
         return json.loads(result.stdout)
 
     made = run("evidence", "100", "--cluster", "c1", "--out", str(tmp_path / "x.zip"))
+    assert stat.S_IMODE((tmp_path / "x.zip").stat().st_mode) == 0o600
     assert made["rows"]["router_1s"] == 400 and made["bytes"] == (tmp_path / "x.zip").stat().st_size
     assert run("erase", "bob") == {"deleted": False, "rows": made_of(job=1)}
     assert run("erase", "bob", "--yes")["deleted"] and run("erase", "bob")["rows"]["job"] == 0
+    run("archive", "--jobs", "103", "--out", str(tmp_path / "a"))
+    run("restore-archive", str(tmp_path / "a"))
+    run("archive-policy", "--folder", str(tmp_path / "a"))
+    run("archive-policy", "--off")
+    run("maintain", "--keep", "router_1m=30")
+    with connect(world.url, role="gate") as conn:
+        noted = conn.execute(
+            "SELECT action, target, details FROM audit WHERE via = 'command' ORDER BY audit_id"
+        ).fetchall()
+    archive = str(tmp_path / "a")
+    assert [row[:2] for row in noted] == [
+        ("db evidence", "100"), ("db erase", None), ("db archive", archive), ("db restore-archive", archive), ("db archive-policy", archive),
+        ("db archive-policy", None), ("db maintain", "router_1m"),
+    ]  # fmt: skip
+    assert noted[1][2]["rows"]["job"] == 1 and "bob" not in str(noted[1:])
 
 
 def made_of(**rows: int) -> dict[str, int]:

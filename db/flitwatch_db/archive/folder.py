@@ -40,6 +40,24 @@ class Key(NamedTuple):
     run_steps: int
 
 
+def prepare(root: Path) -> None:
+    """Mark an empty folder as an archive, so that it is known again: where what was mounted there is away, the mark is too.
+
+    Raises
+    ------
+    BadRequest
+        There is no such folder, or it holds other things.
+    """
+    if not root.is_dir():
+        raise BadRequest(
+            f"there is no folder {root}",
+            advice="Mount or make it, and say this on a machine that sees it; it is not made by itself.",
+        )
+    if not (root / MARK).is_file():
+        with Folder(root, create=True):
+            pass
+
+
 class Folder:
     """An archive; use it as a context manager: nobody else writes or reads it meanwhile.
 

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from flitwatch_db.archive.folder import Folder, keys
+from flitwatch_db.archive.folder import Folder, keys, prepare
 from flitwatch_db.archive.writing import Candidate, OnStep, archive, candidates
 from flitwatch_domain.errors import BadRequest
 
@@ -57,7 +57,15 @@ def policy(conn: Conn) -> Policy | None:
 
 
 def set_policy(conn: Conn, wanted: Policy | None) -> None:
-    """Archive from the next maintenance on; None ends it."""
+    """Archive from the next maintenance on; None ends it.
+
+    Raises
+    ------
+    BadRequest, Conflict
+        The folder is not there, or is no archive and holds other things; another process is making it one.
+    """
+    if wanted is not None:
+        prepare(Path(wanted.folder))
     conn.execute(
         "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         [_SETTING, Jsonb(None if wanted is None else asdict(wanted))],
@@ -76,7 +84,7 @@ def run(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
     Raises
     ------
     Conflict, Unavailable, BadInput, BadRequest
-        As `archive`; nothing is dropped then.
+        As `archive`; nothing is dropped then. A folder that is away is not made: the local disk would fill where it is to be mounted.
     """
     found = policy(conn)
     if found is None:
@@ -87,7 +95,7 @@ def run(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
     row = conn.execute("SELECT value FROM setting WHERE key = %s", [_STATE]).fetchone()
     if row is not None and row[0] == state:
         return {"archived": 0, "dropped": 0}
-    made = archive(url, Path(found.folder), before=through, on_step=on_step)
+    made = archive(url, Path(found.folder), before=through, on_step=on_step, create=False)
     dropped = 0
     if found.drop_after_days is not None:
         dropped = drop(conn, Path(found.folder), _midnight(now - timedelta(days=found.drop_after_days)))

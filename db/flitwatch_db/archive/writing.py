@@ -68,7 +68,7 @@ class Candidate:
 
 def archive(
     url: str, out: Path, *, before: datetime | None = None, jobs: Sequence[str] = (), cluster: str | None = None,
-    on_step: OnStep = lambda done, total, what: None, part_jobs: int = PART_JOBS,
+    on_step: OnStep = lambda done, total, what: None, part_jobs: int = PART_JOBS, create: bool = True,
 ) -> dict[str, Any]:  # fmt: skip
     """Write ended jobs, their steps, runs and their routers' and endpoints' counters while they ran to an archive.
 
@@ -84,6 +84,8 @@ def archive(
         Jobs that ended, and runs of no job that began, before.
     jobs : sequence of str
         Jobs by their ids as the scheduler prints them, of `cluster` if named.
+    create : bool
+        Make the archive where it is not there.
     on_step : callable(done, total, what)
         Jobs done and in all; called several times a second.
     part_jobs : int
@@ -107,7 +109,7 @@ def archive(
         raise BadRequest("neither a date nor jobs are named", advice="Use --before or --jobs.")
     with connect(url, role="reader", application="flitwatch archive", autocommit=True) as conn:
         wanted = candidates(conn, before, jobs, cluster)
-        with Folder(out, create=True) as folder:
+        with Folder(out, create=create) as folder:
             known = folder.known(sorted({one.month for one in wanted}))
             new = [one for one in wanted if one.key not in known]
             made: dict[str, Any] = {"parts": [], "rows": dict.fromkeys(SHAPES, 0), "bytes": 0}

@@ -78,7 +78,7 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 @json_option
 def maintain(keeps: tuple[str, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Drop what is older than it is kept; the worker does so every ten minutes by itself."""
-    from flitwatch_db import connect
+    from flitwatch_db import audit, connect
     from flitwatch_db.maintenance import maintain as run
     from flitwatch_db.maintenance import set_keep
 
@@ -87,6 +87,7 @@ def maintain(keeps: tuple[str, ...], db_url: str | None, ephemeral: bool, as_jso
         with connect(url, role="owner") as conn:
             for table, days in wanted:
                 set_keep(conn, table, days)
+                audit.by_command(conn, "db maintain", table, keep_days=days)
         with progress("maintaining") as bar:
             task = bar.add_task("maintaining")
             emit(run(url, lambda done, total, what: bar.update(task, completed=done, total=total)), as_json)
@@ -113,6 +114,7 @@ def evidence(
         connect(url, role="reader", autocommit=True) as conn,
         progress("exporting") as bar,
     ):
+        _note(url, "db evidence", job_id, cluster=cluster, file=str(path.absolute()))
         task = bar.add_task("exporting")
         made = export(
             conn, job_id, path, cluster, lambda done, total, what: bar.update(task, completed=done, total=total)
@@ -132,13 +134,17 @@ def evidence(
 @json_option
 def erase(user: str, yes: bool, archives: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Delete a user's jobs, runs and every kept result that names the user, here and in archives; counters, the log, backups and the audit log stay."""
-    from flitwatch_db import connect
+    from flitwatch_db import audit, connect
     from flitwatch_db.archive.forgetting import forget
     from flitwatch_db.archive.policy import policy
     from flitwatch_db.erasure import erase as run
 
     with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
-        found = run(conn, user, dry_run=not yes)
+        with conn.transaction():
+            found = run(conn, user, dry_run=not yes)
+            if yes:
+                # Without the name: the audit log is kept for good.
+                audit.by_command(conn, "db erase", rows=found, archives=[str(folder) for folder in archives])
         by_itself = policy(conn)
     folders = list(archives)
     if by_itself is not None:
@@ -166,6 +172,14 @@ def archive(
     from flitwatch_db.archive import archive as run
 
     with database(db_url, ephemeral) as url, progress() as bar:
+        _note(
+            url,
+            "db archive",
+            str(out.absolute()),
+            before=before and before.isoformat(),
+            jobs=list(jobs),
+            cluster=cluster,
+        )
         made = run(
             url, out, before=None if before is None else before.replace(tzinfo=UTC), jobs=jobs, cluster=cluster, on_step=_shown(bar, "archiving")
         )  # fmt: skip
@@ -183,6 +197,7 @@ def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, e
     from flitwatch_db.archive import restore as run
 
     with database(db_url, ephemeral) as url, progress() as bar:
+        _note(url, "db restore-archive", str(folder.absolute()), months=list(months))
         emit(run(url, folder, months=months, on_step=_shown(bar, "restoring")), as_json)
 
 
@@ -199,7 +214,7 @@ def archive_policy(
     folder: Path | None, after_days: float, drop_after_days: float | None, off: bool, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:  # fmt: skip
     """Archive ended jobs once a day before retention drops their counters, and delete old archived jobs if wanted."""
-    from flitwatch_db import connect
+    from flitwatch_db import audit, connect
     from flitwatch_db.archive.policy import Policy, policy, set_policy
 
     if off and folder is not None:
@@ -208,8 +223,24 @@ def archive_policy(
     with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
         if off or wanted is not None:
             set_policy(conn, wanted)
+            audit.by_command(
+                conn,
+                "db archive-policy",
+                None if wanted is None else wanted.folder,
+                off=off,
+                after_days=after_days,
+                drop_after_days=drop_after_days,
+            )
         found = policy(conn)
     emit({"policy": None if found is None else asdict(found)}, as_json)
+
+
+def _note(url: str, action: str, target: str, **details: Any) -> None:
+    """Write to the audit log, before it is done, what takes names out of the database or brings them back."""
+    from flitwatch_db import audit, connect
+
+    with connect(url, role="gate", application="flitwatch audit") as conn:
+        audit.by_command(conn, action, target, **details)
 
 
 def _shown(bar: Progress, what: str) -> Callable[[int, int, str], None]:
