@@ -228,7 +228,7 @@ def want_resolved(conn: Connection) -> int:
     """Have every receiver that was told of an alert told that it is over; what was never told is dropped."""
     conn.execute(
         "DELETE FROM alert_notice n USING alert a WHERE a.alert_id = n.alert_id AND a.phase = 'resolved' AND n.status = 'firing'"
-        " AND n.delivered_at IS NULL AND n.attempts = 0"
+        " AND n.delivered_at IS NULL AND n.attempts = 0 AND n.batch IS NULL"
     )
     return conn.execute(
         "INSERT INTO alert_notice (alert_id, receiver, status, turn, group_key)"
@@ -238,23 +238,64 @@ def want_resolved(conn: Connection) -> int:
     ).rowcount
 
 
-def due_groups(conn: Connection, interval_s: float) -> list[tuple[str, str]]:
-    """(receiver, group) with something to tell, whose last message is old enough."""
+def waiting(conn: Connection, receivers: list[str]) -> list[Row]:
+    """Alerts of which one of these receivers is still to be told something."""
+    return _rows(
+        conn,
+        "SELECT * FROM alert WHERE alert_id IN (SELECT alert_id FROM alert_notice WHERE delivered_at IS NULL AND receiver = ANY(%s))",
+        [receivers],
+    )
+
+
+def due_batches(conn: Connection, interval_s: float, quiet: list[int]) -> list[tuple[str, str, str | None]]:
+    """(receiver, group, batch) to be told now but for the alerts of `quiet`, those that were tried first; a batch of None is still to be made.
+
+    A group's new notices wait while a batch of it waits for its next attempt, and until its last message is old enough.
+    """
     return conn.execute(
-        "SELECT n.receiver, n.group_key FROM alert_notice n WHERE n.delivered_at IS NULL GROUP BY 1, 2 HAVING min(n.due_at) <= clock_timestamp()"
-        " AND NOT EXISTS (SELECT FROM alert_notice d WHERE d.receiver = n.receiver AND d.group_key = n.group_key"
-        " AND d.delivered_at > clock_timestamp() - %s * interval '1 second') ORDER BY min(n.due_at)",
-        [interval_s],
+        "SELECT receiver, group_key, batch FROM ("
+        " SELECT receiver, group_key, batch, min(due_at) AS due FROM alert_notice WHERE delivered_at IS NULL AND batch IS NOT NULL"
+        "  AND NOT alert_id = ANY(%(quiet)s) GROUP BY 1, 2, 3"
+        " UNION ALL SELECT receiver, group_key, NULL, min(due_at) FROM alert_notice n WHERE delivered_at IS NULL AND batch IS NULL"
+        "  AND NOT alert_id = ANY(%(quiet)s) AND NOT EXISTS (SELECT FROM alert_notice d WHERE d.receiver = n.receiver AND d.group_key = n.group_key"
+        "   AND (d.delivered_at > clock_timestamp() - %(interval)s * interval '1 second'"
+        "    OR d.delivered_at IS NULL AND d.batch IS NOT NULL AND d.due_at > clock_timestamp())) GROUP BY 1, 2"
+        ") t WHERE due <= clock_timestamp() ORDER BY batch IS NULL, due",
+        {"quiet": quiet, "interval": interval_s},
     ).fetchall()
 
 
-def notices(conn: Connection, receiver: str, group_key: str) -> list[Row]:
-    """The open notices of a group with their alerts, oldest first."""
+def fresh_notices(conn: Connection, receiver: str, group_key: str, quiet: list[int]) -> list[int]:
+    """Notices of a group that are in no batch, but for the alerts of `quiet`, oldest first; what follows an untaken word on the same alert waits for it."""
+    rows = conn.execute(
+        "SELECT notice_id FROM alert_notice n WHERE receiver = %s AND group_key = %s AND delivered_at IS NULL AND batch IS NULL"
+        " AND NOT alert_id = ANY(%s) AND NOT EXISTS (SELECT FROM alert_notice o WHERE o.alert_id = n.alert_id AND o.receiver = n.receiver"
+        " AND o.delivered_at IS NULL AND o.batch IS NOT NULL) ORDER BY notice_id LIMIT 500",
+        [receiver, group_key, quiet],
+    ).fetchall()
+    return [number for (number,) in rows]
+
+
+def make_batch(conn: Connection, numbers: list[int], batch: str) -> None:
+    """Have notices sent as one message."""
+    conn.execute("UPDATE alert_notice SET batch = %s WHERE notice_id = ANY(%s)", [batch, numbers])
+
+
+def leave_batches(conn: Connection, quiet: list[int]) -> None:
+    """Take what is to be kept quiet out of its message; the rest of the message stays."""
+    conn.execute(
+        "UPDATE alert_notice SET batch = NULL WHERE delivered_at IS NULL AND batch IS NOT NULL AND alert_id = ANY(%s)",
+        [quiet],
+    )
+
+
+def notices(conn: Connection, batch: str) -> list[Row]:
+    """The open notices of a batch with their alerts, oldest first."""
     return _rows(
         conn,
         "SELECT n.notice_id, n.status, n.turn, n.attempts, a.* FROM alert_notice n JOIN alert a USING (alert_id)"
-        " WHERE n.receiver = %s AND n.group_key = %s AND n.delivered_at IS NULL ORDER BY n.notice_id LIMIT 500",
-        [receiver, group_key],
+        " WHERE n.batch = %s AND n.delivered_at IS NULL ORDER BY n.notice_id",
+        [batch],
     )
 
 

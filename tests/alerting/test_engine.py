@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 
+from alerting.receivers import SLOW, Hook, config
 from flitwatch_alerting.config import Config
 from flitwatch_alerting.engine import Engine
 from flitwatch_alerting.evaluate import dry_run
@@ -24,52 +23,6 @@ from flitwatch_domain.alerts import read_rule
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.runs import Run, RunStep
-
-SLOW = {
-    "name": "slow-ahead",
-    "signal": "slowdown",
-    "above": 1.2,
-    "probability": 0.8,
-    "every": 10,
-    "severity": "critical",
-}
-
-
-class Hook:
-    """A receiver that can be told to refuse."""
-
-    def __init__(self) -> None:
-        self.got: list[dict[str, Any]] = []
-        self.status = 200
-        hook = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                if hook.status == 200:
-                    hook.got.append(body)
-                self.send_response(hook.status)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/hook"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-
-@pytest.fixture
-def hook() -> Iterator[Hook]:
-    made = Hook()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-
-
-def config(*receivers: dict[str, Any], rules: tuple[dict[str, Any], ...] = (SLOW,), **more: Any) -> Config:
-    quick = {"group_wait": 0, "group_interval": 0, "repeat": "1h"}
-    return Config.model_validate({**quick, "receivers": receivers, "rules": rules, **more})
 
 
 @contextmanager

@@ -7,9 +7,9 @@ import logging
 from typing import Any
 
 from flitwatch_alerting.config import Config, Receiver
-from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, labels_of, send
+from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, Absent, labels_of, send
 from flitwatch_db import alerts
-from flitwatch_domain.alerts import matches
+from flitwatch_domain.alerts import check_matchers, matches
 from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
@@ -35,14 +35,32 @@ def inhibited(config: Config, alert: Row, firing: list[Row]) -> bool:
     return False
 
 
+def silences(conn: Any) -> list[dict[str, str]]:
+    """Matchers of the silences that hold; one that cannot be read silences nothing."""
+    read = []
+    for matchers in alerts.active_silences(conn):
+        try:
+            check_matchers(matchers)
+        except ValueError as problem:
+            log.warning("a silence is left out: %s", problem)
+        else:
+            read.append(matchers)
+    return read
+
+
+def is_quiet(config: Config, held: list[dict[str, str]], alert: Row, firing: list[Row]) -> bool:
+    """Whether a silence or another alert keeps this one from being told now."""
+    labels = labels_of(alert)
+    return any(matches(matchers, labels) for matchers in held) or inhibited(config, alert, firing)
+
+
 def plan(conn: Any, config: Config) -> None:
     """Make a notice of everything that is to be told and is not yet, within the caller's transaction."""
-    firing = alerts.firing(conn)
-    silences = alerts.active_silences(conn)
+    firing, held = alerts.firing(conn), silences(conn)
     for alert in firing:
-        labels = labels_of(alert)
-        if any(matches(matchers, labels) for matchers in silences) or inhibited(config, alert, firing):
+        if is_quiet(config, held, alert, firing):
             continue
+        labels = labels_of(alert)
         for receiver in config.receivers:
             if matches(receiver.match, labels):
                 key = "/".join(f"{name}={labels.get(name, '')}" for name in config.group_by)
@@ -60,27 +78,50 @@ def repeat_of(config: Config, receiver: Receiver) -> float:
 
 
 def dispatch(conn: Any, config: Config) -> int:
-    """Send what is due, one message a receiver and group; return how many were taken. The connection commits by itself."""
+    """Send what is due, one message a receiver and group; return how many were taken. The connection commits by itself.
+
+    What was sent once stays one message with one key until it is taken, less what has been silenced since; what came later is a message of its own.
+    """
     known = {receiver.name: receiver for receiver in config.receivers}
+    firing, held = alerts.firing(conn), silences(conn)
+    quiet = [alert["alert_id"] for alert in alerts.waiting(conn, list(known)) if is_quiet(config, held, alert, firing)]
+    alerts.leave_batches(conn, quiet)
+    away: set[str] = set()
+    told: set[tuple[str, str]] = set()
     sent = 0
-    for name, group in alerts.due_groups(conn, config.group_interval_s):
-        if name not in known:
+    for name, group, tried in alerts.due_batches(conn, config.group_interval_s, quiet):
+        # What is new to a group that has just been told waits for the group's interval.
+        if name not in known or name in away or (tried is None and (name, group) in told):
             continue
-        rows = alerts.notices(conn, name, group)
+        batch = tried or _batch(conn, name, alerts.fresh_notices(conn, name, group, quiet))
+        rows = alerts.notices(conn, batch) if batch else []
+        if not rows:
+            continue
         numbers = [row["notice_id"] for row in rows]
-        # A receiver that checks it takes a message once, whenever it comes again after a lost answer.
-        key = hashlib.blake2b(f"{name}/{numbers}".encode(), digest_size=16).hexdigest()
         try:
-            send(config, known[name], rows, key)
+            send(config, known[name], rows, batch)
         except Exception as problem:
             # Whatever one receiver's message stumbles over, the others are told.
             why = (
                 problem.message if isinstance(problem, FlitwatchError) else f"receiver {name}: {type(problem).__name__}"
             )
+            if isinstance(problem, Absent):
+                away.add(name)
             attempts = min(max(row["attempts"] for row in rows), len(RETRY_S) - 1)
             log.warning("%s; again in %.0f s", why, RETRY_S[attempts])
             alerts.failed(conn, numbers, why, RETRY_S[attempts])
             continue
         alerts.delivered(conn, numbers)
+        told.add((name, group))
         sent += len(numbers)
     return sent
+
+
+def _batch(conn: Any, receiver: str, numbers: list[int]) -> str:
+    """Make a message of notices; its key stands in the table before it is sent, so that it is the same after a restart. Empty without notices."""
+    if not numbers:
+        return ""
+    # A receiver that checks it takes a message once, whenever it comes again after a lost answer.
+    key = hashlib.blake2b(f"{receiver}/{numbers}".encode(), digest_size=16).hexdigest()
+    alerts.make_batch(conn, numbers, key)
+    return key

@@ -20,6 +20,10 @@ TIMEOUT_S = 10.0
 ALERTMANAGER_REPEAT_S, ROUNDS = 60.0, 3
 
 
+class Absent(Unavailable):
+    """Nobody answers there."""
+
+
 def labels_of(alert: Row) -> dict[str, str]:
     """Labels by which alerts are matched and grouped."""
     signal = (alert["evidence"] or {}).get("signal", "")
@@ -38,14 +42,16 @@ def page(config: Config, alert: Row) -> str | None:
 
 
 def send(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """Deliver one group's notices; Unavailable where the receiver does not take them."""
+    """Deliver one group's notices; Unavailable where the receiver does not take them, Absent where it does not answer."""
     try:
         {"alertmanager": _alertmanager, "webhook": _webhook, "slack": _slack, "mail": _mail}[receiver.kind](
             config, receiver, notices, key
         )
+    except (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused) as problem:
+        raise Unavailable(f"receiver {receiver.name} refuses ({type(problem).__name__})") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, smtplib.SMTPException) as problem:
         # The address may be a secret, so the error's own text, which may hold it, is not kept.
-        raise Unavailable(f"receiver {receiver.name} cannot be reached ({type(problem).__name__})") from None
+        raise Absent(f"receiver {receiver.name} cannot be reached ({type(problem).__name__})") from None
 
 
 def _post(receiver: Receiver, url: str, body: Any, key: str) -> None:

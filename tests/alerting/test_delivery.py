@@ -1,0 +1,102 @@
+"""Delivery on a real database to real receivers: what waits for one that is away, under which key, and what is kept quiet meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from alerting.receivers import Hook, config
+from flitwatch_alerting.deliver import dispatch, plan
+from flitwatch_db import alerts, connect
+from flitwatch_domain.alerts import Sample, Standing, read_rule
+
+
+def fire(conn: Any, name: str, **labels: str) -> int:
+    """An alert of a rule of its own."""
+    rule = read_rule({"name": name, "signal": "stall_ratio", "above": 1})
+    alerts.save_rule(conn, rule, "api")
+    at_s = alerts.now_s(conn)
+    sample = Sample(at_s, (("fabric", "demo"), *sorted(labels.items())), 2.0)
+    return alerts.open_alert(conn, rule, sample, Standing("firing", at_s, at_s, 2.0), {"signal": rule.signal})
+
+
+def turn(conn: Any, chosen: Any) -> int:
+    """One pass of the engine's delivery after every wait is over."""
+    conn.execute("UPDATE alert_notice SET due_at = now() WHERE delivered_at IS NULL")
+    plan(conn, chosen)
+    return dispatch(conn, chosen)
+
+
+def told(hook: Hook) -> list[tuple[str, list[str]]]:
+    return [(body["key"], [f"{a['rule']} {a['status']}" for a in body["alerts"]]) for body in hook.got]
+
+
+def test_a_message_that_comes_again_has_its_key_and_its_alerts_and_new_ones_make_a_message_of_their_own(
+    embedded_db: str, hook: Hook
+) -> None:
+    chosen = config({"name": "h", "kind": "webhook", "url": hook.url}, rules=(), group_by=[])
+    hook.mute = True
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        first = fire(conn, "q1")
+        assert turn(conn, chosen) == 0
+        fire(conn, "q2")
+        plan(conn, chosen)
+        # The message before waits for its next attempt, and so do those that come after it.
+        assert dispatch(conn, chosen) == 0 and len(hook.got) == 1
+        assert turn(conn, chosen) == 0
+        alerts.close_alert(conn, first, alerts.now_s(conn))
+        hook.mute = False
+        assert turn(conn, chosen) == 1 and turn(conn, chosen) == 2 and turn(conn, chosen) == 0
+    *again, (other, words) = told(hook)
+    key = again[0][0]
+    assert again == [(key, ["q1 firing"])] * 3
+    assert words == ["q2 firing", "q1 resolved"] and other != key
+
+
+def test_a_message_that_is_refused_does_not_hold_up_the_next(embedded_db: str, hook: Hook) -> None:
+    chosen = config({"name": "h", "kind": "webhook", "url": hook.url}, rules=(), group_by=[])
+    hook.refused = {"q1"}
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        first = fire(conn, "q1")
+        assert turn(conn, chosen) == 0
+        fire(conn, "q2")
+        alerts.close_alert(conn, first, alerts.now_s(conn))
+        # That it is over is told after that it began.
+        assert turn(conn, chosen) == 1
+        hook.refused = set()
+        assert turn(conn, chosen) == 1 and turn(conn, chosen) == 1
+    assert [words for _, words in told(hook)] == [["q2 firing"], ["q1 firing"], ["q1 resolved"]]
+
+
+@pytest.mark.parametrize("why", ["silence", "inhibition"])
+def test_what_waits_for_an_absent_receiver_is_kept_quiet_too(embedded_db: str, hook: Hook, why: str) -> None:
+    chosen = config(
+        {"name": "h", "kind": "webhook", "url": hook.url, "match": {"rule": "/q./"}},
+        {"name": "s", "kind": "slack", "url": hook.url, "match": {"rule": "/q./"}},
+        rules=(), group_by=[], inhibit=[{"source": {"rule": "source"}, "target": {"rule": "/q1|q2/"}, "equal": ["fabric"]}],
+    )  # fmt: skip
+    hook.status = 503
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        for name in ("q1", "q2", "q3"):
+            fire(conn, name)
+        assert turn(conn, chosen) == 0
+        (key,) = {row[0] for row in conn.execute("SELECT batch FROM alert_notice WHERE receiver = 'h'").fetchall()}
+        if why == "silence":
+            ends = conn.execute("SELECT now(), now() + interval '1 hour'").fetchone() or ()
+            alerts.add_silence(conn, {"rule": "/(/"}, *ends, "a bad one, not made through the API", "ops")
+            number = alerts.add_silence(conn, {"rule": "/q1|q2/"}, *ends, "known", "ops")
+        else:
+            number = fire(conn, "source")
+        hook.status = 200
+        assert turn(conn, chosen) == 2 and turn(conn, chosen) == 0
+        hooks, slacks = ([body for body in hook.got if what in body] for what in ("alerts", "text"))
+        # What stays of the message keeps its key: a receiver that had taken all of it takes no part of it again.
+        assert [(body["key"], [a["rule"] for a in body["alerts"]]) for body in hooks] == [(key, ["q3"])]
+        assert len(slacks) == 1 and slacks[0]["text"].count("FIRING") == 1
+        if why == "silence":
+            alerts.end_silence(conn, number)
+        else:
+            alerts.close_alert(conn, number, alerts.now_s(conn))
+        assert turn(conn, chosen) == 4
+    assert [a["rule"] for a in next(b for b in hook.got[2:] if "alerts" in b)["alerts"]] == ["q1", "q2"]
