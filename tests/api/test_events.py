@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from api.conftest import Served, serving
+from api.conftest import Served, operating, serving
 from flitwatch_api.events.hub import QUEUE, Stream
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, events
@@ -116,6 +116,22 @@ def test_streams_are_bounded_in_number(live: Served) -> None:
     while live.http.get("/metrics").text.find("flitwatch_api_event_streams 0.0") < 0:
         assert time.monotonic() < deadline, "streams whose client left are not let go"
         time.sleep(0.05)
+
+
+def test_one_caller_leaves_streams_for_others(embedded_db: str) -> None:
+    operator = operating(embedded_db)
+    with serving(Settings(db=embedded_db, web=None, api_heartbeat_s=0.3, api_streams_max=3, api_streams_each=2)) as api:
+        with following(api), following(api):
+            refused = api.http.get("/api/v1/events")
+            assert refused.status_code == 429 and "api_streams_each" in refused.json()["detail"]
+            with following(api, headers=operator) as lines:
+                assert next(line for line in lines if line.startswith(":")) == ": still here"
+        deadline = time.monotonic() + 5
+        while api.http.get("/metrics").text.find("flitwatch_api_event_streams 0.0") < 0:
+            assert time.monotonic() < deadline, "streams whose client left are not let go"
+            time.sleep(0.05)
+        with following(api), following(api):
+            pass
 
 
 async def test_a_stream_that_is_too_slow_ends_instead_of_growing() -> None:

@@ -15,7 +15,7 @@ from flitwatch_api.app import create_app
 from flitwatch_api.logs import JsonLines, request_id
 from flitwatch_api.names import Names
 from flitwatch_api.people.access import RANK, SAFE
-from flitwatch_api.people.callers import Buckets
+from flitwatch_api.people.callers import UNKNOWN_BURST, Buckets
 from flitwatch_api.settings import Settings
 from flitwatch_db import audit, connect, jobs, people
 from flitwatch_domain.errors import Conflict
@@ -135,8 +135,21 @@ def test_tokens_are_made_and_revoked_by_their_owner_only(
     for beyond in (["admin"], ["names"], ["operate"]):
         assert clients["user"].post("/api/v1/tokens", json={"label": "x", "scopes": beyond}).status_code == 400
     assert clients["user"].post("/api/v1/tokens", json={"label": "x", "scopes": ["read"], "account": "admin"}).status_code == 403  # fmt: skip
-    wider = site[0].http.post("/api/v1/tokens", headers=secret, json={"label": "x", "scopes": ["advice"]})
-    assert wider.status_code == 403
+    # A token makes no other and revokes no other, so that one that leaked ends when it was to; an admin's may, and each may end itself.
+    other = clients["user"].post("/api/v1/tokens", json={"label": "other", "scopes": ["read"], "days": 2}).json()
+    renewed = site[0].http.post("/api/v1/tokens", headers=secret, json={"label": "x", "scopes": ["read"], "days": 366})
+    assert renewed.status_code == 403 and "session" in renewed.json()["detail"]
+    assert site[0].http.delete(f"/api/v1/tokens/{other['token_id']}", headers=secret).status_code == 403
+    assert (
+        site[0].http.delete(f"/api/v1/tokens/{other['token_id']}", headers=bearer(other["secret"])).status_code == 204
+    )
+    assert site[0].http.get("/api/v1/jobs", headers=bearer(other["secret"])).status_code == 401
+    admin = token(site[1], "admin", "admin", "read")
+    by_admin = site[0].http.post(
+        "/api/v1/tokens", headers=admin, json={"label": "x", "scopes": ["read"], "account": "slurm"}
+    )
+    assert by_admin.status_code == 201
+    assert site[0].http.delete(f"/api/v1/tokens/{by_admin.json()['token_id']}", headers=admin).status_code == 204
     assert clients["viewer"].delete(f"/api/v1/tokens/{number}").status_code == 404
     assert clients["user"].delete(f"/api/v1/tokens/{number}").status_code == 204
     assert site[0].http.get("/api/v1/jobs", headers=secret).status_code == 401
@@ -292,3 +305,29 @@ def test_log_lines_are_json_with_the_request() -> None:
     line = JsonLines().format(logging.LogRecord("x", logging.INFO, "f", 1, 'a "quoted"\nword', (), None))
     request_id.reset(held)
     assert '"request_id": "abc-12345"' in line and "\n" not in line
+
+
+def test_unknown_tokens_are_counted_by_their_address(embedded_db: str) -> None:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "slurm", "service")
+    known = token(embedded_db, "slurm", "read")
+    with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
+        assert api.http.get("/api/v1/jobs", headers=known).status_code == 200
+        # The same wrong token is asked about once, and counts as one.
+        assert {api.http.get("/api/v1/jobs", headers=bearer("fwt_old")).status_code for _ in range(UNKNOWN_BURST)} == {
+            401
+        }
+        answers = [
+            api.http.get("/api/v1/jobs", headers=bearer(f"fwt_{n}")).status_code for n in range(2 * UNKNOWN_BURST)
+        ]
+        assert answers[: UNKNOWN_BURST - 1] == [401] * (UNKNOWN_BURST - 1) and answers.count(429) > UNKNOWN_BURST // 2
+        refused = api.http.get("/api/v1/jobs", headers=bearer("fwt_x"))
+        assert refused.status_code == 429 and int(refused.headers["retry-after"]) >= 1
+        assert api.http.get("/api/v1/jobs", headers={"Cookie": "flitwatch-session=x"}).status_code == 429
+        assert api.http.get("/api/v1/jobs", headers=known).status_code == 200
+
+
+def test_wrong_tokens_count_as_requests(embedded_db: str) -> None:
+    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.2, api_rate_burst=3)) as api:
+        answers = [api.http.get("/api/v1/jobs", headers=bearer("fwt_old")).status_code for _ in range(5)]
+        assert answers == [401, 401, 401, 429, 429]

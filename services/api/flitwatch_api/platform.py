@@ -51,7 +51,7 @@ class Platform:
             bounded, role="reader", min_size=1, max_size=settings.api_pool_max, application="flitwatch api"
         )
         self.log_ends = LogEnds(settings.log.get_secret_value())
-        self.hub = Hub(url, settings.api_streams_max)
+        self.hub = Hub(url, settings.api_streams_max, settings.api_streams_each)
         self.topologies = Topologies(self)
         self.store = CounterStore(self.reading, settings.api_cache_mb << 20)
         self.advice = AdviceState(url)

@@ -33,6 +33,9 @@ class Settings(BaseSettings):
         default=192, ge=8, le=65_536, description="Memory for counters that do not change any more."
     )
     api_streams_max: int = Field(default=500, ge=1, le=100_000, description="Event streams at once.")
+    api_streams_each: int = Field(
+        default=50, ge=1, le=100_000, description="Event streams at once of one caller (account, token, or address)."
+    )
     api_anonymous: Literal["none", "viewer", "user", "operator"] = Field(
         default="none", description="Role of callers who do not log in; `flitwatch api` takes `user` on loopback."
     )

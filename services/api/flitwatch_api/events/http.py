@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from flitwatch_api.events.hub import Stream, encode, reset_event
 from flitwatch_api.parameters import MAX_ID
+from flitwatch_api.people.callers import address_of, counted_as
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.reads import events as reads
@@ -48,6 +49,7 @@ def _number(header: str | None, query: str | None) -> int | None:
     },
 )
 async def events(
+    request: Request,
     platform: ThePlatform,
     last_event_id: Annotated[
         str | None, Header(max_length=40, description="Events after this one are replayed first.")
@@ -62,7 +64,7 @@ async def events(
     wanted = frozenset(part.strip() for part in (kinds or "").split(",") if part.strip()) or None
     after = _number(last_event_id, last)
     stack = ExitStack()
-    stream = stack.enter_context(platform.hub.subscribe())
+    stream = stack.enter_context(platform.hub.subscribe(counted_as(request.state.caller, address_of(request))))
     headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
     return StreamingResponse(_events(platform, stream, stack, after, wanted), media_type=MEDIA_TYPE, headers=headers)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 import orjson
@@ -15,7 +16,7 @@ from flitwatch_api.answers import dump
 from flitwatch_db import conninfo
 from flitwatch_db.events import Event
 from flitwatch_db.reads import events as reads
-from flitwatch_domain.errors import Unavailable
+from flitwatch_domain.errors import TooMany, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -80,9 +81,10 @@ class Hub:
         The newest event's number.
     """
 
-    def __init__(self, url: str, most_streams: int) -> None:
+    def __init__(self, url: str, most_streams: int, most_each: int) -> None:
         self._conninfo = conninfo(url, role="reader", application="flitwatch api events")
-        self._most = most_streams
+        self._most, self._most_each = most_streams, most_each
+        self._each: Counter[str] = Counter()
         self._streams: set[Stream] = set()
         self._watchers: list[Callable[[Event], None]] = []
         self._task: asyncio.Task[None] | None = None
@@ -119,14 +121,27 @@ class Hub:
             stream.close()
 
     @contextlib.contextmanager
-    def subscribe(self):
+    def subscribe(self, of: str) -> Iterator[Stream]:
         """A stream while the context lasts.
+
+        Parameters
+        ----------
+        of : str
+            Stands for the caller.
 
         Raises
         ------
+        TooMany
+            The caller has as many streams as one may, so that others get theirs.
         Unavailable
             As many streams are open as may be.
         """
+        if self._each[of] >= self._most_each:
+            raise TooMany(
+                f"{self._most_each} event streams of this caller are open, which is the limit api_streams_each",
+                advice="Close pages that are not needed.",
+                retry_after_s=10,
+            )
         if len(self._streams) >= self._most:
             raise Unavailable(
                 f"{self._most} event streams are open, which is the limit api_streams_max",
@@ -134,11 +149,15 @@ class Hub:
             )
         stream = Stream()
         self._streams.add(stream)
+        self._each[of] += 1
         try:
             yield stream
         finally:
             stream.closed = True
             self._streams.discard(stream)
+            self._each[of] -= 1
+            if not self._each[of]:
+                del self._each[of]
 
     async def _run(self) -> None:
         failures = 0

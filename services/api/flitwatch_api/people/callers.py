@@ -21,6 +21,8 @@ BELIEVED_S = 5.0
 MOST_KEPT = 10_000
 #: Attempts to log in of one address, and for one name: so many at once, then one every so many seconds.
 LOGIN_BURST, LOGIN_EVERY_S = 10, 6.0
+#: Secrets of one address that nobody has: so many at once, then one a second; the database is asked about no more.
+UNKNOWN_BURST, UNKNOWN_PER_S = 100, 1.0
 CSRF_HEADER = "x-csrf-token"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -38,12 +40,12 @@ class Buckets:
         self.per_s, self.burst = per_s, burst
         self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, key: str, now: float) -> float:
-        """Take one; 0, or the seconds until there is one again."""
+    def take(self, key: str, now: float, count: int = 1) -> float:
+        """Take one (with `count` 0 only look whether there is one); 0, or the seconds until there is one again."""
         left, then = self._held.pop(key, (float(self.burst), now))
         left = min(self.burst, left + (now - then) * self.per_s)
         wait = 0.0 if left >= 1 else (1 - left) / self.per_s
-        self._held[key] = (left if wait else left - 1, now)
+        self._held[key] = (left if wait else left - count, now)
         if len(self._held) > MOST_KEPT:
             self._held.popitem(last=False)
         return wait
@@ -52,6 +54,11 @@ class Buckets:
 def address_of(request: Request) -> str:
     """The address a request came from."""
     return request.client.host if request.client else "local"
+
+
+def counted_as(caller: Caller | None, address: str) -> str:
+    """What stands for a caller where requests and streams are counted: the account or token, else the address."""
+    return caller.number if caller is not None and caller.number else f"address {address}"
 
 
 def csrf_of(secret: str) -> str:
@@ -95,8 +102,9 @@ class Callers:
         self.anonymous = (
             None if role == "none" else Caller("anonymous", role, "anonymous", frozenset(SCOPES_OF[role]), "")
         )
-        self._known: OrderedDict[bytes, tuple[float, Caller]] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[float, Caller | None]] = OrderedDict()
         self._asked = Buckets(settings.api_rate_per_s, settings.api_rate_burst)
+        self._unknown = Buckets(UNKNOWN_PER_S, UNKNOWN_BURST)
         self._logins = Buckets(1 / LOGIN_EVERY_S, LOGIN_BURST)
 
     async def of(self, request: Request) -> Caller | None:
@@ -106,29 +114,37 @@ class Callers:
         ------
         Unauthenticated
             A token was sent that is not valid (a session that ended only makes the caller anonymous).
+        TooMany
+            More of these came from this address than may.
         """
+        address = address_of(request)
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            caller = await self._believed("token", secret.strip())
+            caller = await self._believed("token", secret.strip(), address)
             if caller is None:
+                self.count(None, address)
                 raise Unauthenticated(
                     "the token is unknown, revoked or expired", advice="Make another: flitwatch tokens create."
                 )
             return caller
         cookie = request.cookies.get(cookie_of(request))
-        known = await self._believed("session", cookie) if cookie else None
+        known = await self._believed("session", cookie, address) if cookie else None
         return known or self.anonymous
 
-    async def _believed(self, via: str, secret: str) -> Caller | None:
+    async def _believed(self, via: str, secret: str, address: str) -> Caller | None:
         key, now = people.digest(via + secret), time.monotonic()
         held = self._known.get(key)
         if held is not None and held[0] > now:
             return held[1]
+        # Whom it stood for a moment ago is asked for again, however many others of the address are unknown.
+        if held is None or held[1] is None:
+            wait = self._unknown.take(address, now, 0)
+            if wait:
+                raise TooMany("too many unknown tokens and sessions", advice="Make another token: flitwatch tokens create.", retry_after_s=max(1, math.ceil(wait)))  # fmt: skip
         look = people.of_token if via == "token" else people.of_session
         caller = await self._platform.in_thread("gate", lambda conn: look(conn, secret))
         if caller is None:
-            self._known.pop(key, None)
-            return None
+            self._unknown.take(address, now)
         self._known[key] = (now + BELIEVED_S, caller)
         if len(self._known) > MOST_KEPT:
             self._known.popitem(last=False)
@@ -140,8 +156,7 @@ class Callers:
 
     def count(self, caller: Caller | None, address: str) -> None:
         """Count a request against its account or token, or its address; TooMany."""
-        number = caller.number if caller is not None and caller.number else f"address {address}"
-        wait = self._asked.take(number, time.monotonic())
+        wait = self._asked.take(counted_as(caller, address), time.monotonic())
         if wait:
             limit = f"{self._asked.per_s:g} requests a second"
             raise TooMany(

@@ -145,6 +145,16 @@ async def change_user(request: Request, platform: ThePlatform, name: AccountName
     return answer({"items": items}, "no-store")
 
 
+def _may_make(request: Request) -> None:
+    """A token makes and revokes no others, or a stolen one could live for ever; an admin's may."""
+    caller: Caller = request.state.caller
+    if caller.via == "token" and "admin" not in caller.scopes:
+        raise Forbidden(
+            "tokens are made and revoked in a session, or by an admin",
+            advice="Log in at /login, or ask an admin: flitwatch tokens create.",
+        )
+
+
 def _whose(request: Request) -> str | None:
     """Whose tokens a caller may handle: None for admins, everybody's."""
     caller: Caller = request.state.caller
@@ -168,11 +178,12 @@ async def tokens(request: Request, platform: ThePlatform) -> Response:
     openapi_extra=needs("viewer", "read"),
 )
 async def add_token(request: Request, platform: ThePlatform, new: schemas.NewToken) -> Response:
-    """Make a token; its secret is shown this once."""
+    """Make a token, in a session or as an admin; its secret is shown this once."""
     caller, whose = request.state.caller, _whose(request)
     name = new.account or caller.name
     if name != caller.name and whose is not None:
         raise Forbidden("tokens of others are made by admins", advice="Leave `account` out.")
+    _may_make(request)
     if caller.via == "token" and not set(new.scopes) <= caller.scopes:
         raise Forbidden("a token cannot make one that may do more", advice="Log in, or ask for fewer scopes.")
     request.state.audit = {"account": name, "label": new.label, "scopes": new.scopes, "days": new.days}
@@ -186,8 +197,10 @@ async def add_token(request: Request, platform: ThePlatform, new: schemas.NewTok
 
 @http.delete("/tokens/{token_id}", status_code=204, name="revoke_token", openapi_extra=needs("viewer", "read"))
 async def revoke_token(request: Request, platform: ThePlatform, token_id: Id) -> Response:
-    """Revoke a token."""
+    """Revoke a token, in a session or as an admin; a token may revoke itself."""
     whose = _whose(request)
+    if request.state.caller.number != f"token {token_id}":
+        _may_make(request)
     await platform.in_thread("gate", lambda conn: people.revoke(conn, token_id, whose))
     _callers(request).forget()
     return Response(status_code=204)

@@ -264,11 +264,11 @@ class Operations:
         return self._call("GET", "/api/v1/tokens", {})
 
     def add_token(self, body: Any) -> Any:
-        """POST /api/v1/tokens: Make a token; its secret is shown this once."""
+        """POST /api/v1/tokens: Make a token, in a session or as an admin; its secret is shown this once."""
         return self._call("POST", "/api/v1/tokens", {}, body)
 
     def revoke_token(self, token_id: int) -> Any:
-        """DELETE /api/v1/tokens/{token_id}: Revoke a token."""
+        """DELETE /api/v1/tokens/{token_id}: Revoke a token, in a session or as an admin; a token may revoke itself."""
         return self._call("DELETE", f"/api/v1/tokens/{self._part(token_id)}", {})
 
     def users(self) -> Any:

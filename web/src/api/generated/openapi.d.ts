@@ -1199,7 +1199,7 @@ export interface paths {
         put?: never;
         /**
          * Add Token
-         * @description Make a token; its secret is shown this once.
+         * @description Make a token, in a session or as an admin; its secret is shown this once.
          */
         post: operations["add_token"];
         delete?: never;
@@ -1220,7 +1220,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Token
-         * @description Revoke a token.
+         * @description Revoke a token, in a session or as an admin; a token may revoke itself.
          */
         delete: operations["revoke_token"];
         options?: never;
