@@ -39,6 +39,15 @@ def test_a_circle_of_pairs_is_open_both_ways() -> None:
     assert np.linalg.norm(face.reach, axis=1) == pytest.approx([1, 1])
 
 
+def test_many_circles_are_open_together() -> None:
+    """Sixteen circles, each free between 0 and 10: a matrix in the middle can be off by all of them at once."""
+    c = np.full(32, 5.0)
+    turns = np.hstack([np.eye(16), -np.eye(16)])
+    face = least_sum(c, turns, c, turns)
+    assert np.abs(face.c - 5).max() < 3
+    assert np.linalg.norm(face.reach, axis=1).max() > 0.8 * np.linalg.norm(c)
+
+
 def test_the_least_sum_closes_it_where_it_can() -> None:
     c, turn = np.array([0.5, 0.5, 0.25]), np.array([[-1.0, -1.0, 0.5]])
     face = least_sum(c, turn, c, turn)

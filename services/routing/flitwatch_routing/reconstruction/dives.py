@@ -124,10 +124,10 @@ class Dives:
             fit = self._deepest
         if fit is None:
             return found, None
-        x = torch.from_numpy(np.maximum(fit.x, 0)).to(found.x[0])
+        x = [torch.from_numpy(part).to(found.x[0]) for part in (np.maximum(fit.x, 0), *self._settler.second(fit))]
         known = fit.refit_distance or 0.0
         return replace(
-            found, x=[x, *found.x[1:]], residual=fit.wrong, converged=found.converged or fit.exact
+            found, x=x, residual=fit.wrong, converged=found.converged or fit.exact
         ), self._apart if self._apart is not None or known <= SAME else known
 
     def _explains_more(self, fit: Fit, found: Solution) -> bool:

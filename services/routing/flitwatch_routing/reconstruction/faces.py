@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.optimize import linprog
 
+from flitwatch_routing.reconstruction.limit import Limit
+
 Floats = NDArray[np.float64]
 #: Squared pivot, of a matrix with ones on its diagonal, below which a column depends on those before it: others stand at 1e-7 and above.
 DEPENDENT = 1e-8
@@ -21,13 +23,13 @@ DEPENDENT = 1e-8
 ROUNDING = 1e-7
 #: Sums this close, relative, are the same.
 SAME_SUM = 1e-9
-#: Circles whose extent is sought, each by two linear programs.
-MOST = 64
+#: Random directions, each looked along both ways for a corner.
+DIRECTIONS = 6
 
 
 @dataclass(frozen=True)
 class Face:
-    """c : the coefficients inside it;  reach : (corners, coefficients) from there to corners, none where the least sum has one matrix alone"""
+    """c : the coefficients in the middle of the corners that were found;  reach : (corners, coefficients) from there to them"""
 
     c: Floats
     reach: Floats
@@ -46,36 +48,42 @@ def circles(normal: Floats, pivots: Floats) -> Floats:
     return found
 
 
-def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats) -> Face:
-    """The face of least sum |c + turns.T t| with x + moves.T t >= 0.
+def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats, limit: Limit = Limit()) -> Face:
+    """The face of least sum |c + turns.T t| with x + moves.T t >= 0, by its corners in random directions.
 
     Parameters
     ----------
     c : (coefficients,);  turns : (circles, coefficients)
     x : (pairs,) that c makes;  moves : (circles, pairs) how the turns change them
+    limit : ends the search for corners
     """
-    k, alone = len(turns), Face(c, np.zeros((0, len(c))))
+    k = len(turns)
     turned, moved = (turns != 0).any(axis=0), (np.abs(moves) > ROUNDING).any(axis=0)
-    ways, size = turns[:, turned].T, c[turned]
+    ways, steps, size = turns[:, turned].T, moves[:, moved].T, c[turned]
     one = np.eye(len(size))
-    above = np.block([[ways, -one], [-ways, -one], [-moves[:, moved].T, np.zeros((int(moved.sum()), len(size)))]])
+    above = np.block([[ways, -one], [-ways, -one], [-steps, np.zeros((len(steps), len(size)))]])
     limits = np.concatenate([-size, size, np.maximum(x[moved], 0)])
-    bounds = [(None, None)] * k + [(0, None)] * len(size)
     sums = np.concatenate([np.zeros(k), np.ones(len(size))])
-    best = linprog(sums, above, limits, bounds=bounds)
-    if best.status != 0:
-        return alone
-    above, limits = np.vstack([above, sums]), np.append(limits, best.fun * (1 + SAME_SUM))
-    corners = [best.x[:k]]
-    for circle in range(min(k, MOST)):
-        for sign in (1.0, -1.0):
-            towards = np.zeros(len(sums))
-            towards[circle] = sign
-            end = linprog(towards, above, limits, bounds=bounds)
-            if end.status == 0:
-                corners.append(end.x[:k])
+
+    def solved(cost: Floats) -> Floats | None:
+        if limit.over():
+            return None
+        bounds = [(None, None)] * k + [(0, None)] * len(size)
+        found = linprog(cost, above, limits, bounds=bounds, options={"time_limit": min(limit.left(), 1e9)})
+        return found.x if found.status == 0 else None
+
+    best = solved(sums)
+    if best is None:
+        return Face(c, np.zeros((0, len(c))))
+    above, limits = np.vstack([above, sums]), np.append(limits, sums @ best * (1 + SAME_SUM))
+    corners = [best[:k]]
+    for direction in np.random.default_rng(19).standard_normal((DIRECTIONS, len(steps))):
+        for towards in (direction @ steps, -direction @ steps):
+            end = solved(np.concatenate([towards, np.zeros(len(size))]))
+            if end is not None:
+                corners.append(end[:k])
     # Corners that differ in coefficients alone are one matrix.
-    _, each = np.unique(np.round(np.array(corners) @ moves[:, moved], 6), axis=0, return_index=True)
+    _, each = np.unique(np.round(np.array(corners) @ steps.T, 6), axis=0, return_index=True)
     apart = np.array(corners)[each]
     inside = apart.mean(axis=0)
     return Face(c + inside @ turns, (apart - inside) @ turns)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.reconstruction.alternatives import crowded, furthest
 from flitwatch_routing.reconstruction.bases import Basis, dictionary
 from flitwatch_routing.reconstruction.consistency import noise_of
 from flitwatch_routing.reconstruction.dives import solve_with_dives
@@ -34,6 +35,8 @@ HELD_OUT = 0.1
 #: Parts of the time that is left after reading, by which each step ends: the intervals, which need the counters alone; the solution, where its error is
 #: estimated too and where not; the fit of its support; the second solution. The rest is for the step that has begun when the time is over.
 BOUNDED, SOLVED, SOLVED_ALONE, FITTED, SOLVED_AGAIN = 0.1, 0.6, 0.9, 0.7, 0.95
+#: Seconds, and times of what was spent before, that the search for other matrices may take.
+OTHERS_S, OTHERS = 1.0, 2.0
 #: A residual above this is no noise: the counters are not of these routes.
 CONTRADICTION = 0.05
 
@@ -58,8 +61,10 @@ class Reconstruction:
     ----------
     pairs : Pairs that can carry traffic;  size, low, high : (pairs,) bytes, and an interval that contains them if the counters are exact
         NaN where they are unknown
-    estimated_error : relative distance to a second solution from nine tenths of the rows, or the residual where that is larger; None where it is unknown
-    unknown : what is unknown (estimated_error, intervals) and why
+    estimated_error : the largest of the relative distances to a second solution from nine tenths of the rows and to other matrices of the same least sum, the
+        residual, and, where so few counters stand against so many coefficients that being sparse says nothing, of what the intervals leave open (1 at most);
+        None where it is unknown
+    unknown : what is unknown (estimated_error, intervals, others) and why
     residual : |R x - t| / |t|
     noise : relative error of counters that was assumed
     """
@@ -131,6 +136,17 @@ def reconstruct(
         estimate = _disagreement(program, found, x, options.tolerance, again.sooner(max(1.0, clock() - started)), watch)
         if estimate is None:
             unknown["estimated_error"] = "the time limit ended before a second solution came far enough"
+    if options.estimate and bool(x.any()):
+        others = furthest(program, x, again.sooner(max(OTHERS_S, OTHERS * (clock() - started))))
+        estimate = others if estimate is None else max(estimate, others or 0.0)
+        if others is None:
+            unknown["others"] = (
+                "whether other matrices explain the counters by as little: the program is too large, or time ended"
+            )
+        if estimate is not None and bounds is not None and crowded(program, [x, *found.x[1:]]):
+            estimate = max(estimate, min(1.0, _open(x, *bounds)))
+        if estimate is not None:
+            unknown.pop("estimated_error", None)
     low, high = bounds or 2 * (torch.full_like(x, torch.nan),)
     size, least, most = (part.double().cpu().numpy() * scale for part in (x, low, high))
     return Reconstruction(
@@ -290,6 +306,11 @@ def _disagreement(
     if not again.converged and again.iterations < found.iterations / 4:
         return None
     return float(torch.linalg.vector_norm(again.x[0] - x) / torch.linalg.vector_norm(x))
+
+
+def _open(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> float:
+    """How far, relative, the matrix can be from one within the intervals."""
+    return float(torch.linalg.vector_norm(torch.maximum(high - x, x - low)) / torch.linalg.vector_norm(x))
 
 
 def _nothing(pairs: Pairs, total: int, noise: float, counted: bool, wall_s: float) -> Reconstruction:

@@ -138,6 +138,14 @@ class Settler:
         parts = [spread] if len(x) == 1 else [spread - x[1], x[1]]
         return [basis(part).double().cpu().numpy() for basis, part in zip(self._bases, parts, strict=True)]
 
+    def second(self, fit: Fit) -> list[Floats]:
+        """What a fit has in the second basis of a dictionary (places,), in a list; none for one basis."""
+        found = []
+        for basis, part in zip(self._bases[1:], fit.coefficients[1:], strict=True):
+            chosen = np.flatnonzero(part)
+            found.append(np.asarray(synthesis(basis, chosen) @ part[chosen]))
+        return found
+
     def left(self, x: Floats) -> Floats:
         """What x (pairs,) does not explain: t - R x of the kept rows."""
         return self.target - self._rows @ x
@@ -157,13 +165,13 @@ class Settler:
             if limit.over():
                 return None
             c, wrong = fits.fit(count)
-            if wrong <= EXACT and (found := self._exact(fits, c, wrong)):
+            if wrong <= EXACT and (found := self._exact(fits, c, wrong, limit)):
                 return found
             if (found_score := score(wrong, count, len(self.target))) < least:
                 chosen, least = (c, wrong), found_score
         return self._made(fits, *chosen, fits.refit(len(chosen[0]))[1])
 
-    def _exact(self, fits: _Nested, c: Floats, wrong: float) -> Fit | None:
+    def _exact(self, fits: _Nested, c: Floats, wrong: float, limit: Limit) -> Fit | None:
         again, missed = fits.refit(len(c))
         found = self._made(fits, c, wrong, missed)
         if missed > PREDICTED or float(found.x.min()) < -10 * EXACT * float(found.x.max()):
@@ -172,7 +180,7 @@ class Settler:
         distance = float(np.linalg.norm(inside @ (again - c)))
         turns = circles(*fits.dependence(len(c)))
         if len(turns):
-            face = least_sum(c, turns, found.x, (inside @ turns.T).T)
+            face = least_sum(c, turns, found.x, (inside @ turns.T).T, limit)
             found = self._made(fits, face.c, fits.wrong(face.c), missed)
             distance = max([distance, *np.linalg.norm(inside @ face.reach.T, axis=0).tolist()])
         return replace(found, refit_distance=distance / float(np.linalg.norm(found.x)))

@@ -1,0 +1,149 @@
+"""Other matrices that explain the counters as well, by coefficients of the same least sum: how far the furthest of some is from the one that was found.
+
+Two solutions that agree say little where the least sum leaves a face of matrices: both may end at the same point of it. Here the program itself, as a
+linear program (HiGHS), is asked for matrices of that sum that lie as far as can be in random directions, which needs no solution to be right.
+"""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+
+from flitwatch_routing.reconstruction.bases import Basis
+from flitwatch_routing.reconstruction.limit import Limit
+from flitwatch_routing.reconstruction.program import Program, Vectors
+from flitwatch_routing.reconstruction.settle import SHARE, counter_matrix
+
+Floats = NDArray[np.float64]
+#: Places of the jobs' matrices up to which the linear program is small enough to be solved beside the reconstruction.
+MOST_PLACES = 6_000
+#: Random directions, each looked along both ways.
+DIRECTIONS = 3
+#: Sums this close, relative, are the same.
+SAME_SUM = 1e-7
+#: Coefficients above this part of the largest are what the counters are explained by.
+EXPLAINING = 1e-4
+
+
+def furthest(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
+    """Relative distance of x (pairs,) to the furthest such matrix; None where the program is too large or the limit came first."""
+    if program.places > MOST_PLACES or limit.over():
+        return None
+    model = _Model(program)
+    least = model.least(limit)
+    if least is None:
+        return None
+    sum_, corner = least
+    model.hold(sum_)
+    here, size = x.double().cpu().numpy(), float(torch.linalg.vector_norm(x))
+    distance = float(np.linalg.norm(corner - here))
+    for direction in np.random.default_rng(17).standard_normal((DIRECTIONS, len(here))):
+        for sign in (1.0, -1.0):
+            end = model.towards(sign * direction, limit)
+            if end is None:
+                return None
+            distance = max(distance, float(np.linalg.norm(end - here)))
+    return distance / size if size > 0 else None
+
+
+def crowded(program: Program, x: Vectors) -> bool:
+    """Whether a solution has more coefficients than SHARE of the counters: many others, as sparse, then explain as much."""
+    first = program.spread(x[0])
+    parts = [first] if len(x) == 1 else [first - x[1], x[1]]
+    sizes = [basis(part).abs() for basis, part in zip(program.bases, parts, strict=True)]
+    largest = max(float(part.max()) for part in sizes)
+    count = sum(int((part > EXPLAINING * largest).sum()) for part in sizes)
+    return count > SHARE * int((program.row_scale > 0).sum())
+
+
+def analysis(basis: Basis, places: int) -> sparse.csr_matrix:
+    """Psi^-1 as a matrix (coefficients, places)."""
+    count = basis.coefficients
+    own = np.arange(count) if basis.own is None else basis.own.cpu().numpy()
+    matrix = _picked(own, places)
+    if basis.earlier is not None:
+        matrix = matrix - _picked(basis.earlier.cpu().numpy(), places)
+    if basis.mirror is not None:
+        matrix = matrix + sparse.diags(basis.sign.double().cpu().numpy()) @ matrix[basis.mirror.cpu().numpy()]
+    return sparse.csr_matrix(matrix)
+
+
+def _picked(place: NDArray[np.integer], places: int) -> sparse.csr_matrix:
+    """A row for each place, zero where it is none."""
+    inside = np.flatnonzero(place < places)
+    return sparse.csr_matrix((np.ones(len(inside)), (inside, place[inside])), (len(place), places))
+
+
+class _Model:
+    """min sum s over (x, z, s) with |Psi^-1 parts| <= s, |R x - t| <= slack, x >= 0; then other objectives at that sum."""
+
+    def __init__(self, program: Program) -> None:
+        scale = program.row_scale.double().cpu().numpy()
+        kept = scale > 0
+        target, slack = (part.double().cpu().numpy()[kept] / scale[kept] for part in (program.target, program.slack))
+        self.pairs, places = program.pairs, program.places
+        rows = counter_matrix(program.counters, self.pairs)[kept]
+        place = np.arange(self.pairs) if program.place_of is None else program.place_of.cpu().numpy()
+        spread = sparse.csr_matrix((np.ones(self.pairs), (place, np.arange(self.pairs))), (places, self.pairs))
+        parts = [analysis(basis, places) for basis in program.bases]
+        if len(parts) == 1:
+            coefficients = parts[0] @ spread
+        else:
+            coefficients = sparse.bmat([[parts[0] @ spread, -parts[0]], [None, parts[1]]])
+        count, free = coefficients.shape[0], coefficients.shape[1] - self.pairs
+        one = sparse.identity(count)
+        counted = sparse.hstack([rows, sparse.csr_matrix((rows.shape[0], free + count))])
+        everything = sparse.csc_matrix(
+            sparse.vstack(
+                [
+                    counted,
+                    sparse.hstack([coefficients, -one]),
+                    sparse.hstack([coefficients, one]),
+                    np.concatenate([np.zeros(self.pairs + free), np.ones(count)])[None],
+                ]
+            )
+        )
+        infinite, none = highspy.kHighsInf, np.zeros(count)
+        model = highspy.HighsLp()
+        model.num_row_, model.num_col_ = everything.shape
+        model.col_cost_ = np.concatenate([np.zeros(self.pairs + free), np.ones(count)])
+        model.col_lower_ = np.concatenate([np.zeros(self.pairs), np.full(free, -infinite), none])
+        model.col_upper_ = np.full(everything.shape[1], infinite)
+        model.row_lower_ = np.concatenate([target - slack, np.full(count, -infinite), none, [0.0]])
+        model.row_upper_ = np.concatenate([target + slack, none, np.full(count, infinite), [infinite]])
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_, model.a_matrix_.index_ = everything.indptr, everything.indices
+        model.a_matrix_.value_ = everything.data
+        self._solver = highspy.Highs()
+        self._solver.silent()
+        self._solver.passModel(model)
+        self._last, self._columns = everything.shape[0] - 1, everything.shape[1]
+
+    def least(self, limit: Limit) -> tuple[float, Floats] | None:
+        """The least sum, and a matrix that has it."""
+        x = self._solved(limit)
+        return None if x is None else (float(self._solver.getInfo().objective_function_value), x)
+
+    def hold(self, sum_: float) -> None:
+        """From now on sums above this are out."""
+        self._solver.changeRowBounds(self._last, 0.0, sum_ * (1 + SAME_SUM))
+
+    def towards(self, direction: Floats, limit: Limit) -> Floats | None:
+        """The matrix furthest in a direction (pairs,)."""
+        cost = np.zeros(self._columns)
+        cost[: self.pairs] = -direction
+        self._solver.changeColsCost(self._columns, np.arange(self._columns, dtype=np.int32), cost)
+        return self._solved(limit)
+
+    def _solved(self, limit: Limit) -> Floats | None:
+        left = limit.left()
+        if left <= 0:
+            return None
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + min(left, 1e9))
+        self._solver.run()
+        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        return np.array(self._solver.getSolution().col_value[: self.pairs])
