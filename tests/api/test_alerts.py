@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from api.conftest import Served, operating, serving
 from flitwatch_alerting.tasks import HANDLERS
@@ -77,6 +78,66 @@ def test_an_alert_keeps_its_evidence_and_hides_who_it_is_about(served: tuple[Ser
     assert detail["evidence"]["q"] == 0.01 and detail["notices"] == [] and detail["probability"] is None
     assert api.get("/alerts", to="2020-01-01T00:00:00Z")["items"] == []
     api.refused("/alerts/999", 404)
+
+
+def _watching(url: str) -> int:
+    """A rule about ann, whom its text names, its alert, and a silence about her."""
+    watch = {**RULE, "name": "watch-ann", "where": {"user": "ann"}, "summary": "ann is back with {value} nodes"}
+    rule = read_rule(watch)
+    sample = Sample(1_790_000_000, (("exe", "/home/ann/bin/milc"), ("user", "ann")), 9.0)
+    with connect(url, role="writer") as conn:
+        alerts.save_rule(conn, rule, "api")
+        evidence = {"page": "/jobs/7", "simulated": True, "rule": rule.model_dump(mode="json")}
+        number = alerts.open_alert(conn, rule, sample, Standing("firing", sample.at_s, sample.at_s, 9.0), evidence)
+        begin, end = datetime.now(UTC), datetime.now(UTC) + timedelta(hours=1)
+        matchers = {"user": "ann", "rule": "watch-ann", "fabric": "f1", "exe": "/home/ann/.*/"}
+        alerts.add_silence(conn, matchers, begin, end, "ann knows", "ann")
+    return number
+
+
+def test_rules_silences_and_evidence_name_nobody_below_operator(served: tuple[Served, str]) -> None:
+    api, url = served
+    number = _watching(url)
+    everything = [api.get(path) for path in ("/alerts/rules", "/alerts/silences", "/alerts", f"/alerts/{number}")]
+    assert "ann" not in str(everything)
+    (rule,), (silence,) = (made["items"] for made in everything[:2])
+    pseudonym = rule["rule"]["where"]["user"]
+    assert pseudonym.startswith("user-") and everything[3]["summary"] == f"{pseudonym} is back with 9 nodes"
+    assert everything[3]["labels"] == {"exe": "milc", "user": pseudonym}
+    assert everything[3]["evidence"]["rule"]["where"] == {"user": pseudonym}
+    assert silence["matchers"]["user"] == silence["created_by"] == pseudonym and silence["matchers"]["fabric"] == "f1"
+    assert silence["comment"] is None
+    assert api.get("/alerts", rule="watch-ann")["items"] == []
+    with serving(Settings(db=url, web=None, api_anonymous="operator")) as seeing:
+        (shown,) = seeing.get("/alerts", rule="watch-ann")["items"]
+        assert shown["labels"]["user"] == "ann" and shown["labels"]["exe"] == "/home/ann/bin/milc"
+        assert seeing.get("/alerts/silences")["items"][0]["comment"] == "ann knows"
+
+
+def test_a_dry_run_names_nobody_below_operator(embedded_db: str) -> None:
+    _watching(embedded_db)
+    span = {"from": "2026-11-14T00:00:00Z", "to": "2026-11-21T00:00:00Z"}
+    tried = {"signal": "blamed_user", "above": 0, "summary": "{user} runs {value}"}
+    with serving(Settings(db=embedded_db, web=None)) as api:
+        number = api.http.post("/api/v1/alerts/rules/test", json={"rule": tried, **span}).json()["task_id"]
+        fired = {"labels": {"exe": "/home/ann/bin/milc", "user": "ann"}, "summary": "ann runs 9", "value": 9.0}
+        with connect(embedded_db, role="writer") as conn:
+            result = Jsonb({"rule": "tried", "fired": 1, "alerts": [fired]})
+            conn.execute("UPDATE task SET state = 'succeeded', result = %s WHERE task_id = %s", [result, number])
+        made = api.get(f"/tasks/{number}")
+        (alert,) = made["result"]["alerts"]
+        assert "ann" not in str(made["result"]) and alert["summary"] == f"{alert['labels']['user']} runs 9"
+        assert alert["labels"]["exe"] == "milc" and made["args"]["rule"]["summary"] == tried["summary"]
+        # Whoever could try a rule about a name would learn its pseudonym.
+        about = {**tried, "where": {"user": "ann"}}
+        folder = {**tried, "where": {"exe": "/home/ann/bin/milc"}}
+        for rule in (about, folder):
+            assert api.http.post("/api/v1/alerts/rules/test", json={"rule": rule, **span}).status_code == 403
+            args = {"rule": {"name": "tried", **rule}, "from_s": 0, "to_s": 1}
+            assert api.http.post("/api/v1/tasks", json={"name": "alerting.test", "args": args}).status_code == 403
+        assert api.http.post("/api/v1/alerts/rules/test", json={"name": "watch-ann", **span}).status_code == 404
+        with serving(Settings(db=embedded_db, web=None, api_anonymous="operator")) as seeing:
+            assert seeing.get(f"/tasks/{number}")["result"]["alerts"][0]["summary"] == "ann runs 9"
 
 
 def test_silences_begin_and_end(served: tuple[Served, str]) -> None:

@@ -18,6 +18,7 @@ from flitwatch_api.people.access import RANK, SAFE
 from flitwatch_api.people.callers import UNKNOWN_BURST, Buckets
 from flitwatch_api.settings import Settings
 from flitwatch_db import audit, connect, jobs, people
+from flitwatch_db import tasks as queue
 from flitwatch_domain.errors import Conflict
 from flitwatch_domain.jobs import Job
 
@@ -232,6 +233,30 @@ def test_the_database_makes_the_same_pseudonyms(embedded_db: str, key: bytes) ->
                 "SELECT pseudonym('user', %s, %s, %s)", [name, pads.inner_pad, pads.outer_pad]
             ).fetchone()
             assert row == (names.user(name),)
+
+
+def test_tasks_of_others_name_nobody_and_go_on(site: tuple[Served, str], clients: dict[str, httpx.Client]) -> None:
+    with connect(site[1], role="writer") as conn:
+        args = {"job": "2", "user": "mallory", "application": "secret-plan"}
+        other = queue.start(conn, "routing.advice", args, created_by="mallory")
+        study = queue.start(conn, "sim.study", {"study": "noise"}, created_by="mallory")
+    for role in ("viewer", "user"):
+        seen = clients[role].get("/api/v1/tasks").text + clients[role].get(f"/api/v1/tasks/{other}").text
+        assert "mallory" not in seen and "secret-plan" not in seen
+        assert clients[role].get(f"/api/v1/tasks/{other}").json()["args"] is None
+        # The lab's addresses are shared: what is about machines is for all.
+        assert clients[role].get(f"/api/v1/tasks/{study}").json()["args"] == {"study": "noise"}
+    assert clients["operator"].get(f"/api/v1/tasks/{other}").json()["args"] == args
+    mine = clients["user"].post("/api/v1/tasks", json={"name": "routing.advice", "args": args}).json()
+    assert (mine["args"], mine["created_by"]) == (args, "user")
+    assert clients["user"].post(f"/api/v1/tasks/{other}/cancel").status_code == 403
+    assert clients["user"].post(f"/api/v1/tasks/{mine['task_id']}/cancel").status_code == 202
+    assert clients["operator"].post(f"/api/v1/tasks/{other}/cancel").status_code == 202
+    # Callers without login are one: the page on loopback stops what it began, and nothing else.
+    with serving(Settings(db=site[1], web=None)) as open_site:
+        begun = open_site.http.post("/api/v1/tasks", json={"name": "demo.count", "args": {"to": 1}}).json()
+        assert open_site.http.post(f"/api/v1/tasks/{begun['task_id']}/cancel").status_code == 202
+        assert open_site.http.post(f"/api/v1/tasks/{study}/cancel").status_code == 403
 
 
 def test_admins_handle_accounts_and_the_last_one_stays(

@@ -13,7 +13,8 @@ from flitwatch_db.reads.columns import Connection
 Row = dict[str, Any]
 _HEAD = SQL(
     "alert_id, rule, labels, phase, severity, since, seen, fired_at, resolved_at, value, peak, probability, summary,"
-    " coalesce((evidence ->> 'simulated')::boolean, false) AS simulated, evidence ->> 'page' AS page, evidence -> 'rule' ->> 'summary' AS template"
+    " coalesce((evidence ->> 'simulated')::boolean, false) AS simulated, evidence ->> 'page' AS page, evidence -> 'rule' ->> 'summary' AS template,"
+    " evidence -> 'rule' -> 'where' AS about"
 )
 
 

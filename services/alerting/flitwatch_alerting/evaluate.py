@@ -101,7 +101,7 @@ def announce(conn: Any, numbers: list[int]) -> None:
 
 
 def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> dict[str, Any]:
-    """What a rule would have done over (from, to]: {rule, from_s, to_s, samples, series, fired, alerts[{labels, fired_s, resolved_s|null, peak, summary}]}."""
+    """What a rule would have done over (from, to]: {rule, from_s, to_s, samples, series, fired, alerts[{labels, fired_s, resolved_s|null, value, peak, summary}]}."""
     standing: dict[Labels, Standing] = {}
     fired: list[dict[str, Any]] = []
     firing: dict[Labels, dict[str, Any]] = {}
@@ -117,7 +117,7 @@ def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> dict[str, Any]
         after = standing[sample.labels] = advance(rule, before, sample)
         if after.phase == "firing" and before.phase != "firing":
             firing[sample.labels] = {
-                "labels": dict(sample.labels), "fired_s": sample.at_s, "resolved_s": None, "peak": after.peak,
+                "labels": dict(sample.labels), "fired_s": sample.at_s, "resolved_s": None, "value": sample.value, "peak": after.peak,
                 "probability": sample.probability, "summary": rule.described(dict(sample.labels), sample.value),
             }  # fmt: skip
             fired.append(firing[sample.labels])

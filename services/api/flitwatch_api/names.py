@@ -86,11 +86,11 @@ def sees_names(request: Request) -> bool:
     return sees
 
 
-async def _names(request: Request, conn: Reader) -> Names:
-    # Whoever is not known to be an operator gets pseudonyms.
+async def names_of(request: Request, conn: Reader) -> Names:
+    """How names are shown to the caller; whoever is not known to be an operator gets pseudonyms."""
     if sees_names(request):
         return Names(None)
     return Names((await pseudonym_key(conn)).encode(), getattr(request.state, "user", None))
 
 
-TheNames = Annotated[Names, Depends(_names)]
+TheNames = Annotated[Names, Depends(names_of)]

@@ -32,7 +32,7 @@ export const rulesShape = v.object({ items: v.array(storedRuleShape) });
 
 export const silencesShape = v.object({
   items: v.array(v.object({
-    silence_id: v.number(), matchers: words, starts: v.string(), ends: v.string(), comment: v.string(), created_by: v.string(), created: v.string(), active: v.boolean(),
+    silence_id: v.number(), matchers: words, starts: v.string(), ends: v.string(), comment: v.nullable(v.string()), created_by: v.string(), created: v.string(), active: v.boolean(),
   })),
 });
 export type Silence = v.InferOutput<typeof silencesShape>["items"][number];

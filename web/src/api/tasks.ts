@@ -5,7 +5,7 @@ import { getJson, postJson } from "./client";
 import { pageOf, text } from "./shapes";
 
 export const taskShape = v.object({
-  task_id: v.number(), name: v.string(), args: v.record(v.string(), v.unknown()), state: v.string(), done: v.number(), total: v.number(), message: v.string(),
+  task_id: v.number(), name: v.string(), args: v.nullable(v.record(v.string(), v.unknown())), state: v.string(), done: v.number(), total: v.number(), message: v.string(),
   cancel_requested: v.boolean(), result: v.unknown(), error: v.unknown(), created_at: v.string(), started_at: text, finished_at: text,
 });
 export type Task = v.InferOutput<typeof taskShape>;

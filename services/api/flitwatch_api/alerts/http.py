@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.alerts import schemas
+from flitwatch_api.alerts import schemas, shown
 from flitwatch_api.answers import answer
-from flitwatch_api.names import Names, TheNames
+from flitwatch_api.names import TheNames, names_of
 from flitwatch_api.parameters import (
     LATEST_S,
     CursorText,
@@ -27,6 +27,7 @@ from flitwatch_api.people.access import made_by, needs
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.schemas import Task
+from flitwatch_api.tasks.shown import shown_task
 from flitwatch_db import alerts as store
 from flitwatch_db import tasks as queue
 from flitwatch_db.reads import alerts as reads
@@ -36,19 +37,6 @@ from flitwatch_domain.errors import BadRequest, NotFound
 
 http = APIRouter(prefix="/alerts", tags=["alerts"], responses=RESPONSES)
 RuleName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="The rule's name.")]
-
-
-def _shown(row: dict[str, Any], names: Names) -> dict[str, Any]:
-    """An alert with the names that the caller may see; its text is made anew from the masked labels."""
-    template = row.pop("template")
-    user = row["labels"].get("user")
-    if user is None or names.user(user) == user:
-        return row
-    masked = {**row["labels"], "user": names.user(user)}
-    text = (template or "{user}: {value}").replace("{value}", f"{row['value']:.3g}")
-    for name, word in masked.items():
-        text = text.replace(f"{{{name}}}", word)
-    return {**row, "labels": masked, "summary": text}
 
 
 @http.get("", response_model=schemas.AlertList)
@@ -65,14 +53,16 @@ async def alerts(
     """Alerts, the newest first."""
     span = [None if edge is None else at_moment(edge) for edge in (from_, to)]
     rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
-    items = [_shown(row, names) for row in rows[:limit]]
-    return answer({"items": items, "next_cursor": make_cursor(items[-1]["alert_id"]) if len(rows) > limit else None})
+    items = [shown.alert(row, names) for row in rows[:limit]]
+    next_cursor = make_cursor(items[-1]["alert_id"]) if len(rows) > limit else None
+    # A rule whose name is not shown is not found by it either: that would tell whom it is about.
+    return answer({"items": [one for one in items if not rule or one["rule"] == rule], "next_cursor": next_cursor})
 
 
 @http.get("/rules", response_model=schemas.RuleList, name="alert_rules")
-async def rules(conn: Reader) -> Response:
+async def rules(conn: Reader, names: TheNames) -> Response:
     """Every rule."""
-    return answer({"items": await reads.rules(conn)})
+    return answer({"items": [{**row, "rule": shown.rule(row["rule"], names)} for row in await reads.rules(conn)]})
 
 
 def _rule(name: str, new: schemas.NewRule) -> Rule:
@@ -80,12 +70,13 @@ def _rule(name: str, new: schemas.NewRule) -> Rule:
 
 
 @http.put("/rules/{name}", response_model=schemas.StoredRule, name="put_alert_rule")
-async def put_rule(platform: ThePlatform, name: RuleName, new: schemas.NewRule) -> Response:
+async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new: schemas.NewRule) -> Response:
     """Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts."""
     made = _rule(name, new)
     await platform.in_thread("writer", lambda conn: store.save_rule(conn, made, "api"))
     async with platform.reading() as conn:
-        return answer(await reads.rule(conn, name))
+        stored, names = await reads.rule(conn, name), await names_of(request, conn)
+    return answer(None if stored is None else {**stored, "rule": shown.rule(stored["rule"], names)})
 
 
 @http.delete("/rules/{name}", status_code=204, name="delete_alert_rule")
@@ -105,9 +96,11 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
         raise BadRequest("give either `name` or `rule`")
     async with platform.reading() as conn:
         stored = None if asked.name is None else await reads.rule(conn, asked.name)
-    if asked.name is not None and stored is None:
+        names = await names_of(request, conn)
+    if asked.name is not None and (stored is None or shown.rule(stored["rule"], names)["name"] != asked.name):
         raise NotFound(f"there is no rule {asked.name[:80]!r}", advice="/api/v1/alerts/rules lists them.")
     rule = stored["rule"] if stored else _rule("tried", asked.rule).model_dump(mode="json")  # type: ignore[arg-type]
+    shown.check_tried(rule, names)
     from_s, to_s = _seconds(asked.from_), _seconds(asked.to)
     if not 0 < to_s - from_s <= 31 * 86_400:
         raise BadRequest("the span ends after it begins and is at most 31 days")
@@ -116,7 +109,8 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
         "writer", lambda conn: queue.start(conn, "alerting.test", args, created_by=made_by(request))
     )
     async with platform.reading() as conn:
-        made = answer(await task_reads.one(conn, task_id))
+        row = await task_reads.one(conn, task_id)
+    made = answer(None if row is None else shown_task(row, request, names))
     made.status_code = 202
     made.headers["Location"] = f"/api/v1/tasks/{task_id}"
     return made
@@ -130,9 +124,10 @@ def _seconds(time: datetime) -> float:
 
 
 @http.get("/silences", response_model=schemas.SilenceList, name="alert_silences")
-async def silences(conn: Reader, limit: Limit = 100) -> Response:
+async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
     """Silences, the last to end first."""
-    return answer({"items": await reads.silences(conn, limit)})
+    rules = {row["rule"]["name"]: row["rule"] for row in await reads.rules(conn)}
+    return answer({"items": [shown.silence(row, names, rules) for row in await reads.silences(conn, limit)]})
 
 
 @http.post("/silences", response_model=schemas.SilenceList, status_code=201, name="add_alert_silence")
@@ -176,4 +171,4 @@ async def alert(conn: Reader, names: TheNames, alert_id: Id) -> Response:
     row = await reads.one(conn, alert_id)
     if row is None:
         raise NotFound(f"there is no alert {alert_id}", advice="/api/v1/alerts lists them.")
-    return answer(_shown(row, names))
+    return answer(shown.alert(row, names))

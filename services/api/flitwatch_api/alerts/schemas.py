@@ -115,7 +115,7 @@ class Silence(BaseModel):
     matchers: dict[str, str]
     starts: datetime
     ends: datetime
-    comment: str
+    comment: str | None = Field(description="Null below scope names: it is free text.")
     created_by: str
     created: datetime
     active: bool

@@ -7,15 +7,18 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from flitwatch_api.alerts.shown import check_tried
 from flitwatch_api.answers import answer, dump
+from flitwatch_api.names import TheNames, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people.access import made_by, needs
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks import schemas
+from flitwatch_api.tasks.shown import is_own, shown_task
 from flitwatch_db import tasks as queue
 from flitwatch_db.reads import tasks as reads
-from flitwatch_domain.errors import BadRequest, NotFound, TooCostly
+from flitwatch_domain.errors import BadRequest, Forbidden, NotFound, TooCostly
 
 http = APIRouter(prefix="/tasks", tags=["tasks"], responses=RESPONSES)
 
@@ -36,18 +39,24 @@ async def _one(conn: Any, task_id: int) -> dict[str, Any]:
 
 @http.get("", response_model=schemas.TaskList)
 async def tasks(
-    conn: Reader, name: Text = None, state: Text = None, limit: Limit = 100, cursor: CursorText = None
+    request: Request,
+    conn: Reader,
+    names: TheNames,
+    name: Text = None,
+    state: Text = None,
+    limit: Limit = 100,
+    cursor: CursorText = None,
 ) -> Response:
     """Tasks, the newest first."""
     rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), name or None, state or None)
-    items = rows[:limit]
+    items = [shown_task(row, request, names) for row in rows[:limit]]
     return answer({"items": items, "next_cursor": make_cursor(items[-1]["task_id"]) if len(rows) > limit else None})
 
 
 @http.get("/{task_id}", response_model=schemas.Task)
-async def task(conn: Reader, task_id: Id) -> Response:
+async def task(request: Request, conn: Reader, names: TheNames, task_id: Id) -> Response:
     """One task with its progress and result."""
-    return answer(await _one(conn, task_id))
+    return answer(shown_task(await _one(conn, task_id), request, names))
 
 
 @http.post("", response_model=schemas.Task, status_code=202, openapi_extra=needs("user", "tasks"))
@@ -66,12 +75,16 @@ async def start(request: Request, platform: ThePlatform, new: schemas.NewTask) -
             f"the arguments take {size:,} bytes; the limit MAX_ARGS_BYTES is {MAX_ARGS_BYTES:,}",
             advice="Name a file instead.",
         )
+    async with platform.reading() as conn:
+        names = await names_of(request, conn)
+    if new.name == "alerting.test":
+        check_tried(new.args.get("rule"), names)
     task_id = await platform.in_thread(
         "writer", lambda conn: queue.start(conn, new.name, new.args, created_by=made_by(request))
     )
     async with platform.reading() as conn:
         row = await _one(conn, task_id)
-    made = answer(row)
+    made = answer(shown_task(row, request, names))
     made.status_code = 202
     made.headers["Location"] = f"/api/v1/tasks/{task_id}"
     return made
@@ -84,12 +97,14 @@ async def start(request: Request, platform: ThePlatform, new: schemas.NewTask) -
     responses={409: RESPONSES[404] | {"description": "It is over."}},
     openapi_extra=needs("user", "tasks"),
 )
-async def cancel(platform: ThePlatform, task_id: Id) -> Response:
-    """Ask a task to stop; it does so at its next step."""
+async def cancel(request: Request, platform: ThePlatform, task_id: Id) -> Response:
+    """Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only."""
     async with platform.reading() as conn:
-        await _one(conn, task_id)
+        row, names = await _one(conn, task_id), await names_of(request, conn)
+    if not is_own(row, request) and "operate" not in request.state.caller.scopes:
+        raise Forbidden(f"task {task_id} is not yours", advice="Ask who started it, or an operator.")
     await platform.in_thread("writer", lambda conn: queue.cancel(conn, task_id))
     async with platform.reading() as conn:
-        made = answer(await _one(conn, task_id))
+        made = answer(shown_task(await _one(conn, task_id), request, names))
     made.status_code = 202
     return made

@@ -13,7 +13,9 @@ class Task(BaseModel):
 
     task_id: int
     name: str
-    args: dict[str, Any]
+    args: dict[str, Any] | None = Field(
+        description="Null, as result and error are, below scope names where somebody else started it and it may be about people."
+    )
     state: str = Field(description="queued, running, succeeded, failed or cancelled")
     done: int
     total: int

@@ -256,7 +256,7 @@ class Operations:
         return self._call("GET", f"/api/v1/tasks/{self._part(task_id)}", {})
 
     def cancel(self, task_id: int) -> Any:
-        """POST /api/v1/tasks/{task_id}/cancel: Ask a task to stop; it does so at its next step."""
+        """POST /api/v1/tasks/{task_id}/cancel: Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only."""
         return self._call("POST", f"/api/v1/tasks/{self._part(task_id)}/cancel", {})
 
     def tokens(self) -> Any:

@@ -983,7 +983,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel
-         * @description Ask a task to stop; it does so at its next step.
+         * @description Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only.
          */
         post: operations["cancel"];
         delete?: never;
@@ -4119,8 +4119,11 @@ export interface components {
              * Format: date-time
              */
             ends: string;
-            /** Comment */
-            comment: string;
+            /**
+             * Comment
+             * @description Null below scope names: it is free text.
+             */
+            comment: string | null;
             /** Created By */
             created_by: string;
             /**
@@ -4328,10 +4331,13 @@ export interface components {
             task_id: number;
             /** Name */
             name: string;
-            /** Args */
+            /**
+             * Args
+             * @description Null, as result and error are, below scope names where somebody else started it and it may be about people.
+             */
             args: {
                 [key: string]: unknown;
-            };
+            } | null;
             /**
              * State
              * @description queued, running, succeeded, failed or cancelled

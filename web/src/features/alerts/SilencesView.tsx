@@ -46,7 +46,7 @@ export function SilencesView({ silences, now }: { silences: Silence[]; now: numb
             return (
               <li key={silence.silence_id} className="alert-item" data-over={over || undefined}>
                 <span aria-hidden="true" />
-                <span className="ellipsis"><span className="home-title ellipsis">{what(silence)}</span><span className="subtitle ellipsis">{silence.comment} · {silence.created_by}</span></span>
+                <span className="ellipsis"><span className="home-title ellipsis">{what(silence)}</span><span className="subtitle ellipsis">{[silence.comment, silence.created_by].filter(Boolean).join(" · ")}</span></span>
                 <span className="subtitle">{when(silence, now)}</span>
                 {!over && <button className="button" onClick={() => end.mutate(silence.silence_id)} disabled={end.isPending} aria-label={`End now: ${what(silence)}`}>End now</button>}
               </li>

@@ -17,7 +17,7 @@ import { NoisePanel } from "./NoisePanel";
 import { TaskPanel } from "./TaskPanel";
 import { WhatIfDialog } from "./WhatIfDialog";
 
-const subject = (task: Task): string => (typeof task.args.study === "string" ? task.args.study : task.name);
+const subject = (task: Task): string => (typeof task.args?.study === "string" ? task.args.study : task.name);
 const progress = (task: Task): string => (task.state === "running" && task.total > 0 ? `${Math.round((task.done / task.total) * 100)} %` : task.state);
 
 function took(task: Task): number | null {

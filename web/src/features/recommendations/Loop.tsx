@@ -34,7 +34,7 @@ function Turn({ task, onCancel }: { task: Task; onCancel: () => void }) {
   const over = isOver(task);
   const asked = parseTime(task.created_at);
   const [from, to] = [parseTime(task.started_at), parseTime(task.finished_at)];
-  const what = [task.args.pattern, task.args.topology ?? "quartz1"].filter((word) => typeof word === "string").join(" on ");
+  const what = [task.args?.pattern, task.args?.topology ?? "quartz1"].filter((word) => typeof word === "string").join(" on ");
   const state = `${task.state}${task.message && !over ? ` · ${task.message}` : ""}`;
   const title = what || `task ${task.task_id}`;
   return (

@@ -1,0 +1,32 @@
+"""Tasks as a caller may see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request
+
+from flitwatch_api.alerts import shown as alerts
+from flitwatch_api.names import Names
+from flitwatch_api.people.access import made_by
+
+#: Tasks about machines: arguments and results name nobody, and the lab's addresses are shared.
+ABOUT_MACHINES = frozenset(
+    {"demo.count", "sim.study", "sim.study_help", "sim.collective", "sim.packet", "sim.whatif", "routing.loop", "routing.optimise", "routing.reconstruct"}
+)  # fmt: skip
+
+
+def is_own(row: dict[str, Any], request: Request) -> bool:
+    """Whether the caller started a task; callers without login are one."""
+    return bool(row["created_by"] == made_by(request))
+
+
+def shown_task(row: dict[str, Any], request: Request, names: Names) -> dict[str, Any]:
+    """A task; below scope `names` only machines' and one's own with arguments and result, and nobody else's name."""
+    if not names.pseudonyms:
+        return row
+    if is_own(row, request):
+        return alerts.dry_run(row, names) if row["name"] == "alerting.test" else row
+    by = row["created_by"]
+    shown = {**row, "created_by": None if by is None else names.user(by)}
+    return shown if row["name"] in ABOUT_MACHINES else {**shown, "args": None, "result": None, "error": None}
