@@ -16,6 +16,8 @@ NOW_MINUTES, NOW_OLDEST_MINUTES = 10, 15
 HISTORY_DAYS = 60
 MOST_RUNS = 20_000
 WORKER_SILENT_S = 90.0
+#: The queue whose workers make what advice rests on: estimates and their state.
+BASIS_QUEUE = "ml"
 
 _NOW = """
     SELECT m.fabric_id, q.group_id, sum(rt_stall_cycles) / nullif(sum(rt_flits), 0) AS ratio, extract(epoch FROM max(ts))::float8 + 60 AS at
@@ -59,8 +61,8 @@ _MODES = """
     ORDER BY application, recommendation_id DESC
 """
 _WORKERS = """
-    SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM queue.procrastinate_workers
-           WHERE last_heartbeat > now() - make_interval(secs => %(silent)s)) AS workers,
+    SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM queue.procrastinate_workers w
+           JOIN worker_queue q ON q.worker_id = w.id AND q.queue = %(queue)s WHERE w.last_heartbeat > now() - make_interval(secs => %(silent)s)) AS workers,
            (SELECT value #>> '{}' FROM setting WHERE key = 'pseudonym_key') AS pseudonym_key
 """
 
@@ -72,7 +74,7 @@ class Basis:
     Attributes
     ----------
     now_s : float                                when it was read
-    workers : int                                workers of the queue that live
+    workers : int                                workers that live and make the estimates (`BASIS_QUEUE`)
     groups : {(fabric, group): (stall cycles per flit, until when in epoch s)}
     nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
     runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None
@@ -99,7 +101,7 @@ def _rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[
 
 def load(conn: psycopg.Connection[Any]) -> Basis:
     """Read the basis; the connection may read the queue's schema."""
-    (state,) = _rows(conn, _WORKERS, silent=WORKER_SILENT_S)
+    (state,) = _rows(conn, _WORKERS, silent=WORKER_SILENT_S, queue=BASIS_QUEUE)
     basis = Basis(state["now"], state["workers"], state["pseudonym_key"] or "")
     for row in _rows(conn, _NOW, oldest=NOW_OLDEST_MINUTES):
         if row["ratio"] is not None:

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from flitwatch_db import connect, events
+from flitwatch_db.advice import load
 from flitwatch_db.tasks import Task, cancel, get, list_tasks, start
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 
@@ -104,6 +105,28 @@ def test_what_a_killed_worker_left_is_tried_once_more(embedded_db: str, conn: ps
     with worker(embedded_db):
         done = wait_for(conn, task_id, lambda t: not t.is_open)
     assert (done.state, done.attempts, done.result) == ("succeeded", 2, {"counted": 3})
+
+
+def test_advice_counts_the_workers_that_make_its_basis(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    def living() -> tuple[int, int]:
+        row = conn.execute("SELECT count(*) FROM queue.procrastinate_workers").fetchone()
+        return row[0], load(conn).workers  # type: ignore[index]
+
+    def until(wanted: tuple[int, int]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while living() != wanted:
+            assert time.monotonic() < deadline, living()
+            time.sleep(0.05)
+
+    task_id = start(conn, "demo.count", {"to": 1})
+    with worker(embedded_db):
+        wait_for(conn, task_id, lambda t: not t.is_open)
+        assert living() == (1, 0)
+        with worker(embedded_db, "--queue", "ml") as estimating:
+            until((2, 1))
+            estimating.terminate()
+            estimating.wait()
+            until((1, 0))
 
 
 def test_a_task_that_kills_two_workers_fails(embedded_db: str, conn: psycopg.Connection[Any]) -> None:

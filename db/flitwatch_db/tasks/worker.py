@@ -135,7 +135,7 @@ class Worker:
                 shutdown_graceful_timeout=SHUTDOWN_S,
             )
             self._procrastinate = taker
-            recovery = asyncio.create_task(self._recover_forever(app))
+            recovery = asyncio.gather(self._recover_forever(app), self._say_queues(taker))
             try:
                 if not self._stopping.is_set():
                     await taker.run()
@@ -144,6 +144,28 @@ class Worker:
                 recovery.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await recovery
+
+    async def _say_queues(self, taker: Any) -> None:
+        """Write down which queues this worker serves, as soon as it has a number."""
+
+        def write() -> None:
+            with connect(self.dsn, role="writer", application="flitwatch worker") as conn:
+                conn.execute(
+                    "DELETE FROM worker_queue WHERE worker_id NOT IN (SELECT id FROM queue.procrastinate_workers)"
+                )
+                conn.execute(
+                    "INSERT INTO worker_queue SELECT %s, unnest(%s::text[]) ON CONFLICT DO NOTHING",
+                    [taker.worker_id, self.queues],
+                )
+
+        while taker.worker_id is None:
+            await asyncio.sleep(0.05)
+        while True:
+            try:
+                return await asyncio.to_thread(write)
+            except (psycopg.Error, OSError, FlitwatchError) as problem:
+                log.warning("which queues this worker serves is not written down yet: %s", problem)
+            await asyncio.sleep(RECONNECT_S)
 
     def _register(self, app: Any) -> None:
         from procrastinate import RetryStrategy

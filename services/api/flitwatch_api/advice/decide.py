@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch_db.advice import Basis, Row
+from flitwatch_db.advice import BASIS_QUEUE, Basis, Row
 from flitwatch_domain.hostlist import compress
 
 #: Fewer comparable runs say too little for an interval.
@@ -295,7 +295,9 @@ def stale_reasons(basis: Basis, age_s: float, away: bool) -> list[dict[str, Any]
     """Why the answer rests on what was known before; empty: it does not."""
     reasons = []
     if basis.workers == 0:
-        reasons.append(_reason("stale", "no worker lives: estimates are not renewed", "/api/v1/estimates"))
+        reasons.append(
+            _reason("stale", f"no worker of queue {BASIS_QUEUE} lives: estimates are not renewed", "/api/v1/estimates")
+        )
     if away or age_s > OLD_S:
         reasons.append(_reason("stale", f"the state is {age_s:.0f} s old: the database does not answer"))
     return reasons

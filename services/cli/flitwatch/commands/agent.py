@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import emit, json_option, log_to_stderr
+from flitwatch.console import emit, fail, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
 
 
@@ -90,7 +90,7 @@ def slurm(
         return
     advice_file.check_folder(path.absolute().parent)
     limits = Limits(hold, max(4 * interval, 60.0), most_delay, most_jobs, exclude) if act else None
-    token = token_file.read_text().strip() if token_file else ""
+    token = _token(token_file) if token_file else ""
     one = Agent(Api(api_url, token), path.absolute(), limit_s, limits, accept_stale, max(3 * interval, 10.0))
     if once:
         emit(one.cycle(), as_json)
@@ -105,3 +105,11 @@ def slurm(
             logging.warning("no advice: %s", problem)
         stop.wait(interval)
     one.stop()
+
+
+def _token(file: Path) -> str:
+    """What the file holds: printable ASCII, as a header can carry it."""
+    token = file.read_bytes().strip()
+    if not token or not all(0x21 <= byte <= 0x7E for byte in token):
+        fail(f"{file} holds no token: a token is one word of ASCII, fwt_... (flitwatch tokens create)", code=2)
+    return token.decode("ascii")

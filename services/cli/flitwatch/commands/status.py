@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import click
 
 from flitwatch.console import emit, json_option
@@ -12,10 +14,18 @@ from flitwatch.supervisor import running
 @click.command()
 @json_option
 def status(as_json: bool) -> None:
-    """Say what runs here: URL, stack, processes and how often each was started again."""
+    """Say what runs here: URL, database (without a password), stack, processes and how often each was started again."""
     state = running(home())
     if state is None:
         emit({"running": False, "home": str(home())}, as_json)
         return
     shown = {key: state[key] for key in ("url", "stack", "pid", "twin", "processes")}
-    emit({"running": True, "home": str(home()), **shown}, as_json)
+    emit({"running": True, "home": str(home()), "database": without_password(state["database"]), **shown}, as_json)
+
+
+def without_password(url: str) -> str:
+    """A database's URL as `pg_dump` and `psql` take it, without the password in front of the host or among the parameters."""
+    parts = urlsplit(url)
+    user, at, place = parts.netloc.rpartition("@")
+    query = "&".join(one for one in parts.query.split("&") if not one.lower().startswith(("password=", "sslpassword=")))
+    return parts._replace(netloc=user.partition(":")[0] + at + place, query=query).geturl()
