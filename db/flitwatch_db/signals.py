@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -240,9 +241,9 @@ SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]]
 
 
 def samples(conn: Connection, rule: Rule, from_s: float, to_s: float) -> list[Sample]:
-    """The rule's series over (from, to], in order of time, those with the labels of `where` only."""
+    """The rule's series over (from, to], in order of time, those with the labels of `where` only; each has the rule's labels too."""
     found = [
-        sample
+        replace(sample, labels=tuple(sorted((*sample.labels, *rule.labels.items()))))
         for sample in SIGNALS[rule.signal](conn, rule, from_s, to_s)
         if all(dict(sample.labels).get(name) == word for name, word in rule.where.items())
     ]

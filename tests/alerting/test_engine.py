@@ -266,6 +266,30 @@ def test_silent_counters_are_told_and_make_the_other_figures_quiet(embedded_db: 
         assert {e.payload["rule"] for e in events.since(conn, 0) if e.kind == "alert"} >= {"silent"}
 
 
+def test_labels_of_a_rule_are_on_its_alerts_and_route_and_group_them(embedded_db: str, hook: Hook) -> None:
+    from flitwatch_db.alerts import save_rule
+
+    foretell(embedded_db, 150, 140, 160)
+    net = {**SLOW, "name": "net", "labels": {"team": "net"}, "where": {"exe": "milc"}, "summary": "{team}: {exe}"}
+    sys = {**SLOW, "name": "sys", "labels": {"team": "sys"}}
+    chosen = config(
+        {"name": "h", "kind": "webhook", "url": hook.url, "match": {"team": "/net|ops/"}}, rules=(net, sys), group_by=["team"]
+    )  # fmt: skip
+    told = lambda: [(a["status"], a["labels"]["team"]) for body in hook.got for a in body["alerts"]]  # noqa: E731
+    with running(embedded_db, chosen):
+        until(told)
+        with connect(embedded_db, role="writer") as conn:
+            held = conn.execute("SELECT labels, summary FROM alert ORDER BY rule").fetchall()
+            assert conn.execute("SELECT group_key FROM alert_notice").fetchall() == [("team=net",)]
+            tried = dry_run(conn, read_rule(net), now_s(conn) - 120, now_s(conn))
+            # Another label makes another alert: the one before ends at once.
+            save_rule(conn, read_rule({**net, "labels": {"team": "ops"}}), "api")
+        until(lambda: len(told()) > 1)
+    assert [labels["team"] for labels, _ in held] == ["net", "sys"] and held[0][1] == "net: milc"
+    assert tried["alerts"][0]["labels"] == held[0][0] and tried["alerts"][0]["summary"] == "net: milc"
+    assert told()[:2] == [("firing", "net"), ("resolved", "net")]
+
+
 def test_rules_of_the_api_outlive_the_file_and_an_alert_ends_with_its_rule(embedded_db: str, hook: Hook) -> None:
     from flitwatch_db.alerts import delete_rule, save_rule
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flitwatch.commands.alerting import alerting
+from flitwatch.commands.alerts import Moment, alerts
 from flitwatch_alerting.config import read_config
-from flitwatch_domain.alerts import Rule, Sample, Standing, advance, matches, read_rule
+from flitwatch_domain.alerts import LONGEST_S, Rule, Sample, Standing, advance, matches, read_rule
 from flitwatch_domain.errors import BadInput
 
 RULE = read_rule({"name": "r", "signal": "stall_ratio", "above": 4, "clear": 2, "for": "2m", "every": "1m"})
@@ -64,6 +66,9 @@ def test_a_prediction_must_be_likely_but_a_wide_interval_is_no_all_clear() -> No
     [
         ({"signal": "weather"}, "signal"), ({"above": "nan"}, "above"), ({"clear": 5}, "clear"), ({"for": "soon"}, "duration"),
         ({"probability": 0.5}, "probability"), ({"name": "A b"}, "name"), ({"colour": "red"}, "colour"), ({"every": 1}, "every"),
+        ({"where": {"grup": "3"}}, "grup; the labels of stall_ratio are fabric, group"), ({"where": {"class": "blue"}}, "fabric, group"),
+        ({"labels": {"fabric": "x"}}, "fabric, which the alert has"), ({"labels": {"severity": "x"}}, "severity, which"),
+        ({"labels": {"team": "\ud800"}}, "unicode"), ({"where": {"group": "\0"}}, "where"), ({"summary": "\0"}, "summary"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(change: dict, word: str) -> None:
@@ -81,6 +86,7 @@ def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
         ("receivers: [{name: hook, kind: webhook, url: 'file:///etc/passwd'}]", "http"),
         ("[1]", "mapping"),
         ("rules: 5", "rules"),
+        ("group_by: [nope]", "`group_by` names nope; labels are rule,"),
         ("rules: {name: a}", "rules"),
         ("external_url: 2026-99-99", "no YAML"),
         ("receivers: [{name: h, kind: webhook, url: 'http://h', match: {severity: '/[/'}}]", "no regular expression"),
@@ -93,6 +99,26 @@ def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(BadInput, match=word):
             read_config(path)
+
+
+def test_alerts_are_grouped_by_labels_of_signals_and_of_the_files_rules(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.yaml"
+    path.write_text(
+        "group_by: [rule, exe, team]\nrules: [{name: a, signal: ingest_gap, above: 1, where: {fabric: x}, labels: {team: net}}]"
+    )
+    assert read_config(path).group_by == ("rule", "exe", "team")
+    path.write_text(path.read_text().replace(", labels: {team: net}", ""))
+    with pytest.raises(BadInput, match="names team"):
+        read_config(path)
+
+
+def test_a_dry_run_spans_at_most_31_days() -> None:
+    for span in (["--from", "2024-01-01"], ["--from", "-1d", "--to", "-2d"], ["--from", "-32d"]):
+        ran = CliRunner().invoke(alerts, ["test", "slow-ahead", *span, "--ephemeral"])
+        assert ran.exit_code == 2 and "at most 31 days" in ran.stderr
+    with click.Context(alerts) as context:
+        begin, end = (Moment().convert(word, None, context) for word in ("-31d", "now"))
+    assert end - begin == LONGEST_S
 
 
 def test_a_check_names_every_address_and_password_that_is_not_there(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -61,6 +62,45 @@ def test_rules_are_made_changed_and_removed(served: tuple[Served, str]) -> None:
     )
     assert api.http.delete("/api/v1/alerts/rules/back").status_code == 204
     assert api.http.delete("/api/v1/alerts/rules/back").status_code == 404
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "\\u0000"])
+def test_text_that_no_database_holds_is_refused(served: tuple[Served, str], text: str) -> None:
+    api, _ = served
+    ends = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    for field in ("where", "labels"):
+        for body in ({"user": text}, {text: "ann"}):
+            _refused(api, "PUT", "/rules/odd", {**RULE, field: body})
+    for field in ("summary", "for", "every", "absent", "severity", "by"):
+        _refused(api, "PUT", "/rules/odd", {**RULE, field: text})
+    span = {"from": "2026-11-14T00:00:00Z", "to": "2026-11-21T00:00:00Z"}
+    _refused(api, "POST", "/rules/test", {"name": text, **span})
+    _refused(api, "POST", "/rules/test", {"rule": {**RULE, "labels": {"team": text}}, **span})
+    silence = {"matchers": {"rule": "x"}, "ends": ends, "comment": "why"}
+    for wrong in ({"matchers": {"rule": text}}, {"matchers": {text: "x"}}, {"comment": text}):
+        _refused(api, "POST", "/silences", {**silence, **wrong})
+    _refused(api, "POST", "/silences", {**silence, "matchers": {"rule": "/a{99999999999}/"}})
+    assert api.get("/alerts/rules")["items"] == [] and api.get("/alerts/silences")["items"] == []
+
+
+def _refused(api: Served, method: str, path: str, body: dict[str, object]) -> None:
+    # The text stands in the body as JSON's own escape, which is valid UTF-8.
+    content = json.dumps(body).replace("\\\\u", "\\u")
+    answer = api.http.request(
+        method, f"/api/v1/alerts{path}", content=content, headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code in (400, 404, 422), (path, content, answer.text)
+    assert answer.json()["detail"]
+
+
+def test_a_rule_names_only_labels_that_its_signal_has(served: tuple[Served, str]) -> None:
+    api, _ = served
+    wrong = api.http.put("/api/v1/alerts/rules/odd", json={**RULE, "where": {"grup": "3"}})
+    assert wrong.status_code == 422 and "grup; the labels of blamed_user are user, exe" in wrong.json()["detail"]
+    taken = api.http.put("/api/v1/alerts/rules/odd", json={**RULE, "labels": {"user": "ann"}})
+    assert taken.status_code == 422 and "has already" in taken.json()["detail"]
+    made = api.http.put("/api/v1/alerts/rules/odd", json={**RULE, "where": {"exe": "milc"}, "labels": {"team": "net"}})
+    assert made.status_code == 200 and made.json()["rule"]["labels"] == {"team": "net"}
 
 
 def test_an_alert_keeps_its_evidence_and_hides_who_it_is_about(served: tuple[Served, str]) -> None:

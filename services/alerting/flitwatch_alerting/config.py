@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from flitwatch_domain.alerts import Rule, check_matchers, read_rule, seconds
+from flitwatch_domain.alerts import OWN, SERIES_LABELS, Rule, check_matchers, read_rule, seconds
 from flitwatch_domain.errors import BadInput
 
 Kind = Literal["alertmanager", "webhook", "slack", "mail"]
@@ -145,6 +145,10 @@ class Config(BaseModel):
             twice = {name for name in names if names.count(name) > 1}
             if twice:
                 raise ValueError(f"two {what}s are called {sorted(twice)[0]!r}")
+        known = (*OWN, *SERIES_LABELS, *sorted({name for rule in self.rules for name in rule.labels}))
+        unknown = [name for name in self.group_by if name not in known]
+        if unknown:
+            raise ValueError(f"`group_by` names {', '.join(unknown)}; labels are {', '.join(known)}")
         return self
 
     def check(self) -> None:

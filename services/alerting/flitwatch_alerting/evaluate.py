@@ -7,14 +7,13 @@ from typing import Any
 
 from flitwatch_db import alerts, signals
 from flitwatch_db.events import emit
-from flitwatch_domain.alerts import Rule, Sample, Standing, advance, is_absent
+from flitwatch_domain.alerts import COUNTED, Rule, Sample, Standing, advance, is_absent
 
 #: After a longer stop only so much is looked at afterwards.
 CATCH_UP_S = 3600.0
 #: Samples that stand in the evidence of an alert.
 MOST_SAMPLES = 60
-#: Signals of counters are known as far as the writer says.
-COUNTED = ("stall_ratio", "congested_routers")
+#: Signals of counters are known as far as the writer says, others until shortly before now.
 SECOND_LAG_S = 15.0
 
 Labels = tuple[tuple[str, str], ...]
@@ -51,7 +50,7 @@ def evaluate(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> li
     to_s = to_s // rule.every_s * rule.every_s
     from_s = max(to_s - CATCH_UP_S, through_s if through_s is not None else to_s - rule.every_s)
     held = alerts.standings(conn, rule.name)
-    changed: list[int] = []
+    changed = _end_others(conn, rule, held, now_s)
     if from_s < to_s:
         seen = History()
         lead_s = max(rule.for_s, 10 * rule.every_s)
@@ -64,6 +63,17 @@ def evaluate(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> li
         if is_absent(rule, standing, now_s) and alerts.close_alert(conn, number, now_s):
             changed.append(number)
     return changed
+
+
+def _end_others(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], now_s: float) -> list[int]:
+    """End the alerts whose labels are those of the rule before it was changed: they name another series."""
+    ended = []
+    for labels, (number, _) in list(held.items()):
+        if {name: word for name, word in labels if name not in rule.series_labels} != rule.labels:
+            del held[labels]
+            if alerts.close_alert(conn, number, now_s):
+                ended.append(number)
+    return ended
 
 
 def _take(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], sample: Sample, seen: History) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from flitwatch_domain.errors import BadInput
 
@@ -23,6 +23,19 @@ _UNIT_S = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 #: A threshold lies within; beyond, a double no longer holds every whole number.
 MOST = 1e15
 LONGEST_S = 31 * 86_400.0
+#: What JSON and the database hold: no NUL, and by its constraints no half of a surrogate pair.
+Text = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]
+#: Labels that every alert has beside those of its series.
+OWN = ("rule", "severity", "signal")
+_LABELS: dict[Signal, tuple[str, ...]] = {
+    "slowdown": ("run", "job", "exe", "user"), "stall_ratio": ("fabric",), "congested_routers": ("fabric",), "blamed_user": ("user", "exe"),
+    "forecast_drift": ("exe", "nodes"), "ingest_gap": ("fabric",), "counter_silence": ("fabric",),
+}  # fmt: skip
+_BY: dict[By, tuple[str, ...]] = {"machine": (), "group": ("group",), "class": ("class",)}
+#: Signals whose values are about what `by` says.
+COUNTED = ("stall_ratio", "congested_routers")
+#: Labels of every signal.
+SERIES_LABELS = tuple(dict.fromkeys(name for names in (*_LABELS.values(), *_BY.values()) for name in names))
 
 
 def seconds(value: object) -> float:
@@ -66,7 +79,7 @@ class Rule(BaseModel):
         default=600.0, ge=10, le=LONGEST_S, alias="absent", description="A series without samples for so long is over."
     )
     by: By = Field(default="group", description="What a value of counters is about.")
-    where: dict[str, str] = Field(default_factory=dict, description="Only series with these labels.")
+    where: dict[str, Text] = Field(default_factory=dict, description="Only series with these labels.")
     congested_at: float = Field(
         default=1.0,
         gt=0,
@@ -75,8 +88,8 @@ class Rule(BaseModel):
         description="Stalls per flit from which a router counts as congested.",
     )
     severity: Severity = "warning"
-    summary: str = Field(default="", max_length=400, description="May name labels in braces, and {value}.")
-    labels: dict[str, str] = Field(default_factory=dict)
+    summary: Text = Field(default="", description="May name labels in braces, and {value}.")
+    labels: dict[str, Text] = Field(default_factory=dict, description="Further labels of its alerts.")
     enabled: bool = True
 
     @field_validator("for_s", "every_s", "absent_s", mode="before")
@@ -87,9 +100,7 @@ class Rule(BaseModel):
     @field_validator("where", "labels")
     @classmethod
     def _words(cls, value: dict[str, str]) -> dict[str, str]:
-        if len(value) > 20 or any(
-            not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", k) or len(v) > 400 for k, v in value.items()
-        ):
+        if len(value) > 20 or any(not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", name) for name in value):
             raise ValueError("labels are at most 20 words of a-z, 0-9 and _, with values of at most 400 characters")
         return value
 
@@ -99,7 +110,21 @@ class Rule(BaseModel):
             raise ValueError("`clear` lies at or below `above`, or an alert would end while it begins")
         if self.probability is not None and self.signal != "slowdown":
             raise ValueError("only the signal slowdown has a probability")
+        unknown = [name for name in self.where if name not in self.series_labels]
+        if unknown:
+            raise ValueError(f"`where` names {', '.join(unknown)}; {self._series()}")
+        taken = [name for name in self.labels if name in (*self.series_labels, *OWN, "alertname")]
+        if taken:
+            raise ValueError(f"`labels` names {', '.join(taken)}, which the alert has already; {self._series()}")
         return self
+
+    def _series(self) -> str:
+        return f"the labels of {self.signal} are {', '.join(self.series_labels)}"
+
+    @property
+    def series_labels(self) -> tuple[str, ...]:
+        """Labels of the signal's series."""
+        return _LABELS[self.signal] + (_BY[self.by] if self.signal in COUNTED else ())
 
     @property
     def clears_below(self) -> float:

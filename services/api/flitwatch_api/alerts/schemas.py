@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from flitwatch_domain.alerts import check_matchers
 
 Word = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]{0,39}$")]
-Value = Annotated[str, StringConstraints(max_length=400)]
+Value = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]
+Duration = float | Annotated[str, StringConstraints(max_length=20)]
 
 
 class Alert(BaseModel):
@@ -85,15 +88,19 @@ class NewRule(BaseModel):
     above: float
     clear: float | None = None
     probability: float | None = Field(default=None, ge=0, le=1)
-    for_: float | str = Field(default=0.0, alias="for")
-    every: float | str = 60.0
-    absent: float | str = 600.0
+    for_: Duration = Field(default=0.0, alias="for")
+    every: Duration = 60.0
+    absent: Duration = 600.0
     by: Literal["machine", "group", "class"] = "group"
-    where: dict[str, str] = {}
+    where: dict[Word, Value] = Field(
+        default={}, max_length=20, description="Only series with these labels, which the signal has."
+    )
     congested_at: float = Field(default=1.0, gt=0)
     severity: Literal["info", "warning", "critical"] = "warning"
-    summary: str = Field(default="", max_length=400)
-    labels: dict[str, str] = {}
+    summary: Value = ""
+    labels: dict[Word, Value] = Field(
+        default={}, max_length=20, description="Further labels of its alerts, by which receivers and silences match."
+    )
     enabled: bool = True
 
 
@@ -137,4 +144,10 @@ class NewSilence(BaseModel):
     )
     starts: datetime | None = Field(default=None, description="Without it, now.")
     ends: datetime
-    comment: str = Field(min_length=1, max_length=1000)
+    comment: str = Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")
+
+    @field_validator("matchers")
+    @classmethod
+    def _expressions(cls, value: dict[str, str]) -> dict[str, str]:
+        check_matchers(value)
+        return value

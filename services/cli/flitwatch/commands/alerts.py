@@ -21,12 +21,18 @@ class Moment(click.ParamType):
 
         if isinstance(value, float):
             return value
-        now = datetime.now(UTC).timestamp()
+        # One whole second for all of a command, so that -31d to now is no longer than 31 days.
+        now = float(int(datetime.now(UTC).timestamp()))
+        if ctx is not None:
+            now = ctx.meta.setdefault(__name__, now)
+        if value.startswith("-"):
+            try:
+                return now - seconds(value[1:])
+            except ValueError as problem:
+                self.fail(str(problem), param, ctx)
         try:
             if value == "now":
                 return now
-            if value.startswith("-"):
-                return now - seconds(value[1:])
             if value.replace(".", "", 1).isdigit():
                 return float(value)
             time = datetime.fromisoformat(value)
@@ -78,9 +84,10 @@ def test(
     from flitwatch.platform import database
     from flitwatch_alerting.evaluate import dry_run
     from flitwatch_db import connect
+    from flitwatch_domain.alerts import LONGEST_S
 
-    if to_s <= from_s:
-        fail("--to lies before --from", code=2)
+    if not 0 < to_s - from_s <= LONGEST_S:
+        fail("the span ends after it begins and is at most 31 days", code=2)
     with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         result = dry_run(conn, _rule(conn, rule, config), from_s, to_s)
     emit(result, as_json)

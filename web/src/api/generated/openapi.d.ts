@@ -3089,6 +3089,7 @@ export interface components {
             by: "machine" | "group" | "class";
             /**
              * Where
+             * @description Only series with these labels, which the signal has.
              * @default {}
              */
             where: {
@@ -3112,6 +3113,7 @@ export interface components {
             summary: string;
             /**
              * Labels
+             * @description Further labels of its alerts, by which receivers and silences match.
              * @default {}
              */
             labels: {
