@@ -10,16 +10,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
 
 from api.conftest import serving
 from flitwatch_api.advice.decide import LEAST_RUNS, Asked, advise
+from flitwatch_api.advice.http import _one
+from flitwatch_api.advice.schemas import AdviceRequest
+from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.advice import Basis
 from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
+from flitwatch_db.people import Caller
 
 NOW = 1_790_000_000.0
 ASKED = Asked("ann", "milc", 64, [["a0", "a1"], ["b0", "b1"]])
@@ -123,10 +128,35 @@ def test_the_service_answers_one_and_several(embedded_db: str) -> None:
         got = api.http.post("/api/v1/advice", json=job)
         assert got.status_code == 200, got.text
         assert got.json()["expected_slowdown"] is None and got.json()["stale"] is True
+        assert api.get("/advice/state")["pseudonyms"] is True
         batch = api.http.post("/api/v1/advice/batch", json={"jobs": [job, job]}).json()
         assert [item["action"] for item in batch["items"]] == ["start", "start"]
         for wrong in ({**job, "nodes": 0}, {**job, "candidates": [[]]}, {"user": "x"}):
             assert api.http.post("/api/v1/advice", json=wrong).status_code == 422
+
+
+def test_other_peoples_names_are_unknown_below_scope_names() -> None:
+    made = basis()
+    made.runs["/home/mallory/bin/milc"] = made.runs.pop("milc")
+    made.blamed["/home/mallory/bin/milc"] = [
+        {"user": "mallory", "nodes": 64, "estimate_id": 9, "place": 1, "q": 0.01, "groups": ["1/0"], "jobs": ["5"],
+         "runs": {"time_s": [100.0] * 10 + [200.0] * 10}, "exposure": [0.0] * 10 + [1.0] * 10}
+    ]  # fmt: skip
+
+    def answered(user: str, application: str = "milc", own: str = "ann", *, sees: bool = False) -> dict:
+        caller = Caller(own, "user", "session", frozenset({"names"} if sees else {"advice"}), "account 1")
+        request = Request({"type": "http", "state": {"caller": caller, "user": own}})
+        asked = AdviceRequest(user=user, application=application, nodes=64, candidates=ASKED.candidates)
+        return _one(request, made, 0.0, False, asked)
+
+    unknown, pseudonym = answered("nobody-knows"), Names(b"key").user("mallory")
+    assert "mallory" not in str(unknown) and pseudonym in str(unknown["reasons"])
+    assert answered("mallory") == unknown and answered("eve") == unknown
+    assert answered(pseudonym) == answered("mallory", own="mallory") != unknown
+    path = "/home/mallory/bin/milc"
+    assert answered("ann", path)["expected_slowdown"] is None
+    seen = [answered(user, path, sees=True) for user in ("mallory", "eve")]
+    assert "mallory runs" not in str(seen[0]) and "mallory runs" in str(seen[1])
 
 
 def test_the_basis_is_read_from_the_tables(served_world: str) -> None:

@@ -72,7 +72,7 @@ def quiet_site(site: SlurmSite) -> Iterator[None]:
 def round_(site: SlurmSite, machine: tuple[str, int], ratios: tuple[float, float], *options: str) -> dict[str, int]:
     """Counters of now, the API over them, and one round of the agent."""
     congest(*machine, ratios)
-    with serving(Settings(db=machine[0], web=None)) as api:
+    with serving(Settings(db=machine[0], web=None, api_anonymous="operator")) as api:
         done = agent(
             {"SLURM_CONF": site.environment["SLURM_CONF"]}, api.url, site.folder / "agent" / "advice", *options
         )

@@ -24,13 +24,46 @@ def _names(request: Request, basis: Basis) -> Names:
     return Names(None if sees_names(request) else basis.pseudonym_key.encode(), getattr(request.state, "user", None))
 
 
+#: Stands for whoever the caller may not ask about: no run and no estimate has it as its user.
+NOBODY = ""
+
+
+def _meant(basis: Basis, names: Names) -> tuple[dict[str, str], dict[str, str]]:
+    """Users by pseudonym and applications by the name that is shown, as far as advice knows them."""
+    held: tuple[dict[str, str], dict[str, str]] | None = basis.memo.get("meant")
+    if held is None:
+        rows = [row for part in (basis.runs, basis.blamed) for rows in part.values() for row in rows]
+        everybody = Names(names.key)
+        users = {everybody.user(user): user for user in {row["user"] for row in rows} if user}
+        known = sorted(basis.runs.keys() | basis.blamed.keys() | basis.routing_modes.keys())
+        # Of executables of one name the one with most runs.
+        known.sort(key=lambda application: len(basis.runs.get(application, ())))
+        held = basis.memo["meant"] = users, {names.path(application): application for application in known}
+    return held
+
+
+def _asked(basis: Basis, names: Names, user: str, application: str) -> tuple[str, str]:
+    """User and application as advice knows them; below scope `names` other people's real names are nobody's, known or not."""
+    if not names.pseudonyms:
+        return user, application
+    users, applications = _meant(basis, names)
+    own = user if user == names.own else users.get(user, NOBODY)
+    # An unknown name stays one, also where it is that of an executable with its folders.
+    return own, applications.get(application, f"\0{application}")
+
+
 def _one(request: Request, basis: Basis, age_s: float, away: bool, job: schemas.AdviceRequest) -> dict[str, Any]:
     names = _names(request, basis)
     deadline = job.deadline if job.deadline is None or job.deadline.tzinfo else job.deadline.replace(tzinfo=UTC)
     deadline_s = None if deadline is None else deadline.timestamp()
-    asked = Asked(job.user, job.application, job.nodes, job.candidates, deadline_s)
-    made = advise(basis, asked, names.user, age_s, away)
+    user, application = _asked(basis, names, job.user, job.application)
+    made = advise(basis, Asked(user, application, job.nodes, job.candidates, deadline_s), names.user, age_s, away)
     made["as_of"] = moment(made.pop("as_of_s"))
+    if application != job.application:
+        for part, word in [(part, "text") for part in made["reasons"]] + [
+            (part, "reason") for part in made["candidates"]
+        ]:
+            part[word] = part[word].replace(application, job.application)
     return made
 
 
@@ -57,5 +90,14 @@ async def advice_state(request: Request, platform: ThePlatform) -> Response:
     names = _names(request, basis)
     made = known(basis)
     for item in made["applications"]:
+        item["application"] = names.path(item["application"])
         item["users"] = sorted(names.user(user) for user in item["users"])
-    return answer({**made, "stale": bool(stale_reasons(basis, age_s, away)), "as_of": moment(basis.now_s)}, "no-store")
+    return answer(
+        {
+            **made,
+            "pseudonyms": names.pseudonyms,
+            "stale": bool(stale_reasons(basis, age_s, away)),
+            "as_of": moment(basis.now_s),
+        },
+        "no-store",
+    )

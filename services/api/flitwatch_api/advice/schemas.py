@@ -104,5 +104,6 @@ class AdviceState(BaseModel):
 
     applications: list[Askable]
     groups: list[GroupNodes]
+    pseudonyms: bool = Field(description="Whether users are pseudonyms, which a scheduler does not know.")
     stale: bool
     as_of: datetime

@@ -12,7 +12,7 @@ from flitwatch.slurm import advice_file, cluster, pending_jobs
 from flitwatch.slurm.advice_file import ANYBODY, Case
 from flitwatch.slurm.pending_jobs import Limits
 from flitwatch.slurm.questions import Advised, Api, Places, Question, features, host_list, places
-from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.errors import FlitwatchError, Forbidden
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,11 @@ class Agent:
         """
         try:
             state = self.api.state()
+            if state["pseudonyms"]:
+                raise Forbidden(
+                    "the API shows pseudonyms, which Slurm does not know: give the agent a token with scope names",
+                    advice="flitwatch tokens create slurm --scope read --scope names --scope advice",
+                )
             where = places(state, cluster.nodes())
             cases = self._cases(state, where)
             jobs = cluster.pending() if self.limits is not None else []

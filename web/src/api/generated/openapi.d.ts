@@ -1512,6 +1512,11 @@ export interface components {
             applications: components["schemas"]["Askable"][];
             /** Groups */
             groups: components["schemas"]["GroupNodes"][];
+            /**
+             * Pseudonyms
+             * @description Whether users are pseudonyms, which a scheduler does not know.
+             */
+            pseudonyms: boolean;
             /** Stale */
             stale: boolean;
             /**
