@@ -52,7 +52,8 @@ def test_a_request_becomes_a_span_where_a_collector_is_named(named: bool) -> Non
     assert any(path == "/v1/traces" and b"flitwatch-api" in body and b"/healthz" in body for path, body in got) is named
 
 
-def test_a_process_without_http_of_its_own_has_metrics() -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"])
+def test_a_process_without_http_of_its_own_has_metrics(host: str) -> None:
     port = free_port()
     argv = [
         sys.executable,
@@ -62,6 +63,7 @@ def test_a_process_without_http_of_its_own_has_metrics() -> None:
         "slurm",
         "--metrics-port",
         str(port),
+        *(["--metrics-host", host] if host != "127.0.0.1" else []),
         "--api",
         "http://127.0.0.1:9",
         "--file",
@@ -72,7 +74,7 @@ def test_a_process_without_http_of_its_own_has_metrics() -> None:
         text, deadline = "", time.monotonic() + 30
         while not text and time.monotonic() < deadline:
             try:
-                text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=2).read().decode()
+                text = urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=2).read().decode()
             except (urllib.error.URLError, OSError):
                 time.sleep(0.2)
         assert "process_resident_memory_bytes" in text and 'command="flitwatch agent slurm"' in text

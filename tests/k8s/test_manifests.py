@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
+import click
 import kubernetes_validate
 import pytest
 import yaml
+from click.testing import CliRunner
+
+from flitwatch.first_admin import ensure_admin
+from flitwatch.main import cli
+from flitwatch_alerting.config import read_config
+from flitwatch_db import connect, people
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = "1.32"
@@ -102,3 +110,56 @@ def test_images_are_those_of_the_compose_file(manifests: list[dict]) -> None:
     for template in pods(manifests).values():
         for container in [*template["spec"]["containers"], *template["spec"].get("initContainers", [])]:
             assert container["image"].removeprefix("images.example.org/") in known
+
+
+def test_what_has_no_service_is_watched_all_the_same(manifests: list[dict]) -> None:
+    budgets = [m["spec"]["selector"] for m in manifests if m["kind"] == "PodDisruptionBudget"]
+    scraped = next(m for m in manifests if m["metadata"]["name"] == "metrics-from-monitoring")["spec"]
+    for name in ("writer", "worker", "alerting"):
+        template = pods(manifests)[name]
+        labels, (container,) = template["metadata"]["labels"], template["spec"]["containers"]
+        (port,) = (one["containerPort"] for one in container["ports"] if one["name"] == "metrics")
+        for probe in ("startupProbe", "livenessProbe"):
+            assert container[probe]["httpGet"] == {"path": "/metrics", "port": "metrics"}
+        said = dict(zip(container["args"], container["args"][1:], strict=False))
+        assert (said["--metrics-host"], said["--metrics-port"]) == ("0.0.0.0", str(port))
+        assert any(_selects(budget, labels) for budget in budgets), name
+        assert _selects(scraped["podSelector"], labels) and scraped["ingress"][0]["ports"] == [{"protocol": "TCP", "port": port}]  # fmt: skip
+
+
+def test_the_commands_of_the_pods_take_their_arguments(manifests: list[dict]) -> None:
+    for name in ("writer", "worker", "alerting"):
+        (container,) = pods(manifests)[name]["spec"]["containers"]
+        command, *arguments = container["args"]
+        found = cli.get_command(click.Context(cli), command)
+        assert found is not None
+        known = {option for one in found.params for option in one.opts}
+        assert {one for one in arguments if one.startswith("--")} <= known
+
+
+def test_alerting_reads_the_rules_of_its_config_map(manifests: list[dict], tmp_path: Path) -> None:
+    pod = pods(manifests)["alerting"]["spec"]
+    (container,) = pod["containers"]
+    (volume,) = (one["configMap"]["name"] for one in pod["volumes"] if "configMap" in one)
+    (mount,) = (one["mountPath"] for one in container["volumeMounts"] if one["name"] == "rules")
+    held = next(m["data"] for m in manifests if m["kind"] == "ConfigMap" and m["metadata"]["name"] == volume)
+    file = Path(container["args"][container["args"].index("--config") + 1])
+    assert str(file.parent) == mount
+    (tmp_path / file.name).write_text(held[file.name])
+    chosen = read_config(tmp_path / file.name)
+    assert chosen == read_config(None), "rules.yml is not the rules that a site begins with"
+
+
+def test_the_readmes_line_gives_the_first_admin_a_password(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    line = next(line for line in (ROOT / "k8s" / "README.md").read_text().splitlines() if line.startswith("kubectl -n flitwatch exec"))  # fmt: skip
+    program, *argv = shlex.split(line.partition(" -- ")[2])
+    assert program == "flitwatch" and " deploy/api " in line
+    monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path))
+    monkeypatch.setenv("FLITWATCH_DB", embedded_db)
+    ensure_admin(embedded_db)
+    said = CliRunner().invoke(cli, argv, input="correct horse battery\n", catch_exceptions=False)
+    assert said.exit_code == 0, said.output
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.log_in(conn, "admin", "correct horse battery")
