@@ -266,6 +266,22 @@ def test_silent_counters_are_told_and_make_the_other_figures_quiet(embedded_db: 
         assert {e.payload["rule"] for e in events.since(conn, 0) if e.kind == "alert"} >= {"silent"}
 
 
+def test_a_lost_connection_and_a_table_that_is_away_are_waited_for(embedded_db: str, hook: Hook) -> None:
+    chosen = config({"name": "h", "kind": "webhook", "url": hook.url})
+    with running(embedded_db, chosen) as engine, connect(embedded_db, role="owner", autocommit=True) as conn:
+        until(lambda: engine.measures.rounds)
+        conn.execute("ALTER TABLE alert_rule RENAME TO alert_rule_away")
+        until(lambda: engine.measures.problems)
+        conn.execute("ALTER TABLE alert_rule_away RENAME TO alert_rule")
+        rounds = engine.measures.rounds
+        until(lambda: engine.measures.rounds > rounds)
+        ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'flitwatch alerting'"
+        with connect(embedded_db, autocommit=True) as owner:
+            assert owner.execute(ended + " AND datname = current_database()").fetchone() == (1,)
+        foretell(embedded_db, 150, 140, 160)
+        until(lambda: hook.got)
+
+
 def test_labels_of_a_rule_are_on_its_alerts_and_route_and_group_them(embedded_db: str, hook: Hook) -> None:
     from flitwatch_db.alerts import save_rule
 

@@ -54,9 +54,10 @@ class Engine:
             try:
                 with connect(self.url, role="writer", application="flitwatch alerting", autocommit=True) as conn:
                     self._lead(conn)
-            except (psycopg.OperationalError, FlitwatchError) as problem:
+            except (psycopg.Error, FlitwatchError) as problem:
+                # A table that is locked away, or being restored, comes back as a database that was lost does.
                 self.measures.problems += 1
-                log.warning("the database does not answer (%s); trying again", type(problem).__name__)
+                log.warning("the database does not serve (%s); trying again", type(problem).__name__)
                 self.stop.wait(RETRY_S)
 
     def _lead(self, conn: psycopg.Connection) -> None:
@@ -103,5 +104,6 @@ class Engine:
         with self._apart(conn, "delivery"):
             self.measures.delivered += deliver.dispatch(conn, self.config)
         if self.measures.rounds % TIDY_EVERY == 0:
-            alerts.forget_old(conn)
+            with self._apart(conn, "the end of old alerts"):
+                alerts.forget_old(conn)
         self.measures.rounds += 1
