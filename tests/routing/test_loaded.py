@@ -97,6 +97,15 @@ def test_as_few_links_as_must_carry_the_most() -> None:
     assert found.z == 2 and found.worst_links == 2
 
 
+def test_what_goes_back_loads_no_further_link_as_much_as_the_busiest() -> None:
+    fabric = xgft(3, [4, 4, 4], [1, 2, 2])
+    loaded, rng = random_tables(fabric, 5), np.random.default_rng(5)
+    demand = rng.integers(0, 64, 64), rng.integers(0, 64, 64), np.ones(64)
+    plain = optimise(fabric, demand, time_limit_s=4, loaded=loaded)
+    found = optimise(fabric, demand, time_limit_s=4, loaded=loaded, fewest_worst=True)
+    assert found.z <= plain.z and found.worst_links < plain.worst_links
+
+
 def test_the_command_says_what_changed(tmp_path, capsys) -> None:
     fabric = xgft(2, [4, 4], [1, 4])
     lft.write(tmp_path / "loaded.lfts", fabric, ftree_tables(fabric))

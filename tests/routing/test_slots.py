@@ -114,3 +114,19 @@ def test_the_command_takes_traffic_for_every_slot(tmp_path: Path, capsys: pytest
     main(["routes", "check", dump, *tree, *both])
     checked = json.loads(capsys.readouterr().out)
     assert checked["max_load"] == pytest.approx(14) and [one["max_load"] for one in checked["slots"]] == [10, 4]
+
+
+def test_a_slot_that_cannot_come_near_is_paid_for_by_the_others() -> None:
+    """Three destinations of a leaf in pairs, two spines: one slot must carry twice its bound, and the others can carry theirs."""
+    fabric = xgft(2, [4, 4], [1, 2])
+    slots = [
+        (np.array([0, 1, 4, 5]), np.array(to), np.array([100.0, 100.0, 65.0, 65.0]))
+        for to in ([4, 8, 13, 15], [4, 12, 9, 11], [8, 12, 5, 7])
+    ]
+    slots[2] = (np.array([0, 1, 8, 9]), *slots[2][1:])
+    enough = 300 * 1.34
+    loaded = ftree_tables(fabric)
+    found = optimise(
+        fabric, slots[0], 240.0, 1, lambda seconds, z, moves: z > enough, later=slots[1:], loaded=loaded, within=0.34
+    )
+    assert found.z == pytest.approx(400) == sum(busiest(fabric, found.ports, slots))

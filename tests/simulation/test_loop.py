@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,11 @@ import pytest
 
 from flitwatch_db import connect, tasks
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
+from flitwatch_routing.reconstruction.pairs import Pairs
+from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_simulation.loop import LoopRun
 from flitwatch_simulation.loop.demand import demand_of
+from flitwatch_simulation.loop.estimate import together
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.process import MachineProcess
 from flitwatch_simulation.loop.task import parameters_of
@@ -71,6 +75,23 @@ def test_slots_are_reconstructed_apart_and_give_routes_that_do_not_lose() -> Non
     assert made.score.relative_error is not None and made.score.relative_error < 0.05
 
 
+def test_errors_of_slots_add_up_and_an_empty_slot_says_nothing() -> None:
+    pairs = Pairs(np.array([4]), np.array([1, 2]), np.array([0, 0]), np.array([1, 2]), np.zeros(2, np.uint8))
+    size = np.array([3.0, 4.0])
+    half = Reconstruction(pairs, size, size, size, 0.5, 0.0, 0.0, True, 7, 0.0, 12, 1.0)
+    empty = replace(
+        half,
+        pairs=pairs.kept(np.zeros(2, bool)),
+        size=np.zeros(0),
+        low=np.zeros(0),
+        high=np.zeros(0),
+        estimated_error=None,
+    )
+    all_slots = together([half, empty, half])
+    assert all_slots.estimated_error == pytest.approx(0.5) and all_slots.size == pytest.approx(2 * size)
+    assert together([half, replace(half, estimated_error=None)]).estimated_error is None
+
+
 def test_it_stops_when_cancelled() -> None:
     with pytest.raises(Cancelled):
         turn(LoopRun("shift", topology=TREE, megabytes=0.1), cancelled=lambda: True)
@@ -121,7 +142,15 @@ def test_bad_traffic_and_parameters_are_named(tmp_path: Path) -> None:
         demand_of(str(matrix), 8, 1.0, 5, 1)
     with pytest.raises(BadRequest, match="no pattern and no file"):
         demand_of("no-such", 8, 1.0, 5, 1)
-    for wrong in ({"megabytes": -1}, {"vls": 99}, {"basis": "best"}, {"seed": "x"}, {"iterations": 0}):
+    for wrong in (
+        {"megabytes": -1},
+        {"vls": 99},
+        {"basis": "best"},
+        {"seed": "x"},
+        {"iterations": 0},
+        {"slots": 2.5},
+        {"vls": 2.0},
+    ):
         with pytest.raises(BadRequest):
             LoopRun("shift", **wrong)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="34 endpoints"), MachineProcess(LoopRun("barrier-with-bully", topology=TREE)):

@@ -41,7 +41,7 @@ std::optional<Loaded> loaded_of(const Tree& tree, nb::handle loaded) {
 // The search runs without the GIL; `watch` is asked with it, a few times a second.
 nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes, In<std::int32_t> slot,
                          In<std::uint8_t> failed, In<double> goal, double seconds, std::uint64_t seed, nb::object watch, bool fewest_worst,
-                         nb::object loaded) {
+                         nb::object loaded, double within) {
   const Tree tree = tree_of(shape);
   if (src.shape(0) != dst.shape(0) || src.shape(0) != bytes.shape(0) || src.shape(0) != slot.shape(0))
     throw std::invalid_argument("src, dst, bytes and slot differ in length");
@@ -58,6 +58,7 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
     search.seed = seed;
     search.fewest_worst = fewest_worst;
     if (held) search.loaded = &*held;
+    search.within = within;
     auto go_on = [&](const Progress& progress) {
       if (watch.is_none()) return true;
       nb::gil_scoped_acquire acquire;
@@ -96,13 +97,13 @@ nb::dict optimise_routes(nb::tuple shape, In<std::int32_t> src, In<std::int32_t>
 NB_MODULE(_routes, m) {
   m.doc() = "Static routes of fat trees against a traffic matrix.";
   m.def("optimise", &optimise_routes, "shape"_a, "src"_a, "dst"_a, "bytes"_a, "slot"_a, "failed"_a, "goal"_a, "seconds"_a, "seed"_a, "watch"_a.none(),
-        "fewest_worst"_a = false, "loaded"_a = nb::none(),
+        "fewest_worst"_a = false, "loaded"_a = nb::none(), "within"_a = 0.0,
         "Tables that make the largest load of a link between switches, added up over time slots, as small as possible within `seconds`.\n\n"
         "slot: int32 of every row of traffic, from 0; goal: float64[slots], lower bounds, where the search ends.\n"
         "shape: (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); failed: uint8[links] or empty, numbered leaf to spine,\n"
         "spine to core, core to spine, spine to leaf; watch(seconds, largest of all slots, moves) -> bool goes on;\n"
         "fewest_worst: then as few links as possible that carry as much as their slot's busiest; loaded: (leaves x endpoints, spines x endpoints, cores x endpoints)\n"
-        "int16 choices of tables to begin with, -1 for none, of which as many stay as what is reached allows.\n"
+        "int16 choices of tables to begin with, -1 for none, of which as many stay as what is reached allows; within: of the goal, relative, is enough.\n"
         "Raises ValueError for endpoints or slots out of range, bytes that are negative or not finite, or a shape that no tree has.");
   m.def("bounds", [](nb::tuple shape, In<std::int32_t> src, In<std::int32_t> dst, In<double> bytes, In<std::uint8_t> failed) {
     const Tree tree = tree_of(shape);

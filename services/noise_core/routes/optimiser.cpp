@@ -16,6 +16,7 @@ constexpr double kWidest = 0.97;        // the limit's way from goal (0) to best
 constexpr int kLookEvery = 256;         // moves between looks at the clock
 constexpr int kForgetEvery = 16384;     // moves between softenings of prices
 constexpr double kShareOfTime = 0.15;   // of the time limit that one limit may take
+constexpr double kLeastTime = 2;        // seconds that it may take all the same, where the time limit has four times as many
 constexpr double kShareOfWorst = 0.3;   // and the search for fewer links that carry the most
 constexpr int kIdleAttempts = 6;        // at fewer such links before that search ends
 constexpr double kReport = 0.25;        // seconds between calls of go_on
@@ -93,14 +94,13 @@ class Optimiser {
     ends_ = search_.seconds * (search_.fewest_worst ? 1 - kShareOfWorst : 1);
     lower();
     ends_ = search_.seconds;
-    if (search_.fewest_worst) thin_out();
     restore(tables_, best_);
     if (search_.loaded) {
-      BySlot limit = goal_;
-      for (std::size_t t = 0; t < limit.size(); ++t) limit[t] = std::max(limit[t], best_.largest[t]);
-      put_back(tables_, *search_.loaded, limit);
+      put_back(tables_, *search_.loaded, allowed());
       keep(tables_, best_);
     }
+    if (search_.fewest_worst) thin_out();
+    restore(tables_, best_);
     best_.worst_links = count_worst(tables_, best_.largest);
     best_.seconds = clock_.seconds();
     return best_;
@@ -112,6 +112,23 @@ class Optimiser {
     return all > 0 ? all / static_cast<double>(goal.size()) : 1;
   }
 
+  BySlot enough() const {
+    BySlot load = goal_;
+    for (double& one : load) one *= 1 + search_.within;
+    return load;
+  }
+
+  // Loads of the slots that add up to what is enough, none below what was reached: what some slots are above theirs the others give. Where it was not reached, no slot may carry more.
+  BySlot allowed() const {
+    const BySlot most = enough(), &reached = best_.largest;
+    double above = 0, room = 0;
+    for (std::size_t t = 0; t < most.size(); ++t) (reached[t] > most[t] ? above : room) += std::abs(reached[t] - most[t]);
+    const double share = above < room ? 1 - above / room : 0;
+    BySlot limit = reached;
+    for (std::size_t t = 0; t < most.size(); ++t) limit[t] += share * std::max(most[t] - reached[t], 0.0);
+    return limit;
+  }
+
   // The levels one after the other know neither failed links nor slots, and leave nothing of what is loaded.
   bool by_levels() const { return !search_.loaded && tables_.slots() == 1 && whole(tables_); }
 
@@ -119,9 +136,11 @@ class Optimiser {
   void lower() {
     const bool stages = by_levels();
     double staged = 0, fraction = 0.5, growth = search_.growth;
-    for (int attempt = 0; time_left() && largest_of(best_) > sum_of(goal_) * (1 + kClose); ++attempt) {
+    for (int attempt = 0; time_left() && largest_of(best_) > sum_of(enough()) * (1 + kClose); ++attempt) {
       const bool by_stages = stages && attempt % 2 == 0;
-      const BySlot limit = limit_at(by_stages ? staged : fraction);
+      // A slot that cannot come so near has to be paid for by others that come nearer than is enough.
+      const bool nearer = tables_.slots() > 1 && attempt % 2 == 1;
+      const BySlot limit = limit_at(by_stages ? staged : fraction, nearer ? goal_ : enough());
       if (by_stages) lay_stages(limit);
       else relieve(limit, growth);
       const bool met = within(tables_.largest(), limit);
@@ -155,10 +174,10 @@ class Optimiser {
 
   bool time_left() const { return wanted_ && clock_.seconds() < ends_; }
 
-  BySlot limit_at(double fraction) const {
-    BySlot limit = goal_;
+  BySlot limit_at(double fraction, const BySlot& goals) const {
+    BySlot limit = goals;
     for (std::size_t t = 0; t < limit.size(); ++t) {
-      const double goal = goal_[t], from = std::isfinite(best_.largest[t]) ? best_.largest[t] : 20 * goal;
+      const double goal = goals[t], from = std::isfinite(best_.largest[t]) ? best_.largest[t] : 20 * goal;
       if (from - goal >= goal * 2e-4) limit[t] = goal + (from - goal) * fraction;
     }
     return limit;
@@ -183,14 +202,16 @@ class Optimiser {
   void relieve(const BySlot& limit, double growth, int enough = 0) {
     tables_.set_limit(limit);
     moves_.reset();
-    const double begun = clock_.seconds(), budget = std::max(2.0, search_.seconds * kShareOfTime);
+    const double begun = clock_.seconds(), budget = std::max(std::min(kLeastTime, search_.seconds / 4), search_.seconds * kShareOfTime);
     for (std::size_t n = 1; !tables_.overloaded().empty(); ++n, ++best_.moves) {
       const auto& over = tables_.overloaded();
       moves_.relieve(over[random_.below(static_cast<int>(over.size()))], random_.unit() < search_.forced);
       if (n % search_.growth_every == 0) moves_.grow(static_cast<float>(growth));
       if (n % kForgetEvery == 0) moves_.forget(0.7f);
       if (static_cast<int>(tables_.overloaded().size()) < enough && within(tables_.largest(), best_.largest)) break;
-      if (n % kLookEvery == 0 && !go_on(begun, budget)) break;
+      if (n % kLookEvery != 0) continue;
+      if (tables_.slots() > 1) keep_if_better(tables_, best_);  // where one slot cannot come to its limit, what the others gain counts
+      if (!go_on(begun, budget)) break;
     }
     tables_.recompute();
   }

@@ -34,6 +34,7 @@ struct Search {
   double seconds = 60;
   bool fewest_worst = false;        // as few links as possible that carry as much as their slot's busiest
   const Loaded* loaded = nullptr;   // begin with these, and leave as many of their entries as the goal, or what is reached, allows
+  double within = 0;                // of the goal, relative: near enough
   std::uint64_t seed = 1;
   double forced = 0.02;   // share of moves that must leave the old port
   double growth = 1.15;   // of an overloaded link's price, every `growth_every` moves

@@ -50,7 +50,7 @@ class Routes:
     z: largest load;  z_ar: the bound without the one-port rule (Taffet 2021, section 3.3) of the fabric as it is, failed cables left out;
     z_ar_exact: it is that optimum, not only below it (a broken tree's linear program may run out of time)
     fixed_bound: a lower bound with the rule: z_ar, or what pigeonholes and packing say of a leaf;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z - fixed_bound) / fixed_bound; None where
-    no traffic crosses a switch, and there is nothing to compare;  proven: no routes can be better;  worst_links: that carry as much as their slot's busiest
+    no traffic crosses a switch, and there is nothing to compare;  proven: no routes can be better, in any slot;  worst_links: that carry as much as their slot's busiest
     ports (routers, endpoints * 2^lmc): the forwarding tables, as `lmc` lays them out
     """
 
@@ -119,9 +119,9 @@ def optimise(
     unit = unit_of(size)
     try:
         found = routes.optimise(
-            tree.shape, src, dst, size / unit, slot, tree.failed(), goals * (1 + within) / unit,
+            tree.shape, src, dst, size / unit, slot, tree.failed(), goals / unit,
             max(time_limit_s - (time.monotonic() - started), 0.0), seed,
-            None if watch is None else lambda seconds, largest, moves: watch(seconds, largest * unit, moves), fewest_worst, choices,
+            None if watch is None else lambda seconds, largest, moves: watch(seconds, largest * unit, moves), fewest_worst, choices, within,
         )  # fmt: skip
     except ValueError as bad:
         raise BadInput(str(bad)) from bad
@@ -132,7 +132,7 @@ def optimise(
     z, z_ar, fixed = (sum(getattr(one, name) for one in measured) for name in ("z", "z_ar", "fixed_bound"))
     return Routes(
         z=z, z_ar=z_ar, z_ar_exact=all(one.exact for one in least), fixed_bound=fixed, ar_gap=gap(z, z_ar), bound_gap=gap(z, fixed),
-        proven=z <= fixed * (1 + ROUNDING), worst_links=sum(_busiest(load) for load in loads), slots=tuple(measured),
+        proven=all(one.z <= one.fixed_bound * (1 + ROUNDING) for one in measured), worst_links=sum(_busiest(load) for load in loads), slots=tuple(measured),
         wall_s=time.monotonic() - started, moves=found["moves"], ports=ports, lmc=lmc,
     )  # fmt: skip
 

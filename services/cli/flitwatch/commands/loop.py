@@ -51,7 +51,7 @@ def loop() -> None:
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Read counters in so many equal parts of the jobs' progress: routes then suit every part.",
+    help="Read counters in so many parts of the jobs' progress, whole messages each: routes then suit every part.",
 )
 @click.option(
     "--time-limit",
@@ -60,6 +60,14 @@ def loop() -> None:
     default=30.0,
     show_default=True,
     help="Seconds for the optimiser.",
+)
+@click.option(
+    "--reconstruct-limit",
+    "reconstruct_s",
+    type=TIME_LIMIT_S,
+    default=900.0,
+    show_default=True,
+    help="Seconds for the reconstruction, of all slots.",
 )
 @click.option("--out", type=OutPath(), help="Write the new tables here.")
 @json_option
@@ -75,6 +83,7 @@ def run(
     iterations: int,
     slots: int,
     optimise_s: float,
+    reconstruct_s: float,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -91,7 +100,7 @@ def run(
 
         parameters = LoopRun(
             pattern, topology, seed, sls, vls, epochs, megabytes, basis=basis, iterations=iterations, optimise_s=optimise_s,
-            slots=slots,
+            reconstruct_s=max(reconstruct_s, 1.0), slots=slots,
         )  # fmt: skip
         result, ports = turn(parameters, report)
     if out is not None:

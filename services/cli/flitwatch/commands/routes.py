@@ -140,14 +140,16 @@ def optimise(
                 "changed_entries": int((found.ports != before).sum()), "changed_switches": int((found.ports != before).any(axis=1).sum()),
                 "entries": int(np.count_nonzero(before >= 0)),
             }),
-            **({} if not (note := _note(found, before is not None, within)) else {"note": note}),
+            **({} if not (note := _note(found, before is not None, within, limit_s)) else {"note": note}),
         },
         as_json,
     )  # fmt: skip
 
 
-def _note(found: Routes, loaded: bool, within: float) -> str:
+def _note(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
     """What the figures do not say by themselves."""
+    if found.z and not found.moves and not found.proven and found.wall_s >= limit_s:
+        return "the bounds took all the time and nothing was searched: give it more"
     if not found.z:
         return "no traffic crosses from switch to switch: all routes are as good"
     if loaded and found.bound_gap is not None and found.bound_gap > within / 100 + 1e-6:

@@ -44,7 +44,10 @@ class Demand:
         return self.matrices(1)[0]
 
     def matrices(self, slots: int) -> list[Matrix]:
-        """`matrix` of each time slot: of every rank's messages, in their order, the next 1/slots of its bytes."""
+        """`matrix` of each time slot: of every rank's messages, in their order, those whose middle lies in its 1/slots of the bytes.
+
+        A slot has no traffic where messages are fewer than slots.
+        """
         parts: list[list[Matrix]] = [[] for _ in range(slots)]
         for job in self.jobs:
             slot = _progress(job.messages, slots)

@@ -32,14 +32,17 @@ Say = Callable[[str], None]
 def reconstructed(
     fabric: Fabric, loaded: Ints, slots: Sequence[Measured], basis: str, limit_s: float, say: Say, cancelled: Callable[[], bool]
 ) -> tuple[list[Reconstruction], Choice]:  # fmt: skip
-    """The matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the one that predicts the first slot's held-out counters best."""
+    """The matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the one that predicts the fullest slot's held-out counters best."""
     within = ""
 
     def watch(phase: str, iterations: int, residual: float, gap: float) -> bool:
         say(f"{within}{phase}: {iterations:,} iterations, residual {residual:.2g}, gap {gap:.2g}")
         return not cancelled()
 
-    m, choice = slots[0], Choice(basis, {})
+    m = max(
+        slots, key=lambda one: sum(float(part.sum()) for part in one.counters)
+    )  # one of the slots may have no traffic
+    choice = Choice(basis, {})
     if basis == "auto":
         each_s = limit_s * CHOICE_SHARE / 4
         choice = choose_basis(fabric, loaded, m.lanes, m.pairs, m.counters, each_s, watch)
@@ -56,7 +59,10 @@ def reconstructed(
 
 
 def together(slots: Sequence[Reconstruction]) -> Reconstruction:
-    """What all slots sent: sums of their matrices and intervals, errors as of independent ones, and the worst of the rest."""
+    """What all slots sent: sums of their matrices and intervals, and of their errors, which share routes and lanes; the worst of the rest.
+
+    A slot without traffic says nothing of the error.
+    """
     if len(slots) == 1:
         return slots[0]
     pairs = united([one.pairs for one in slots])
@@ -68,11 +74,15 @@ def together(slots: Sequence[Reconstruction]) -> Reconstruction:
         return whole
 
     size = added("size")
-    norm, known = float(np.linalg.norm(size)), [one for one in slots if one.estimated_error is not None]
-    missed = [(one.estimated_error or 0.0) * float(np.linalg.norm(one.size)) for one in known]
+    norm, sent = (
+        float(np.linalg.norm(size)),
+        [one for one in slots if one.size.any() or one.estimated_error is not None],
+    )
+    missed = [(one.estimated_error, float(np.linalg.norm(one.size))) for one in sent]
+    error = sum(e * part for e, part in missed if e is not None) / norm if norm > 0 else None
     return Reconstruction(
         pairs=pairs, size=size, low=added("low"), high=added("high"),
-        estimated_error=float(np.linalg.norm(missed)) / norm if len(known) == len(slots) and norm > 0 else None,
+        estimated_error=None if any(e is None for e, _ in missed) else error,
         residual=max(one.residual for one in slots), gap=max(one.gap for one in slots), converged=all(one.converged for one in slots),
         iterations=sum(one.iterations for one in slots), noise=max(one.noise for one in slots), unknowns=sum(one.unknowns for one in slots),
         wall_s=sum(one.wall_s for one in slots), unknown={name: why for one in slots for name, why in one.unknown.items()},

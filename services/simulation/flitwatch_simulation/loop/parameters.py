@@ -8,6 +8,8 @@ from flitwatch_domain.errors import BadRequest
 
 #: Beyond it a slot says little, and the optimiser holds as many loads a link.
 MOST_SLOTS = 64
+#: Parameters that count something.
+WHOLE = {"sls", "vls", "epochs", "iterations", "slots", "packet_bytes", "seed"}
 BASES = ("od", "auto", "i", "s", "cd", "scd", "cs", "scs")
 
 
@@ -40,8 +42,15 @@ class LoopRun:
             ("megabytes", 1e-3, 1e3), ("noise", 0, 1), ("optimise_s", 1e-3, 86_400), ("reconstruct_s", 1, 86_400),
         ):  # fmt: skip
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-                raise BadRequest(f"{name} is {value!r}; expected {low:g} to {high:g}")
+            whole = name in WHOLE
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int if whole else int | float)
+                or not low <= value <= high
+            ):
+                raise BadRequest(
+                    f"{name} is {value!r}; expected {'a whole number from ' if whole else ''}{low:g} to {high:g}"
+                )
         if self.basis not in BASES:
             raise BadRequest(f"unknown basis {self.basis!r}", advice=f"Use {', '.join(BASES)}")
         if not self.pattern or not isinstance(self.pattern, str) or not isinstance(self.topology, str):
