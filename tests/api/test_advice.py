@@ -131,7 +131,13 @@ def test_the_service_answers_one_and_several(embedded_db: str) -> None:
         assert api.get("/advice/state")["pseudonyms"] is True
         batch = api.http.post("/api/v1/advice/batch", json={"jobs": [job, job]}).json()
         assert [item["action"] for item in batch["items"]] == ["start", "start"]
-        for wrong in ({**job, "nodes": 0}, {**job, "candidates": [[]]}, {"user": "x"}):
+        for wrong in (
+            {**job, "nodes": 0},
+            {**job, "nodes": True},
+            {**job, "nodes": "64"},
+            {**job, "candidates": [[]]},
+            {"user": "x"},
+        ):
             assert api.http.post("/api/v1/advice", json=wrong).status_code == 422
 
 

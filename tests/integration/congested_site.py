@@ -97,15 +97,15 @@ def congest(url: str, fabric_id: int, ratios: tuple[float, float]) -> None:
 
 @contextlib.contextmanager
 def working(url: str) -> Iterator[None]:
-    """A worker of the queue."""
+    """A worker of the queue whose absence makes advice stale."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "flitwatch.main", "worker", "--queue", "routing", "--db", url], stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "flitwatch.main", "worker", "--queue", "ml", "--db", url], stderr=subprocess.DEVNULL
     )
     try:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with connect(url, role="writer") as conn:
-                if conn.execute("SELECT count(*) FROM queue.procrastinate_workers").fetchone() != (0,):
+                if conn.execute("SELECT count(*) FROM worker_queue").fetchone() != (0,):
                     break
             time.sleep(0.2)
         yield

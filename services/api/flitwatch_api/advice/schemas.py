@@ -18,7 +18,7 @@ class AdviceRequest(BaseModel):
 
     user: Name
     application: Name = Field(description="As instrumented runs name it.")
-    nodes: int = Field(ge=1, le=1_000_000)
+    nodes: int = Field(strict=True, ge=1, le=1_000_000)
     candidates: list[Annotated[list[Node], Field(min_length=1, max_length=20_000)]] = Field(
         default=[], max_length=64, description="Lists of nodes the scheduler could give it."
     )
