@@ -21,6 +21,8 @@ from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 
 RUNS = 10
+#: Its folders name its owner; whoever sees pseudonyms knows it as amg.
+EXE = "/home/eve/bin/amg"
 PEOPLE = ("ann", "bob", "eve")
 SERVES = {
     "forecaster": "ridge", "m": 2, "k": 3, "features": "app", "mape": 7.5, "coverage90": 0.9, "why": "least error on held-out runs",
@@ -30,7 +32,7 @@ SERVES = {
 def head(kind: str, **more) -> estimate_store.Estimate:
     data = {"runs": RUNS, "steps": 6, "first_s": T0, "last_s": T0 + 9000}
     given = {"parameters": {"alpha": 0.05}, "score": {}, "result": {}, **more}
-    return estimate_store.Estimate(kind, "amg", 128, "0.1", data=data, simulated=True, **given)
+    return estimate_store.Estimate(kind, EXE, 128, "0.1", data=data, simulated=True, **given)
 
 
 def blame_entry(name: str, place: int) -> estimate_store.Entry:
@@ -70,7 +72,7 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
         ids = []
         for n in range(RUNS):
             run = Run(
-                run_key=f"a{n}", exe="amg", job_id="77" if n == 9 else None, start_s=now - 60 if n == 9 else T0 + 1000 * n, ranks=tuple(range(128)), simulated=True,
+                run_key=f"a{n}", exe=EXE, job_id="77" if n == 9 else None, start_s=now - 60 if n == 9 else T0 + 1000 * n, ranks=tuple(range(128)), simulated=True,
             )  # fmt: skip
             ids.append(runs.upsert_run(conn, run))
             steps = range(3 if n == 9 else 6)
@@ -86,16 +88,16 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
         foretold = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
         numbers["forecast"] = estimate_store.save(conn, head("forecast", result=foretold), models={2: b"weights"})
         for kind, number in numbers.items():
-            estimate_store.set_state(conn, kind, "amg", 128, runs=RUNS, newest_run=ids[-1], estimate_id=number)
+            estimate_store.set_state(conn, kind, EXE, 128, runs=RUNS, newest_run=ids[-1], estimate_id=number)
         for after, expected in ((2, 45.0), (3, 50.0)):
             usual = [10.0 + after + at for at in range(3)]
             estimate_store.save_forecast(
                 conn, estimate_store.Forecast(ids[-1], after, 3, numbers["forecast"], "ridge", expected, expected - 5, expected + 6, sum(usual), usual)
             )  # fmt: skip
         drift = {"checked": datetime.now(UTC).isoformat(), "forecasts": 4, "coverage90": 0.75, "mape": 9.0, "psi": {"time": 0.1}, "drifting": False, "why": None}  # fmt: skip
-        estimate_store.set_drift(conn, "amg", 128, drift)
+        estimate_store.set_drift(conn, EXE, 128, drift)
     with serving(Settings(db=url, web=None)) as served:
-        yield served, {**numbers, "runs": ids}
+        yield served, {**numbers, "runs": ids, "url": url}
     _embedded_template.drop(url)
 
 
@@ -145,6 +147,29 @@ def test_nobody_below_operator_reads_a_name(estimated) -> None:
     assert first["pseudonym"] and first["name"].startswith("user-") and len(first["name"]) == 13
     # The same person has the same pseudonym everywhere.
     assert api.get("/forecasts")["items"][0]["user"] == first["name"]
+
+
+def test_folders_of_executables_are_neither_shown_nor_confirmed_below_operator(estimated) -> None:
+    api, there = estimated
+    last = there["runs"][-1]
+    paths = ["/runs", "/runs?exe=amg", f"/runs/{last}/steps", f"/runs/{last}/forecast", "/estimates", "/estimates/versions?exe=amg", "/estimates/blame?exe=amg",
+             "/estimates/deviation", "/estimates/forecast?exe=amg", "/forecasts", "/jobs/77", "/jobs/77/outlook", "/advice/state"]  # fmt: skip
+    for path in paths:
+        answer = api.http.get(f"/api/v1{path}")
+        assert answer.status_code == 200 and "amg" in answer.text and "/home" not in answer.text, path
+    assert api.get("/runs", exe=EXE)["items"] == api.get("/estimates/versions", exe=EXE)["items"] == []
+    for kind in ("blame", "forecast"):
+        api.refused(f"/estimates/{kind}", 404, exe=EXE, nodes=128)
+    asked = {"name": "ml.blame", "args": {"exe": "amg", "nodes": 128}}
+    begun = api.http.post("/api/v1/tasks", json=asked)
+    assert begun.status_code == 202 and begun.json()["args"] == asked["args"]
+    asked["args"]["exe"] = EXE
+    assert api.http.post("/api/v1/tasks", json=asked).status_code == 403
+    with connect(there["url"], role="reader") as conn:
+        assert conn.execute("SELECT args ->> 'exe' FROM task WHERE name = 'ml.blame'").fetchall() == [(EXE,)]
+    with serving(Settings(db=there["url"], web=None, api_anonymous="operator")) as seeing:
+        assert seeing.get("/estimates")["items"][0]["exe"] == EXE
+        assert len(seeing.get("/runs", exe=EXE)["items"]) == RUNS and seeing.get("/runs", exe="amg")["items"] == []
 
 
 def test_operators_read_names_and_people_their_own() -> None:

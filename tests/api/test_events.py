@@ -8,14 +8,16 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 
 from api.conftest import Served, operating, serving
-from flitwatch_api.events.hub import QUEUE, Stream
+from flitwatch_api.events.hub import QUEUE, Stream, encode
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, events
+from flitwatch_db.events import Event
 
 
 def emit(url: str, *payloads: dict, kind: str = "job") -> list[int]:
@@ -220,3 +222,11 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
     while shown() != 17:
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_stream_names_nobody_by_a_folder_or_a_rule() -> None:
+    """Its text is the same for all callers."""
+    when = datetime.now(UTC)
+    told = encode(Event(1, when, "forecast", {"exe": "/home/s0085/bin/amg", "run_id": 3}))
+    told += encode(Event(2, when, "alert", {"alert_id": 4, "rule": "watch-s0085"}))
+    assert b"s0085" not in told and b'"exe":"amg"' in told and b'"alert_id":4' in told

@@ -10,6 +10,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.reads.columns import Connection
+from flitwatch_db.reads.runs import named
 
 Row = dict[str, Any]
 
@@ -59,31 +60,39 @@ async def applications(conn: Connection) -> list[Row]:
 
 
 async def versions(
-    conn: Connection, limit: int, before: int | None, kind: str | None, exe: str | None, nodes: int | None
+    conn: Connection,
+    limit: int,
+    before: int | None,
+    kind: str | None,
+    exe: str | None,
+    nodes: int | None,
+    bare: bool = False,
 ) -> list[Row]:
-    """Estimates, newest first, numbered below `before`."""
+    """Estimates, newest first, numbered below `before`; `bare`: the application is named without folders."""
     return await _rows(
         conn,
         _HEAD
         + SQL(
             " WHERE (%(before)s::bigint IS NULL OR estimate_id < %(before)s) AND (%(kind)s::text IS NULL OR kind = %(kind)s)"
-            " AND (%(exe)s::text IS NULL OR exe = %(exe)s) AND (%(nodes)s::int IS NULL OR nodes = %(nodes)s)"
+            " AND (%(exe)s::text IS NULL OR {} = %(exe)s) AND (%(nodes)s::int IS NULL OR nodes = %(nodes)s)"
             " ORDER BY estimate_id DESC LIMIT %(limit)s"
-        ),
+        ).format(named(SQL("exe"), bare)),
         {"before": before, "kind": kind, "exe": exe, "nodes": nodes, "limit": limit},
     )
 
 
-async def one(conn: Connection, kind: str, exe: str | None, nodes: int | None, estimate_id: int | None) -> Row | None:
-    """An estimate with its result: the one of that number, or the newest that fits."""
+async def one(
+    conn: Connection, kind: str, exe: str | None, nodes: int | None, estimate_id: int | None, bare: bool = False
+) -> Row | None:
+    """An estimate with its result: the one of that number, or the newest that fits; `bare`: the application is named without folders."""
     rows = await _rows(
         conn,
         SQL("""
             SELECT estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, result FROM estimate
-            WHERE kind = %(kind)s AND (%(exe)s::text IS NULL OR exe = %(exe)s) AND (%(nodes)s::int IS NULL OR nodes = %(nodes)s)
+            WHERE kind = %(kind)s AND (%(exe)s::text IS NULL OR {} = %(exe)s) AND (%(nodes)s::int IS NULL OR nodes = %(nodes)s)
               AND (%(number)s::bigint IS NULL OR estimate_id = %(number)s)
             ORDER BY estimate_id DESC LIMIT 1
-        """),
+        """).format(named(SQL("exe"), bare)),
         {"kind": kind, "exe": exe, "nodes": nodes, "number": estimate_id},
     )
     return rows[0] if rows else None
@@ -101,13 +110,13 @@ async def newest_of_each(conn: Connection, kind: str) -> list[Row]:
     )
 
 
-async def state(conn: Connection, kind: str, exe: str, nodes: int) -> Row | None:
-    """How a kind of estimate stands for an application; None where no worker has looked."""
+async def state(conn: Connection, kind: str, exe: str, nodes: int, bare: bool = False) -> Row | None:
+    """How a kind of estimate stands for an application (`bare`: named without folders); None where no worker has looked."""
     rows = await _rows(
         conn,
         SQL(
-            "SELECT estimate_id, checked_at AS checked, runs, lacks, drift FROM estimate_state WHERE kind = %s AND exe = %s AND nodes = %s"
-        ),
+            "SELECT estimate_id, checked_at AS checked, runs, lacks, drift FROM estimate_state WHERE kind = %s AND {} = %s AND nodes = %s"
+        ).format(named(SQL("exe"), bare)),
         [kind, exe, nodes],
     )
     return rows[0] if rows else None

@@ -30,17 +30,39 @@ async def _rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any
         return await cursor.fetchall()
 
 
+def named(column: SQL, bare: bool) -> sql.Composable:
+    """An executable as it is compared: `bare` without its folders, as callers below scope `names` see it."""
+    return SQL("regexp_replace({}, '^.*/', '')").format(column) if bare else column
+
+
+async def executable(conn: Connection, exe: str, nodes: int) -> str | None:
+    """The executable with its folders behind one without, of those on so many nodes the one that ran last."""
+    rows = await _rows(
+        conn,
+        SQL(
+            "SELECT r.exe FROM run r LEFT JOIN job j USING (job_pk) WHERE {} = %s AND coalesce(j.nodes, r.ranks) = %s ORDER BY r.run_id DESC LIMIT 1"
+        ).format(named(SQL("r.exe"), True)),
+        [exe, nodes],
+    )
+    return rows[0]["exe"] if rows else None
+
+
 async def page(
-    conn: Connection, limit: int, before: int | None = None, job_id: str | None = None, exe: str | None = None
+    conn: Connection,
+    limit: int,
+    before: int | None = None,
+    job_id: str | None = None,
+    exe: str | None = None,
+    bare: bool = False,
 ) -> list[Row]:
-    """Runs, newest number first, below `before`; of one job, of one application."""
+    """Runs, newest number first, below `before`; of one job, of one application (`bare`: named without folders)."""
     return await _rows(
         conn,
         _RUN
         + SQL(
-            " WHERE (%(before)s::bigint IS NULL OR r.run_id < %(before)s) AND (%(exe)s::text IS NULL OR r.exe = %(exe)s)"
+            " WHERE (%(before)s::bigint IS NULL OR r.run_id < %(before)s) AND (%(exe)s::text IS NULL OR {} = %(exe)s)"
             " AND (%(job)s::text IS NULL OR r.job_id = %(job)s OR j.job_id = %(job)s) ORDER BY r.run_id DESC LIMIT %(limit)s"
-        ),
+        ).format(named(SQL("r.exe"), bare)),
         {"before": before, "exe": exe, "job": job_id, "limit": limit},
     )
 

@@ -25,17 +25,23 @@ Kind = Annotated[Literal["blame", "deviation", "forecast"] | None, Query()]
 
 
 @http.get("/estimates", response_model=schemas.Applications)
-async def estimates(conn: Reader) -> Response:
+async def estimates(conn: Reader, names: TheNames) -> Response:
     """Instrumented applications, and how the estimates of each stand."""
-    return answer(await service.applications(conn))
+    return answer(await service.applications(conn, names))
 
 
 @http.get("/estimates/versions", response_model=schemas.HeadList)
 async def versions(
-    conn: Reader, kind: Kind = None, exe: Exe = None, nodes: Nodes = None, limit: Limit = 100, cursor: CursorText = None
+    conn: Reader,
+    names: TheNames,
+    kind: Kind = None,
+    exe: Exe = None,
+    nodes: Nodes = None,
+    limit: Limit = 100,
+    cursor: CursorText = None,
 ) -> Response:
     """Every estimate that is kept, the newest first: data, parameters, code version, score."""
-    return answer(await service.versions(conn, limit, cursor, kind, exe or None, nodes))
+    return answer(await service.versions(conn, names, limit, cursor, kind, exe or None, nodes))
 
 
 @http.get("/estimates/blame", response_model=schemas.Blame)
@@ -64,19 +70,22 @@ async def blame_detail(
 @http.get("/estimates/deviation", response_model=schemas.Deviation)
 async def deviation(
     conn: Reader,
+    names: TheNames,
     inputs: Annotated[
         Literal["rates", "deltas"],
         Query(description="Per second of the step, or as counted over it (the paper's; contains the step's duration)."),
     ] = "rates",
 ) -> Response:
     """What: relevance of counters by application."""
-    return answer(await service.deviation(conn, inputs))
+    return answer(await service.deviation(conn, names, inputs))
 
 
 @http.get("/estimates/forecast", response_model=schemas.Forecast)
-async def forecast(conn: Reader, exe: Exe = None, nodes: Nodes = None, estimate: Number = None) -> Response:
+async def forecast(
+    conn: Reader, names: TheNames, exe: Exe = None, nodes: Nodes = None, estimate: Number = None
+) -> Response:
     """What next: backtests by m, k and features, the baselines, the forecaster that serves, its drift."""
-    return answer(await service.forecast(conn, exe or None, nodes, estimate))
+    return answer(await service.forecast(conn, names, exe or None, nodes, estimate))
 
 
 @http.get("/forecasts", response_model=schemas.RunningList)
@@ -86,9 +95,9 @@ async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Respon
 
 
 @http.get("/runs/{run_id}/forecast", response_model=schemas.RunForecast)
-async def run_forecast(conn: Reader, run_id: Id) -> Response:
+async def run_forecast(conn: Reader, names: TheNames, run_id: Id) -> Response:
     """Steps of a run, the band over the next, and earlier forecasts beside what came."""
-    return answer(await live.run_forecast(conn, run_id))
+    return answer(await live.run_forecast(conn, names, run_id))
 
 
 @http.get("/jobs/{job_id}/outlook", response_model=schemas.Outlook)

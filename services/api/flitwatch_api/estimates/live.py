@@ -38,6 +38,7 @@ async def running(conn: Connection, names: Names, limit: int) -> dict[str, Any]:
         items.append(
             {
                 **row,
+                "exe": names.path(row["exe"]),
                 "user": None if row["user"] is None else names.user(row["user"]),
                 "newest": None if newest is None else _next(newest),
                 "backtest_mape": await _backtest_mape(conn, newest),
@@ -85,7 +86,7 @@ def _lacks(state: dict[str, Any] | None, steps: int) -> str:
     return f"too early: {steps} steps have come"
 
 
-async def run_forecast(conn: Connection, run_id: int) -> dict[str, Any]:
+async def run_forecast(conn: Connection, names: Names, run_id: int) -> dict[str, Any]:
     """A run with its steps, its newest forecast as a band, and every forecast made of it."""
     row = await runs.one(conn, run_id)
     if row is None:
@@ -96,7 +97,7 @@ async def run_forecast(conn: Connection, run_id: int) -> dict[str, Any]:
     usual = await runs.usual(conn, run_id, row["exe"], row["nodes"], row["ranks"], steps.step)
     state = None if made else await reads.state(conn, "forecast", row["exe"], row["nodes"])
     return {
-        **{key: row[key] for key in ("run_id", "job_id", "exe", "nodes", "start", "simulated")},
+        **{key: row[key] for key in ("run_id", "job_id", "nodes", "start", "simulated")}, "exe": names.path(row["exe"]),
         "running": await reads.is_running(conn, run_id),
         "observed": {"step": steps.step, "time_s": steps.time_s, "usual_s": [None] * len(steps.step) if usual is None else usual[1]},
         "band": None if newest is None else _band(newest), "newest": None if newest is None else _next(newest), "made": [_next(one) for one in made],
@@ -136,7 +137,7 @@ async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | No
         {
             **{key: one[key] for key in ("job_id", "nodes", "shared_routers", "shared_groups", "overlap_s")},
             "user": None if one["user"] is None else names.user(one["user"]),
-            "blamed": blamed.get(one["user"], []),
+            "blamed": [names.path(exe) for exe in blamed.get(one["user"], [])],
         }
         for one in near
     ]

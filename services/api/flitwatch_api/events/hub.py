@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from typing import Any
 
 import orjson
 import psycopg
@@ -57,9 +58,21 @@ class Stream:
 
 
 def encode(event: Event) -> bytes:
-    """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know."""
+    """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know.
+
+    A stream's text is the same for all callers, so folders of executables and names of alert rules, which may name people, are not in it.
+    """
     kind = "".join(c for c in event.kind if c.isalnum() or c in "_-.") or "message"
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.event_id, kind.encode(), _one_line(dump(event.payload)))
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.event_id, kind.encode(), _one_line(dump(_public(event))))
+
+
+def _public(event: Event) -> Any:
+    payload: Any = event.payload
+    if event.kind == "forecast" and isinstance(payload, dict) and isinstance(payload.get("exe"), str):
+        return {**payload, "exe": payload["exe"].rsplit("/", 1)[-1]}
+    if event.kind == "alert" and isinstance(payload, dict):
+        return {name: value for name, value in payload.items() if name != "rule"}
+    return payload
 
 
 def _one_line(text: bytes) -> bytes:

@@ -31,7 +31,7 @@ async def runs(
     cursor: CursorText = None,
 ) -> Response:
     """Runs of instrumented applications, the newest first."""
-    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), job or None, exe or None)
+    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), job or None, exe or None, names.pseudonyms)
     items = [run_item(row, names) for row in rows[:limit]]
     return answer({"items": items, "next_cursor": make_cursor(items[-1]["run_id"]) if len(rows) > limit else None})
 

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from flitwatch_api.alerts.shown import check_tried
 from flitwatch_api.answers import answer, dump
-from flitwatch_api.names import TheNames, names_of
+from flitwatch_api.names import Names, TheNames, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people.access import made_by, needs
 from flitwatch_api.platform import Reader, ThePlatform
@@ -17,6 +17,7 @@ from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks import schemas
 from flitwatch_api.tasks.shown import is_own, shown_task
 from flitwatch_db import tasks as queue
+from flitwatch_db.reads import runs
 from flitwatch_db.reads import tasks as reads
 from flitwatch_domain.errors import BadRequest, Forbidden, NotFound, TooCostly
 
@@ -35,6 +36,19 @@ async def _one(conn: Any, task_id: int) -> dict[str, Any]:
     if row is None:
         raise NotFound(f"there is no task {task_id}", advice="/api/v1/tasks lists them.")
     return row
+
+
+async def _meant(conn: Any, names: Names, new: schemas.NewTask) -> dict[str, Any]:
+    """The arguments as a worker takes them: below scope `names` an application is named without its folders."""
+    exe, nodes = new.args.get("exe"), new.args.get("nodes")
+    if not names.pseudonyms or not new.name.startswith("ml.") or not isinstance(exe, str):
+        return new.args
+    if "/" in exe:
+        raise Forbidden(
+            "an application is named without folders below scope names", advice="/api/v1/estimates lists them."
+        )
+    whole = await runs.executable(conn, exe, nodes) if type(nodes) is int and 0 <= nodes < 2**31 else None
+    return new.args if whole is None else {**new.args, "exe": whole}
 
 
 @http.get("", response_model=schemas.TaskList)
@@ -77,10 +91,11 @@ async def start(request: Request, platform: ThePlatform, new: schemas.NewTask) -
         )
     async with platform.reading() as conn:
         names = await names_of(request, conn)
+        args = await _meant(conn, names, new)
     if new.name == "alerting.test":
-        check_tried(new.args.get("rule"), names)
+        check_tried(args.get("rule"), names)
     task_id = await platform.in_thread(
-        "writer", lambda conn: queue.start(conn, new.name, new.args, created_by=made_by(request))
+        "writer", lambda conn: queue.start(conn, new.name, args, created_by=made_by(request))
     )
     async with platform.reading() as conn:
         row = await _one(conn, task_id)

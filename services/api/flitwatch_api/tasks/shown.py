@@ -26,7 +26,20 @@ def shown_task(row: dict[str, Any], request: Request, names: Names) -> dict[str,
     if not names.pseudonyms:
         return row
     if is_own(row, request):
-        return alerts.dry_run(row, names) if row["name"] == "alerting.test" else row
+        return alerts.dry_run(row, names) if row["name"] == "alerting.test" else _without_folders(row, names)
     by = row["created_by"]
     shown = {**row, "created_by": None if by is None else names.user(by)}
     return shown if row["name"] in ABOUT_MACHINES else {**shown, "args": None, "result": None, "error": None}
+
+
+def _without_folders(row: dict[str, Any], names: Names) -> dict[str, Any]:
+    """One's own task with its application as the caller named it."""
+    exe = row["args"].get("exe") if row["args"] else None
+    if not isinstance(exe, str) or names.path(exe) == exe:
+        return row
+    error = row["error"]
+    if isinstance(error, dict):
+        error = {
+            name: word.replace(exe, names.path(exe)) if isinstance(word, str) else word for name, word in error.items()
+        }
+    return {**row, "args": {**row["args"], "exe": names.path(exe)}, "error": error}
