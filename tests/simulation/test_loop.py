@@ -213,3 +213,18 @@ def test_a_reconstruction_task_returns_pairs_and_matrix(embedded_db: str) -> Non
     found = _run(embedded_db, "routing.reconstruct", {"pattern": "shift", "basis": "auto", **SMALL})
     assert found["relative_error"] < 0.05 and set(found["held_out"]) == {"od", "s", "scd", "cd"}
     assert sum(found["pairs"]["bytes"]) == pytest.approx(sum(map(sum, found["matrix"]["bytes"])), rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["lulesh.64", "miniFE.64", "AMG2013.64"])
+def test_measured_matrices_go_through_the_loop(shared: Path, name: str) -> None:
+    """27-point neighbourhoods as graphStats wrote them; only totals are known, so the order of messages is the loop's own."""
+    file = shared / "data" / "comm-matrices" / f"{name}.graphStats.txt"
+    made = turn(
+        LoopRun(str(file), topology="xgft:3;4,4,4;1,2,2", megabytes=0.1, optimise_s=0.5, reconstruct_s=10.0, seed=1)
+    )
+    result = made.summary()
+    assert made.before.conserved and made.after.conserved and "only totals" in result["time_structure"]
+    assert (
+        result["recommended"] == (result["time_ms"]["loop"] <= 1.01 * result["time_ms"]["ftree"]) and result["reason"]
+    )
+    assert made.found is not None and len(made.found.pairs) and result["true_gap"] is not None
