@@ -63,6 +63,10 @@ class Caller:
     issuer: str | None = None
 
 
+#: What is written where somebody without an account made something, or somebody who was erased.
+RESERVED = frozenset({"anonymous", "nobody", "erased"})
+
+
 def digest(secret: str) -> bytes:
     """What is stored of a session's or a token's secret."""
     return hashlib.sha256(secret.encode()).digest()
@@ -72,6 +76,8 @@ def check_name(name: str) -> None:
     """BadRequest for what cannot be an account's name."""
     if not name or name != name.strip() or len(name) > 200 or not name.isprintable():
         raise BadRequest("an account's name is 1 to 200 printable characters without blanks around them")
+    if name in RESERVED:
+        raise BadRequest(f"{name!r} stands for nobody's account", advice="Take another name.")
 
 
 def check_password(password: str) -> None:

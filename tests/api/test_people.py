@@ -19,7 +19,7 @@ from flitwatch_api.people.callers import UNKNOWN_BURST, Buckets
 from flitwatch_api.settings import Settings
 from flitwatch_db import audit, connect, jobs, people
 from flitwatch_db import tasks as queue
-from flitwatch_domain.errors import Conflict
+from flitwatch_domain.errors import BadRequest, Conflict
 from flitwatch_domain.jobs import Job
 
 PASSWORD = "correct horse battery"
@@ -277,6 +277,12 @@ def test_admins_handle_accounts_and_the_last_one_stays(
     assert admin.patch("/api/v1/users/admin", json={"disabled": True}).status_code == 409
     assert admin.patch("/api/v1/users/nobody", json={"role": "user"}).status_code == 404
     assert "argon2" not in admin.get("/api/v1/users").text
+
+
+@pytest.mark.parametrize("name", ["anonymous", "nobody", "erased", " x"])
+def test_names_that_stand_for_others_make_no_account(embedded_db: str, name: str) -> None:
+    with connect(embedded_db, role="gate") as conn, pytest.raises(BadRequest):
+        people.add(conn, name, "viewer")
 
 
 def test_the_audit_log_has_changes_and_what_was_seen_and_keeps_it(
