@@ -31,6 +31,22 @@ def test_circles_are_what_no_counter_sees(seed: int, dependent: int) -> None:
     assert np.abs(seen @ turns.T).max(initial=0) < 1e-6
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_of_very_different_sizes_and_nearly_dependent_ones_have_their_circles(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    own = rng.standard_normal((40, 12))
+    close = own[:, :1] + 3e-4 * rng.standard_normal((40, 1))
+    seen = np.hstack([own, close, own[:, :3] @ rng.standard_normal((3, 2))]) * 10.0 ** rng.uniform(-5, 5, 15)
+    normal = seen.T @ seen
+    scale = np.sqrt(normal.diagonal())
+    scaled = normal / np.outer(scale, scale) + 1e-11 * np.eye(len(scale))
+    turns = circles(normal, linalg.cholesky(scaled, lower=True).diagonal() ** 2)
+    assert len(turns) == 2
+    assert (
+        np.linalg.norm(seen @ turns.T, axis=0) < 1e-5 * np.linalg.norm(seen * np.abs(turns).max(axis=0), axis=0).max()
+    ).all()
+
+
 def test_a_circle_of_pairs_is_open_both_ways() -> None:
     """1 over the first two pairs or over the last two: the middle is as far from either as can be."""
     c, turn = np.array([1.0, 1.0, 0.0, 0.0, 5.0]), np.array([[-1.0, -1.0, 1.0, 1.0, 0.0]])

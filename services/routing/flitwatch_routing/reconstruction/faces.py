@@ -19,6 +19,10 @@ from flitwatch_routing.reconstruction.limit import Limit
 Floats = NDArray[np.float64]
 #: Squared pivot, of a matrix with ones on its diagonal, below which a column depends on those before it: others stand at 1e-7 and above.
 DEPENDENT = 1e-8
+#: Added to the diagonal of the scaled matrix, which may be close to singular; refinement takes it out again.
+RIDGE, REFINEMENTS = 1e-11, 4
+#: Part of its free column that a circle may leave in the counters.
+SEEN = 1e-6
 #: Shares of a column in a circle that are rounding.
 ROUNDING = 1e-7
 #: Sums this close, relative, are the same.
@@ -41,11 +45,20 @@ def circles(normal: Floats, pivots: Floats) -> Floats:
     own = np.flatnonzero(~free)
     found = np.zeros((int(free.sum()), len(pivots)))
     found[:, free] = np.eye(len(found))
-    if len(found):
-        factor = linalg.cho_factor(normal[np.ix_(own, own)], check_finite=False)
-        found[:, own] = -linalg.cho_solve(factor, normal[np.ix_(own, free)], check_finite=False).T
+    if not len(found):
+        return found
+    scale = np.sqrt(normal.diagonal())
+    scaled = normal / (scale[:, None] * scale)
+    inside, across = scaled[np.ix_(own, own)], scaled[np.ix_(own, free)]
+    factor = linalg.cho_factor(inside + RIDGE * np.eye(len(own)), check_finite=False)
+    share = np.zeros_like(across)
+    for _ in range(REFINEMENTS):
+        share += linalg.cho_solve(factor, across - inside @ share, check_finite=False)
+    found[:, own] = -(share * scale[free]).T / scale[own]
     found[np.abs(found) < ROUNDING] = 0
-    return found
+    # What a counter sees all the same is no circle: the columns were only close to dependent.
+    seen = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", found, normal, found), 0))
+    return found[seen <= SEEN * scale[free]]
 
 
 def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats, limit: Limit = Limit()) -> Face:
