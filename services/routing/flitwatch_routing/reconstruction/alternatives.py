@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from flitwatch_routing.reconstruction.bases import Basis
+from flitwatch_routing.reconstruction.dives import EXPLAINING
 from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.program import Program, Vectors
 from flitwatch_routing.reconstruction.settle import SHARE, counter_matrix
@@ -24,8 +25,6 @@ MOST_PLACES = 6_000
 DIRECTIONS = 3
 #: Sums this close, relative, are the same.
 SAME_SUM = 1e-7
-#: Coefficients above this part of the largest are what the counters are explained by.
-EXPLAINING = 1e-4
 
 
 def furthest(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
@@ -51,9 +50,7 @@ def furthest(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
 
 def crowded(program: Program, x: Vectors) -> bool:
     """Whether a solution has more coefficients than SHARE of the counters: many others, as sparse, then explain as much."""
-    first = program.spread(x[0])
-    parts = [first] if len(x) == 1 else [first - x[1], x[1]]
-    sizes = [basis(part).abs() for basis, part in zip(program.bases, parts, strict=True)]
+    sizes = [part.abs() for part in program.coefficients(x)]
     largest = max(float(part.max()) for part in sizes)
     count = sum(int((part > EXPLAINING * largest).sum()) for part in sizes)
     return count > SHARE * int((program.row_scale > 0).sum())

@@ -75,10 +75,14 @@ class Program(nn.Module):
 
     def forward(self, x: Vectors) -> Vectors:
         """K x."""
+        return [self.row_scale * self.counters(x[0]), *self.coefficients(x)]
+
+    def coefficients(self, x: Vectors) -> Vectors:
+        """Psi^-1 of the part of x that each basis holds, (coefficients,) each."""
         first = self.spread(x[0])
         if len(x) == 1:
-            return [self.row_scale * self.counters(x[0]), self.bases[0](first)]
-        return [self.row_scale * self.counters(x[0]), self.bases[0](first - x[1]), self.bases[1](x[1])]
+            return [self.bases[0](first)]
+        return [self.bases[0](first - x[1]), self.bases[1](x[1])]
 
     def adjoint(self, y: Vectors) -> Vectors:
         """K' y."""

@@ -134,9 +134,7 @@ class Settler:
 
     def coefficients(self, program: Program, x: Vectors) -> list[Floats]:
         """Psi^-1 of an iterate, of each basis."""
-        spread = program.spread(x[0])
-        parts = [spread] if len(x) == 1 else [spread - x[1], x[1]]
-        return [basis(part).double().cpu().numpy() for basis, part in zip(self._bases, parts, strict=True)]
+        return [part.double().cpu().numpy() for part in program.coefficients(x)]
 
     def second(self, fit: Fit) -> list[Floats]:
         """What a fit has in the second basis of a dictionary (places,), in a list; none for one basis."""
