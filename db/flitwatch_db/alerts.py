@@ -182,12 +182,11 @@ def alert(conn: Connection, number: int) -> Row:
     return _rows(conn, "SELECT * FROM alert WHERE alert_id = %s", [number])[0]
 
 
-def active_silences(conn: Connection) -> list[dict[str, str]]:
-    """Matchers of the silences that hold now."""
-    return [
-        row["matchers"]
-        for row in _rows(conn, "SELECT matchers FROM alert_silence WHERE now() >= starts_at AND now() < ends_at")
-    ]
+def active_silences(conn: Connection) -> list[tuple[int, dict[str, str]]]:
+    """(silence_id, matchers) of the silences that hold now."""
+    return conn.execute(
+        "SELECT silence_id, matchers FROM alert_silence WHERE now() >= starts_at AND now() < ends_at ORDER BY silence_id"
+    ).fetchall()
 
 
 def add_silence(
@@ -302,7 +301,7 @@ def notices(conn: Connection, batch: str) -> list[Row]:
 def delivered(conn: Connection, numbers: list[int]) -> None:
     """Mark notices as told."""
     conn.execute(
-        "UPDATE alert_notice SET delivered_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE notice_id = ANY(%s)",
+        "UPDATE alert_notice SET delivered_at = clock_timestamp(), tried_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE notice_id = ANY(%s)",
         [numbers],
     )
 
@@ -310,7 +309,7 @@ def delivered(conn: Connection, numbers: list[int]) -> None:
 def failed(conn: Connection, numbers: list[int], why: str, retry_s: float) -> None:
     """Keep notices for another attempt."""
     conn.execute(
-        "UPDATE alert_notice SET attempts = attempts + 1, error = %s, due_at = clock_timestamp() + %s * interval '1 second'"
+        "UPDATE alert_notice SET attempts = attempts + 1, error = %s, tried_at = clock_timestamp(), due_at = clock_timestamp() + %s * interval '1 second'"
         " WHERE notice_id = ANY(%s)",
         [why[:400], retry_s, numbers],
     )

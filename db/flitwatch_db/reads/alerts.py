@@ -55,7 +55,8 @@ async def one(conn: Connection, number: int) -> Row | None:
     notices = await _rows(
         conn,
         SQL(
-            "SELECT receiver, status, turn, created_at AS created, delivered_at AS delivered, attempts, error FROM alert_notice"
+            "SELECT receiver, status, turn, created_at AS created, delivered_at AS delivered, attempts,"
+            " tried_at AS tried, error FROM alert_notice"
             " WHERE alert_id = %s ORDER BY notice_id DESC LIMIT 100"
         ),
         [number],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from flitwatch_alerting.config import Config, Receiver
@@ -16,6 +17,8 @@ log = logging.getLogger(__name__)
 
 RETRY_S = (5.0, 15.0, 60.0, 300.0)
 Row = dict[str, Any]
+#: Told what is left out, and why.
+Refused = Callable[[str, str], object]
 
 
 def inhibited(config: Config, alert: Row, firing: list[Row]) -> bool:
@@ -35,14 +38,18 @@ def inhibited(config: Config, alert: Row, firing: list[Row]) -> bool:
     return False
 
 
-def silences(conn: Any) -> list[dict[str, str]]:
-    """Matchers of the silences that hold; one that cannot be read silences nothing."""
+def _unheard(what: str, why: str) -> None:
+    """Nobody asked what is left out."""
+
+
+def silences(conn: Any, refused: Refused = _unheard) -> list[dict[str, str]]:
+    """Matchers of the silences that hold; one that cannot be read silences nothing, and `refused` is told of it."""
     read = []
-    for matchers in alerts.active_silences(conn):
+    for number, matchers in alerts.active_silences(conn):
         try:
             check_matchers(matchers)
         except ValueError as problem:
-            log.warning("a silence is left out: %s", problem)
+            refused(f"silence {number}", str(problem))
         else:
             read.append(matchers)
     return read
@@ -54,9 +61,9 @@ def is_quiet(config: Config, held: list[dict[str, str]], alert: Row, firing: lis
     return any(matches(matchers, labels) for matchers in held) or inhibited(config, alert, firing)
 
 
-def plan(conn: Any, config: Config) -> None:
+def plan(conn: Any, config: Config, refused: Refused = _unheard) -> None:
     """Make a notice of everything that is to be told and is not yet, within the caller's transaction."""
-    firing, held = alerts.firing(conn), silences(conn)
+    firing, held = alerts.firing(conn), silences(conn, refused)
     for alert in firing:
         if is_quiet(config, held, alert, firing):
             continue

@@ -100,7 +100,7 @@ class Engine:
                     self.measures.changed += len(changed)
         with self._apart(conn, "what is to be told"), conn.transaction():
             announce(conn, alerts.close_orphans(conn))
-            deliver.plan(conn, self.config)
+            deliver.plan(conn, self.config, self._say)
         with self._apart(conn, "delivery"):
             self.measures.delivered += deliver.dispatch(conn, self.config)
         if self.measures.rounds % TIDY_EVERY == 0:

@@ -17,7 +17,7 @@ const series = v.fallback(v.array(v.number()), []);
 const evidenceShape = v.looseObject({ at_s: v.optional(series, []), value: v.optional(series, []), above: maybe(v.number()), clear: maybe(v.number()) });
 export const alertDetailShape = v.object({
   ...alertFields, evidence: v.pipe(v.record(v.string(), v.unknown()), evidenceShape),
-  notices: v.array(v.object({ receiver: v.string(), status: v.string(), turn: v.number(), created: v.string(), delivered: text, attempts: v.number(), error: text })),
+  notices: v.array(v.object({ receiver: v.string(), status: v.string(), turn: v.number(), created: v.string(), delivered: text, attempts: v.number(), tried: v.optional(text, null), error: text })),
 });
 export type AlertDetail = v.InferOutput<typeof alertDetailShape>;
 

@@ -159,9 +159,10 @@ async def end_silence(platform: ThePlatform, silence_id: Id) -> Response:
 
 
 @http.get("/{alert_id}", response_model=schemas.AlertDetail)
-async def alert(conn: Reader, names: TheNames, alert_id: Id) -> Response:
+async def alert(request: Request, conn: Reader, names: TheNames, alert_id: Id) -> Response:
     """One alert, its evidence as it was when it began to fire, and who was told."""
     row = await reads.one(conn, alert_id)
     if row is None:
         raise NotFound(f"there is no alert {alert_id}", advice="/api/v1/alerts lists them.")
+    row["notices"] = shown.notices(row["notices"], "operate" in request.state.caller.scopes)
     return answer(shown.alert(row, names))

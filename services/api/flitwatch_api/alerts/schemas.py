@@ -52,7 +52,8 @@ class Notice(BaseModel):
     created: datetime
     delivered: datetime | None
     attempts: int
-    error: str | None
+    tried: datetime | None = Field(description="The last attempt.")
+    error: str | None = Field(description="Why the last attempt failed; below scope operate only that it did.")
 
 
 class AlertDetail(Alert):

@@ -12,6 +12,7 @@ Row = dict[str, Any]
 #: Labels whose values are of machines; those of others may hold names.
 OF_MACHINES = frozenset({"fabric", "group", "class", "job", "run", "nodes", "severity", "signal"})
 HIDDEN = "..."
+FAILED = "the receiver did not take it"
 
 
 def _labels(held: dict[str, str], names: Names) -> dict[str, str]:
@@ -58,6 +59,11 @@ def alert(row: Row, names: Names) -> Row:
     if (made.get("evidence") or {}).get("rule"):
         made["evidence"] = {**made["evidence"], "rule": rule(made["evidence"]["rule"], names)}
     return made
+
+
+def notices(rows: list[Row], operates: bool) -> list[Row]:
+    """Who was told; what a receiver said, or where it is, is for who `operates` the site."""
+    return rows if operates else [{**row, "error": row["error"] and FAILED} for row in rows]
 
 
 def silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:

@@ -3256,7 +3256,15 @@ export interface components {
             delivered: string | null;
             /** Attempts */
             attempts: number;
-            /** Error */
+            /**
+             * Tried
+             * @description The last attempt.
+             */
+            tried: string | null;
+            /**
+             * Error
+             * @description Why the last attempt failed; below scope operate only that it did.
+             */
             error: string | null;
         };
         /**

@@ -111,12 +111,13 @@ function Told({ alert, now }: { alert: AlertDetail; now: number }) {
       {alert.notices.length ? (
         <table className="tight"><thead><tr><th scope="col">Receiver</th><th scope="col">What</th><th scope="col" className="numeric">Delivered, {ZONE}</th><th scope="col">Note</th></tr></thead><tbody>
           {alert.notices.slice(0, 8).map((notice, i) => {
-            const at = parseTime(notice.delivered);
+            const at = parseTime(notice.delivered), tried = parseTime(notice.tried);
+            const failed = notice.error === null ? null : `${notice.error}${tried === null ? "" : `, ${moment(tried, now, true)}`}`;
             return (
               <tr key={i}>
                 <td>{notice.receiver}</td><td>{notice.status}{notice.turn > 0 && `, again (${notice.turn})`}</td>
                 <td className="numeric">{at === null ? <span className="alarm">not yet</span> : moment(at, now, true)}</td>
-                <td className="ellipsis" title={notice.error ?? undefined}>{notice.error ?? (notice.attempts > 1 ? `${notice.attempts} tries` : "")}</td>
+                <td className="ellipsis" title={failed ?? undefined}>{failed ?? (notice.attempts > 1 ? `${notice.attempts} tries` : "")}</td>
               </tr>
             );
           })}
