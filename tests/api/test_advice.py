@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 import time
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from api.conftest import serving
 from flitwatch_api.advice.decide import LEAST_RUNS, Asked, advise
-from flitwatch_api.advice.http import _one
+from flitwatch_api.advice.http import _each, _one
 from flitwatch_api.advice.schemas import AdviceRequest
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
@@ -139,6 +140,29 @@ def test_the_service_answers_one_and_several(embedded_db: str) -> None:
             {"user": "x"},
         ):
             assert api.http.post("/api/v1/advice", json=wrong).status_code == 422
+
+
+async def test_others_are_answered_while_a_largest_batch_is() -> None:
+    job = AdviceRequest(
+        user="ann", application="milc", nodes=64, candidates=[["a0"] * 3 + ["b0"] * n for n in range(64)]
+    )
+    request = Request({"type": "http", "state": {"caller": None, "user": None}})
+    done: list[object] = []
+
+    async def batch() -> list[dict]:
+        made = await _each(request, basis(), 0.0, False, [job] * 200)
+        done.append("batch")
+        return made
+
+    async def others() -> None:
+        for number in range(100):
+            await _each(request, basis(), 0.0, False, [job])
+            done.append(number)
+
+    # The batch begins first; each of the others, one after another, has its answer before the batch has.
+    answers, _ = await asyncio.gather(batch(), others())
+    assert done == [*range(100), "batch"]
+    assert len(answers) == 200 and len(answers[0]["candidates"]) == 64
 
 
 def test_other_peoples_names_are_unknown_below_scope_names() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -80,7 +80,7 @@ def groups_of(basis: Basis, nodes: list[str]) -> tuple[Counter[tuple[int, int]],
     return counts, len(nodes) - counts.total()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Past:
     """Comparable runs with counters.
 
@@ -95,11 +95,7 @@ class Past:
 
 def past(basis: Basis, asked: Asked) -> Past:
     """`comparable` as arrays; the same for all questions about an application, a size and a user with runs of their own."""
-    own = (
-        sum(row["user"] == asked.user for row in basis.runs.get(asked.application, ()))
-        if asked.application in basis.runs
-        else 0
-    )
+    own = _runs_by_user(basis, asked.application)[asked.user]
     key = ("past", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None)
     held: Past | None = basis.memo.get(key)
     if held is None:
@@ -107,10 +103,24 @@ def past(basis: Basis, asked: Asked) -> Past:
         held = Past(
             np.array([row["time_s"] for row in rows], float), np.array([row["congestion"] for row in rows], float)
         )
-        if len(basis.memo) > MOST_MEMO:
-            basis.memo.clear()
-        basis.memo[key] = held
+        _keep(basis, key, held)
     return held
+
+
+def _runs_by_user(basis: Basis, application: str) -> Counter[str]:
+    if application not in basis.runs:
+        return Counter()
+    held: Counter[str] | None = basis.memo.get(("users", application))
+    if held is None:
+        held = Counter(row["user"] for row in basis.runs[application])
+        _keep(basis, ("users", application), held)
+    return held
+
+
+def _keep(basis: Basis, key: Hashable, made: object) -> None:
+    if len(basis.memo) > MOST_MEMO:
+        basis.memo.clear()
+    basis.memo[key] = made
 
 
 def known(basis: Basis) -> dict[str, Any]:
@@ -182,11 +192,13 @@ def from_congestion(basis: Basis, asked: Asked, places: Counter[tuple[int, int]]
     if len(runs.times_s) < LEAST_RUNS:
         text = f"needs {LEAST_RUNS} completed runs of {asked.application} on about {asked.nodes} nodes with counters, has {len(runs.times_s)}"
         return _unknown(text, "/api/v1/estimates")
-    key = ("near", id(runs), now)
-    held = basis.memo.get(key)
-    if held is None:
-        held = basis.memo[key] = _near(runs, now)
-    slowdown, usual_s, nearest = held
+    # `Past` is equal only to itself, and an entry keeps it alive.
+    key = ("near", runs, now)
+    near = basis.memo.get(key)
+    if near is None:
+        near = _near(runs, now)
+        _keep(basis, key, near)
+    slowdown, usual_s, nearest = near
     if slowdown is None:
         low, high = runs.congestion.min(), runs.congestion.max()
         text = (
@@ -237,6 +249,7 @@ def advise(basis: Basis, asked: Asked, shown: Shown, age_s: float, away: bool = 
     away : bool        whether the database was away when it was last asked
     """
     reasons: list[dict[str, Any]] = []
+    said: set[str] = set()
     found: list[Expected] = []
     for nodes in asked.candidates or [[]]:
         places, unknown = groups_of(basis, nodes)
@@ -244,7 +257,8 @@ def advise(basis: Basis, asked: Asked, shown: Shown, age_s: float, away: bool = 
         found.append(expected)
         if unknown and places:
             reasons.append(_reason("unknown_nodes", f"{unknown} of {len(nodes)} nodes are on no fabric"))
-        if expected.reason not in reasons:
+        if expected.reason["text"] not in said:
+            said.add(expected.reason["text"])
             reasons.append(expected.reason)
     action, best = "start", 0
     told = [at for at, one in enumerate(found) if one.slowdown is not None]
