@@ -129,6 +129,34 @@ def test_advice_counts_the_workers_that_make_its_basis(embedded_db: str, conn: p
             until((1, 0))
 
 
+def test_a_worker_that_was_taken_for_dead_registers_again(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    """Frozen for longer than its heartbeats may be late, it finds itself forgotten; it is known again without a restart."""
+
+    def listed() -> list[int]:
+        rows = conn.execute("SELECT w.id FROM queue.procrastinate_workers w JOIN worker_queue q ON q.worker_id = w.id")
+        return [number for (number,) in rows.fetchall()]
+
+    def until_listed() -> int:
+        deadline = time.monotonic() + PATIENCE_S
+        while not (found := listed()):
+            assert time.monotonic() < deadline, "no worker is known"
+            time.sleep(0.05)
+        return found[0]
+
+    with worker(embedded_db) as child:
+        first = until_listed()
+        child.send_signal(signal.SIGSTOP)
+        with conn.transaction():
+            conn.execute("SET LOCAL search_path TO queue")
+            # What procrastinate does where another worker starts; it is told that any silence is too long.
+            pruned = conn.execute("SELECT * FROM procrastinate_prune_stalled_workers_v1(0)").fetchall()
+        assert pruned == [(first,)] and listed() == []
+        child.send_signal(signal.SIGCONT)
+        assert until_listed() != first
+        task_id = start(conn, "demo.count", {"to": 2, "delay_s": 0})
+        assert wait_for(conn, task_id, lambda t: t.state == "succeeded").attempts == 1
+
+
 def test_a_task_that_kills_two_workers_fails(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     task_id = start(conn, "demo.count", {"to": 1000, "delay_s": 1})
     for attempt in (1, 2):

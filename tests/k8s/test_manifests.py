@@ -119,8 +119,8 @@ def test_what_has_no_service_is_watched_all_the_same(manifests: list[dict]) -> N
         template = pods(manifests)[name]
         labels, (container,) = template["metadata"]["labels"], template["spec"]["containers"]
         (port,) = (one["containerPort"] for one in container["ports"] if one["name"] == "metrics")
-        for probe in ("startupProbe", "livenessProbe"):
-            assert container[probe]["httpGet"] == {"path": "/metrics", "port": "metrics"}
+        for probe, path in (("startupProbe", "/metrics"), ("livenessProbe", "/livez")):
+            assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
         said = dict(zip(container["args"], container["args"][1:], strict=False))
         assert (said["--metrics-host"], said["--metrics-port"]) == ("0.0.0.0", str(port))
         assert any(_selects(budget, labels) for budget in budgets), name

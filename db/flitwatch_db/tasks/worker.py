@@ -21,6 +21,7 @@ from flitwatch_db.maintenance import maintain
 from flitwatch_db.tasks import table
 from flitwatch_db.tasks.context import Handler, TaskContext
 from flitwatch_domain.errors import Cancelled, FlitwatchError, Unavailable
+from flitwatch_domain.pulse import WAIT_S, Pulse
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,8 @@ class Worker:
         By task name: a cron line, and what is called with the database then, on one of the workers of its queue.
     services : mapping, optional
         By name: what runs in a thread beside the tasks until the worker stops.
+    pulse : Pulse, optional
+        Beats as long as the loop that takes tasks comes round; tasks have threads of their own.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Worker:
         stalled_after_s: float = STALLED_AFTER_S,
         periodic: Mapping[str, tuple[str, Callable[[str], object]]] | None = None,
         services: Mapping[str, Callable[[str, threading.Event], None]] | None = None,
+        pulse: Pulse | None = None,
     ) -> None:
         self.dsn = dsn
         self.handlers = dict(handlers)
@@ -79,6 +83,8 @@ class Worker:
         self.stalled_after_s = stalled_after_s
         self.periodic = dict(periodic or {})
         self.services = dict(services or {})
+        self.pulse = pulse or Pulse()
+        self.heartbeat_s = min(10.0, stalled_after_s / 4)
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self._stopping = threading.Event()
         self._procrastinate: Any = None
@@ -107,6 +113,7 @@ class Worker:
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self.stop)
+        beating = asyncio.create_task(self._beat())
         while not self._stopping.is_set():
             try:
                 await self._work()
@@ -114,6 +121,12 @@ class Worker:
                 log.warning("the queue is not reachable: %s", problem)
             if not self._stopping.is_set():
                 await asyncio.sleep(RECONNECT_S)
+        beating.cancel()
+
+    async def _beat(self) -> None:
+        while True:
+            self.pulse.beat()
+            await asyncio.sleep(WAIT_S)
 
     async def _work(self) -> None:
         """Work until stopped or until the database goes away."""
@@ -130,12 +143,12 @@ class Worker:
                 name=self.name,
                 concurrency=self.concurrency,
                 install_signal_handlers=False,
-                update_heartbeat_interval=min(10.0, self.stalled_after_s / 4),
+                update_heartbeat_interval=self.heartbeat_s,
                 stalled_worker_timeout=self.stalled_after_s,
                 shutdown_graceful_timeout=SHUTDOWN_S,
             )
             self._procrastinate = taker
-            recovery = asyncio.gather(self._recover_forever(app), self._say_queues(taker))
+            recovery = asyncio.gather(self._recover_forever(app), self._stay_known(app, taker))
             try:
                 if not self._stopping.is_set():
                     await taker.run()
@@ -145,27 +158,35 @@ class Worker:
                 with contextlib.suppress(asyncio.CancelledError):
                     await recovery
 
-    async def _say_queues(self, taker: Any) -> None:
-        """Write down which queues this worker serves, as soon as it has a number."""
+    async def _stay_known(self, app: Any, taker: Any) -> None:
+        """Write down which queues this worker serves; register it again where another took it for dead while it was frozen."""
 
-        def write() -> None:
+        def known(number: int) -> bool:
             with connect(self.dsn, role="writer", application="flitwatch worker") as conn:
                 conn.execute(
                     "DELETE FROM worker_queue WHERE worker_id NOT IN (SELECT id FROM queue.procrastinate_workers)"
                 )
                 conn.execute(
-                    "INSERT INTO worker_queue SELECT %s, unnest(%s::text[]) ON CONFLICT DO NOTHING",
-                    [taker.worker_id, self.queues],
+                    "INSERT INTO worker_queue SELECT id, unnest(%s::text[]) FROM queue.procrastinate_workers WHERE id = %s"
+                    " ON CONFLICT DO NOTHING",
+                    [self.queues, number],
                 )
+                return conn.execute("SELECT FROM queue.procrastinate_workers WHERE id = %s", [number]).rowcount == 1
 
         while taker.worker_id is None:
             await asyncio.sleep(0.05)
-        while True:
+        while (number := taker.worker_id) is not None and not self._stopping.is_set():
+            pause_s = self.heartbeat_s
             try:
-                return await asyncio.to_thread(write)
-            except (psycopg.Error, OSError, FlitwatchError) as problem:
+                if not await asyncio.to_thread(known, number) and not self._stopping.is_set():
+                    log.warning("this worker was silent for too long and is registered anew")
+                    # Its tasks are others' by now, as those of a dead worker; the queue's heartbeats name the new number from here on.
+                    taker.worker_id = await app.job_manager.register_worker()
+                    pause_s = 0.0
+            except (psycopg.Error, OSError, FlitwatchError, _connector_errors()) as problem:
                 log.warning("which queues this worker serves is not written down yet: %s", problem)
-            await asyncio.sleep(RECONNECT_S)
+                pause_s = RECONNECT_S
+            await asyncio.sleep(pause_s)
 
     def _register(self, app: Any) -> None:
         from procrastinate import RetryStrategy

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
+from flitwatch_domain.pulse import WAIT_S, Pulse
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.database import Database
 from flitwatch_ingest.writer.measures import Measures
@@ -18,11 +19,14 @@ class Flight:
     database : Database
         Used by no other thread.
     measures : Measures
+    pulse : Pulse
+        Of the loop that waits here: a database that is away is waited for, which is no hanging.
     """
 
-    def __init__(self, database: Database, measures: Measures) -> None:
+    def __init__(self, database: Database, measures: Measures, pulse: Pulse) -> None:
         self._database = database
         self._measures = measures
+        self._pulse = pulse
         self._thread = ThreadPoolExecutor(1, "transaction")
         self._under_way: tuple[Batch, Future[float]] | None = None
 
@@ -45,14 +49,21 @@ class Flight:
             As `Database.write`.
         """
         sent, self._under_way = self._under_way, None
-        return None if sent is None else (sent[0], sent[1].result())
+        if sent is None:
+            return None
+        self._outwait(sent[1])
+        return sent[0], sent[1].result()
 
     def abandon(self) -> None:
         """Wait for what is under way, whatever becomes of it, and let go of the database."""
         sent, self._under_way = self._under_way, None
         if sent is not None:
-            sent[1].exception()
+            self._outwait(sent[1])
         self._database.close()
+
+    def _outwait(self, written: Future[float]) -> None:
+        while wait([written], WAIT_S).not_done:
+            self._pulse.beat()
 
     def close(self) -> None:
         """The same, for the last time."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from flitwatch_db import ingest
 from flitwatch_db.shares import Shares
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
+from flitwatch_domain.pulse import Pulse
 from flitwatch_ingest.registry import Schemas, open_registry
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.writer import accounts
@@ -47,6 +48,8 @@ class Writer:
         Set it to end waiting for a database or a log that does not answer.
     guest : bool
         Takes only topics that no running writer holds.
+    pulse : Pulse
+        Beats with each step, and while a database or a log is waited for.
     """
 
     def __init__(
@@ -56,12 +59,14 @@ class Writer:
         settings: WriterSettings | None = None,
         stop: threading.Event | None = None,
         guest: bool = False,
+        pulse: Pulse | None = None,
     ) -> None:
         self.settings = settings or WriterSettings()
+        self.pulse = pulse or Pulse()
         self.measures = Measures()
         self.stop = stop or threading.Event()
         self._database = Database(url, self.settings.group, self.stop, self.measures)
-        self._flight = Flight(Database(url, self.settings.group, self.stop, self.measures), self.measures)
+        self._flight = Flight(Database(url, self.settings.group, self.stop, self.measures), self.measures, self.pulse)
         self._memory = Memory(self.settings)
         self._schemas = Schemas(open_registry(self.settings.registry))
         shares = Shares(url, self.settings.group, guest)
@@ -75,6 +80,7 @@ class Writer:
         """Work until `stop` is set, then write what is held."""
         pause_s = 0.2
         while not self.stop.is_set():
+            self.pulse.beat()
             try:
                 self.step()
                 pause_s = 0.2
@@ -90,7 +96,7 @@ class Writer:
                 # Records may have been taken by half: what the database has is the only truth.
                 log.warning("reading begins anew: %s", first_line(away))
                 self._start_over()
-                self.stop.wait(pause_s)
+                self.pulse.wait(self.stop, pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         self.finish()
 

@@ -12,6 +12,7 @@ from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, Absent, labels_of,
 from flitwatch_db import alerts
 from flitwatch_domain.alerts import check_matchers, matches
 from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.pulse import Pulse
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ def repeat_of(config: Config, receiver: Receiver) -> float:
     return ALERTMANAGER_REPEAT_S if receiver.kind == "alertmanager" else config.repeat_s
 
 
-def dispatch(conn: Any, config: Config) -> int:
+def dispatch(conn: Any, config: Config, pulse: Pulse | None = None) -> int:
     """Send what is due, one message a receiver and group; return how many were taken. The connection commits by itself.
 
     What was sent once stays one message with one key until it is taken, less what has been silenced since; what came later is a message of its own.
@@ -97,6 +98,8 @@ def dispatch(conn: Any, config: Config) -> int:
     told: set[tuple[str, str]] = set()
     sent = 0
     for name, group, tried in alerts.due_batches(conn, config.group_interval_s, quiet):
+        if pulse is not None:
+            pulse.beat()
         # What is new to a group that has just been told waits for the group's interval.
         if name not in known or name in away or (tried is None and (name, group) in told):
             continue

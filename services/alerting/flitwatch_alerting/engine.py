@@ -15,6 +15,7 @@ from flitwatch_alerting.config import Config
 from flitwatch_alerting.evaluate import announce, evaluate
 from flitwatch_db import alerts, connect
 from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.pulse import Pulse
 
 log = logging.getLogger(__name__)
 
@@ -41,16 +42,21 @@ class Engine:
     url : str             the database
     config : Config
     stop : Event          set to end after the current round
+    pulse : Pulse         beats with each rule and message, and while a database or another engine's end is waited for
     """
 
-    def __init__(self, url: str, config: Config, stop: threading.Event, tick_s: float = TICK_S) -> None:
+    def __init__(
+        self, url: str, config: Config, stop: threading.Event, tick_s: float = TICK_S, pulse: Pulse | None = None
+    ) -> None:
         self.url, self.config, self.stop, self.tick_s = url, config, stop, tick_s
+        self.pulse = pulse or Pulse()
         self.measures = Measures()
         self._said: dict[str, str] = {}
 
     def run(self) -> None:
         """Until stopped; a lost database is waited for."""
         while not self.stop.is_set():
+            self.pulse.beat()
             try:
                 with connect(self.url, role="writer", application="flitwatch alerting", autocommit=True) as conn:
                     self._lead(conn)
@@ -58,17 +64,17 @@ class Engine:
                 # A table that is locked away, or being restored, comes back as a database that was lost does.
                 self.measures.problems += 1
                 log.warning("the database does not serve (%s); trying again", type(problem).__name__)
-                self.stop.wait(RETRY_S)
+                self.pulse.wait(self.stop, RETRY_S)
 
     def _lead(self, conn: psycopg.Connection) -> None:
         while not alerts.take_lead(conn):
-            if self.stop.wait(RETRY_S):
+            if self.pulse.wait(self.stop, RETRY_S):
                 return
         with conn.transaction():
             alerts.sync_file(conn, self.config.rules)
         while not self.stop.is_set():
             self.round(conn)
-            self.stop.wait(self.tick_s)
+            self.pulse.wait(self.stop, self.tick_s)
 
     @contextlib.contextmanager
     def _apart(self, conn: psycopg.Connection, what: str) -> Iterator[None]:
@@ -93,6 +99,7 @@ class Engine:
         """One pass: every rule, then delivery; `conn` commits by itself."""
         now_s = alerts.now_s(conn)
         for rule, through_s in alerts.rules(conn, lambda name, why: self._say(f"rule {name}", why)):
+            self.pulse.beat()
             if rule.enabled:
                 with self._apart(conn, f"rule {rule.name}"), conn.transaction():
                     changed = evaluate(conn, rule, through_s, now_s)
@@ -102,7 +109,7 @@ class Engine:
             announce(conn, alerts.close_orphans(conn))
             deliver.plan(conn, self.config, self._say)
         with self._apart(conn, "delivery"):
-            self.measures.delivered += deliver.dispatch(conn, self.config)
+            self.measures.delivered += deliver.dispatch(conn, self.config, self.pulse)
         if self.measures.rounds % TIDY_EVERY == 0:
             with self._apart(conn, "the end of old alerts"):
                 alerts.forget_old(conn)

@@ -1,19 +1,25 @@
-"""`--metrics-port`, `--metrics-host`: figures of a process that has no HTTP of its own, for Prometheus."""
+"""`--metrics-port`, `--metrics-host`: figures and liveness of a process that has no HTTP of its own, for Prometheus and probes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from socketserver import ThreadingMixIn
 from typing import Any, TypeVar
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import click
 
 from flitwatch import __version__
+from flitwatch.watched import HANGS_AFTER, own_pulse
+from flitwatch_domain.pulse import HANGS_AFTER_S
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def metrics_option(function: F) -> F:
-    """Serve `/metrics`: memory, CPU time, open files and start of the process, and its command and version."""
+    """Serve `/metrics`: memory, CPU time, open files and start of the process, and its command and version; and `/livez`."""
     port = click.option(
         "--metrics-port", type=click.IntRange(1, 65535), envvar="FLITWATCH_METRICS_PORT", expose_value=False, callback=_serve,
         help="Serve /metrics of this process at this port.",
@@ -22,25 +28,64 @@ def metrics_option(function: F) -> F:
         "--metrics-host", default="127.0.0.1", show_default=True, envvar="FLITWATCH_METRICS_HOST", expose_value=False, is_eager=True, callback=_note_host,
         help="The address that it is served on; whoever reaches it may read it.",
     )  # fmt: skip
-    return port(host(function))
+    hangs = click.option(
+        "--hangs-after", type=click.FloatRange(1, 86_400), default=HANGS_AFTER_S, show_default=True, envvar=HANGS_AFTER, expose_value=False,
+        is_eager=True, callback=_note_limit, help="Seconds after which /livez says that a loop that did not come round hangs.",
+    )  # fmt: skip
+    return port(host(hangs(function)))
 
 
 def _note_host(ctx: click.Context, param: click.Parameter, host: str) -> None:
     ctx.meta[__name__] = host
 
 
+def _note_limit(ctx: click.Context, param: click.Parameter, seconds: float) -> None:
+    own_pulse().hangs_after_s = seconds
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Six(_Server):
+    address_family = socket.AF_INET6
+
+
+class _Silent(WSGIRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Probes come every few seconds."""
+
+
+def _answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    from prometheus_client import make_wsgi_app
+
+    if environ.get("PATH_INFO") != "/livez":
+        return make_wsgi_app()(environ, start_response)
+    pulse = own_pulse()
+    silent_s = pulse.silent_s
+    said = "the loop has not begun" if silent_s is None else f"the loop last came round {silent_s:.1f} s ago"
+    start_response(
+        "503 Service Unavailable" if pulse.hangs else "200 OK",
+        [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")],
+    )
+    return [f"{said}; it hangs after {pulse.hangs_after_s:g} s\n".encode()]
+
+
 def _serve(ctx: click.Context, param: click.Parameter, port: int | None) -> None:
     if port is None or ctx.resilient_parsing:
         return
-    from prometheus_client import Info, start_http_server
+    from prometheus_client import Info
 
     from flitwatch_domain.errors import Unavailable
 
     Info("flitwatch_process", "What this process is.").info({"command": ctx.command_path, "version": __version__})
+    host = ctx.meta[__name__]
     try:
-        start_http_server(port, addr=ctx.meta[__name__])
+        server = (_Six if ":" in host else _Server)((host, port), _Silent)
     except OSError as taken:
         raise Unavailable(
-            f"{ctx.meta[__name__]} port {port} cannot be used for metrics: {taken.strerror}",
+            f"{host} port {port} cannot be used for metrics: {taken.strerror}",
             advice="Choose another --metrics-port, or --metrics-host.",
         ) from None
+    server.set_app(_answer)
+    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()

@@ -11,6 +11,7 @@ import click
 
 from flitwatch.console import emit, fail, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
+from flitwatch.watched import own_pulse
 
 
 @click.group()
@@ -99,11 +100,12 @@ def slurm(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     while not stop.is_set():
+        own_pulse().beat()
         try:
             logging.info("%s", ", ".join(f"{count} {name}" for name, count in one.cycle().items()))
         except FlitwatchError as problem:
             logging.warning("no advice: %s", problem)
-        stop.wait(interval)
+        own_pulse().wait(stop, interval)
     one.stop()
 
 

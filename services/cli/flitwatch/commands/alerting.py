@@ -11,6 +11,7 @@ import click
 
 from flitwatch.console import database_options, emit, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
+from flitwatch.watched import own_pulse
 
 
 @click.command()
@@ -40,6 +41,6 @@ def alerting(config: Path | None, check: bool, db_url: str | None, ephemeral: bo
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with database(db_url, ephemeral, SERVICE_PATIENCE_S, stop) as url:
-        engine = Engine(url, chosen, stop)
+        engine = Engine(url, chosen, stop, pulse=own_pulse())
         engine.run()
         emit(asdict(engine.measures), as_json)

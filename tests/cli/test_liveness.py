@@ -1,0 +1,84 @@
+"""Liveness of real processes: one that hangs is told from one that waits."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from signal import SIGUSR1
+
+import httpx
+import pytest
+from fixtures.databases import PLACE
+
+from flitwatch_api.serve import listen
+from flitwatch_db.embedded import Embedded
+from flitwatch_db.migrations import migrate
+
+HANGS_AFTER_S = 4
+#: The command as it is, but for a signal under which its main thread, where its loop is, does nothing any more; the others go on.
+HANGING = "import signal, time; signal.signal(signal.SIGUSR1, lambda *_: time.sleep(3600)); from flitwatch.main import main; main()"
+
+
+@contextlib.contextmanager
+def serving(url: str, *command: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A process, and where its figures are."""
+    with listen("127.0.0.1", 0) as free:
+        port = str(free.getsockname()[1])
+    argv = [sys.executable, "-c", HANGING, *command, "--db", url, "--metrics-port", port, "--hangs-after", str(HANGS_AFTER_S)]  # fmt: skip
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process, f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.1)
+
+
+def live(base: str) -> tuple[int, str]:
+    try:
+        answer = httpx.get(f"{base}/livez", timeout=10)
+    except httpx.HTTPError:
+        return 0, ""
+    return answer.status_code, answer.text
+
+
+@pytest.mark.parametrize("command", ["writer", "worker", "alerting"])
+def test_a_loop_that_hangs_is_told_although_its_metrics_are_served(embedded_db: str, command: str) -> None:
+    with serving(embedded_db, command) as (process, base):
+        until(lambda: "last came round" in live(base)[1])
+        assert live(base)[0] == 200
+        process.send_signal(SIGUSR1)
+        until(lambda: live(base)[0] == 503)
+        assert f"hangs after {HANGS_AFTER_S} s" in live(base)[1] and httpx.get(f"{base}/metrics").status_code == 200
+        assert process.poll() is None
+
+
+@pytest.mark.parametrize("command", ["writer", "worker", "alerting"])
+def test_waiting_for_a_database_is_no_hanging(command: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="flitwatch-away-", dir=PLACE) as place:
+        server = Embedded(Path(place), durable=False)
+        try:
+            url = server.start()
+            migrate(url)
+            with serving(url, command) as (_, base):
+                until(lambda: "last came round" in live(base)[1])
+                server.stop()
+                # Time passes in which a loop that waited without beating would count as hanging.
+                answers = []
+                for _ in range(2 * HANGS_AFTER_S):
+                    time.sleep(1)
+                    answers.append(live(base)[0])
+                assert answers == [200] * len(answers)
+        finally:
+            server.destroy()
