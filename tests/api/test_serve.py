@@ -65,6 +65,30 @@ def test_on_this_machine_only_it_answers_to_this_machines_names_only(world: Worl
         assert httpx.get(f"{base}/healthz", headers={"Host": "rebound.example"}).status_code == 400
 
 
+def test_scrapers_ask_by_address_at_a_port_that_answers_nothing_else(world: World) -> None:
+    with listen("127.0.0.1", 0) as free:
+        metrics = free.getsockname()[1]
+    with running(world.url, "--metrics-port", str(metrics)) as (_, base):
+        aside, pod = f"http://127.0.0.1:{metrics}", {"Host": "10.42.0.7:9464"}
+        for path in ("/metrics", "/healthz", "/readyz"):
+            assert httpx.get(aside + path, headers=pod).status_code == 200, path
+            assert httpx.get(base + path, headers=pod).status_code == 400, path
+        assert "flitwatch_database_up 1.0" in httpx.get(f"{aside}/metrics", headers=pod).text
+        assert httpx.get(f"{base}/api/v1/session").status_code == 200
+        for path in (
+            "/api/v1/session",
+            "/api/v1/jobs",
+            "/openapi.json",
+            "/",
+            "/metrics/../api/v1/jobs",
+            "//metrics",
+            "/api/v1/alerts?x=/metrics",
+        ):
+            assert httpx.get(aside + path).status_code == 404, path
+        for method in ("POST", "PUT", "DELETE"):
+            assert httpx.request(method, f"{aside}/metrics").status_code == 404
+
+
 def test_a_database_that_comes_back_late_is_waited_for() -> None:
     """Started while the database is away, as after a crash of both: it says so, and serves as soon as the database is there."""
     with tempfile.TemporaryDirectory(prefix="flitwatch-late-", dir=PLACE) as place:

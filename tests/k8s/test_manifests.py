@@ -115,11 +115,11 @@ def test_images_are_those_of_the_compose_file(manifests: list[dict]) -> None:
 def test_what_has_no_service_is_watched_all_the_same(manifests: list[dict]) -> None:
     budgets = [m["spec"]["selector"] for m in manifests if m["kind"] == "PodDisruptionBudget"]
     scraped = next(m for m in manifests if m["metadata"]["name"] == "metrics-from-monitoring")["spec"]
-    for name in ("writer", "worker", "alerting"):
+    for name in ("api", "writer", "worker", "alerting"):
         template = pods(manifests)[name]
         labels, (container,) = template["metadata"]["labels"], template["spec"]["containers"]
         (port,) = (one["containerPort"] for one in container["ports"] if one["name"] == "metrics")
-        for probe, path in (("startupProbe", "/metrics"), ("livenessProbe", "/livez")):
+        for probe, path in (("startupProbe", "/metrics"), ("livenessProbe", "/livez")) if name != "api" else ():
             assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
         said = dict(zip(container["args"], container["args"][1:], strict=False))
         assert (said["--metrics-host"], said["--metrics-port"]) == ("0.0.0.0", str(port))
@@ -128,7 +128,7 @@ def test_what_has_no_service_is_watched_all_the_same(manifests: list[dict]) -> N
 
 
 def test_the_commands_of_the_pods_take_their_arguments(manifests: list[dict]) -> None:
-    for name in ("writer", "worker", "alerting"):
+    for name in ("api", "writer", "worker", "alerting"):
         (container,) = pods(manifests)[name]["spec"]["containers"]
         command, *arguments = container["args"]
         found = cli.get_command(click.Context(cli), command)

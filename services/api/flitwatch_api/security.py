@@ -27,6 +27,8 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+#: What the port for scrapers and probes answers: figures and health, which name nobody.
+METRICS_PATHS = frozenset({"/metrics", "/healthz", "/readyz"})
 
 
 def host_name(authority: str) -> str:
@@ -46,10 +48,13 @@ class Guard:
     hosts : sequence of str
         Names that the Host header may have; empty: any. A server on this machine only that checks it cannot be reached by a foreign page
         whose name was pointed here (DNS rebinding).
+    metrics_port : int, optional
+        The port for scrapers, which ask by address: any host, METRICS_PATHS only.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Sequence[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, hosts: Sequence[str] = (), metrics_port: int | None = None) -> None:
         self.app = app
+        self.metrics_port = metrics_port
         self.hosts = frozenset(host.strip("[]").lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,7 +79,11 @@ class Guard:
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers, request = Headers(scope=scope), Request(scope)
         host = headers.get("host", "")
-        if self.hosts and host_name(host) not in self.hosts:
+        aside = self.metrics_port is not None and (scope.get("server") or ("", None))[1] == self.metrics_port
+        if aside and (scope["path"] not in METRICS_PATHS or scope["method"] not in SAFE):
+            advice = f"It answers {', '.join(sorted(METRICS_PATHS))}."
+            return problem(request, 404, "not-found", "this port is for scrapers and probes", advice)
+        if not aside and self.hosts and host_name(host) not in self.hosts:
             advice = (
                 "Use the name under which the service is published, or have the operator allow this one (--allow-host)."
             )

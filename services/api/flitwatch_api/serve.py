@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 import uvicorn
@@ -57,13 +58,24 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(settings: Settings, host: str, port: int, *, access_log: bool = False, grace_s: int = 10) -> None:
-    """Serve until a signal comes.
+def serve(
+    settings: Settings,
+    host: str,
+    port: int,
+    *,
+    access_log: bool = False,
+    grace_s: int = 10,
+    metrics_host: str = "127.0.0.1",
+) -> None:
+    """Serve until a signal comes; `settings.api_metrics_port` is listened on at `metrics_host`.
 
     Raises
     ------
     Unavailable
         The address cannot be listened on.
     """
-    with listen(host, port) as listening:
-        server(settings, host, port, access_log=access_log, grace_s=grace_s).run(sockets=[listening])
+    with contextlib.ExitStack() as stack:
+        listening = [stack.enter_context(listen(host, port))]
+        if settings.api_metrics_port is not None:
+            listening.append(stack.enter_context(listen(metrics_host, settings.api_metrics_port)))
+        server(settings, host, port, access_log=access_log, grace_s=grace_s).run(sockets=listening)

@@ -24,6 +24,10 @@ class Settings(BaseSettings):
     api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Host names that requests may name, comma-separated; empty: any."
     )
+    api_metrics_port: int | None = Field(
+        default=None,
+        description="A second port that answers METRICS_PATHS only, whatever host name a request names: for scrapers and probes.",
+    )
     api_pool_max: int = Field(default=6, ge=1, le=64, description="Connections for reading.")
     api_statement_timeout_ms: int = Field(default=15_000, ge=100, le=600_000)
     api_connect_timeout_s: float = Field(

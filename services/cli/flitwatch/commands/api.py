@@ -22,6 +22,13 @@ GRACE_S = 10
     "by default those of this machine when listening on it only, any otherwise. '*' allows any.",
 )  # fmt: skip
 @click.option(
+    "--metrics-port", type=click.IntRange(1, 65535), envvar="FLITWATCH_METRICS_PORT",
+    help="Serve /metrics, /healthz and /readyz, and nothing else, at this port too, whatever host name is asked for.",
+)  # fmt: skip
+@click.option(
+    "--metrics-host", default="127.0.0.1", show_default=True, envvar="FLITWATCH_METRICS_HOST", help="The address that it is served on; whoever reaches it may read it.",
+)  # fmt: skip
+@click.option(
     "--web", type=click.Path(file_okay=False, path_type=Path), help="Folder of the built page; by default web/dist."
 )
 @click.option("--access-log", is_flag=True, help="Write a line of JSON per request.")
@@ -36,6 +43,8 @@ def api(
     host: str,
     port: int,
     allow_hosts: tuple[str, ...],
+    metrics_port: int | None,
+    metrics_host: str,
     web: Path | None,
     access_log: bool,
     anonymous: str | None,
@@ -53,6 +62,8 @@ def api(
     from flitwatch_api.serve import serve
     from flitwatch_api.settings import Settings
 
+    if metrics_port == port:
+        raise click.UsageError("--metrics-port and --port are two ports")
     log_to_stderr(logging.INFO)
     logging.getLogger().handlers[0].setFormatter(JsonLines())
     names = [name for text in allow_hosts for name in text.split(",") if name.strip()]
@@ -64,5 +75,11 @@ def api(
     with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         ensure_admin(url)
         chosen["api_anonymous"] = anonymous or ("user" if host in LOOPBACK else "none")
-        settings = Settings(db=SecretStr(url), api_hosts=tuple(names), api_access_log=access_log, **chosen)
-        serve(settings, host, port, grace_s=GRACE_S)
+        settings = Settings(
+            db=SecretStr(url),
+            api_hosts=tuple(names),
+            api_access_log=access_log,
+            api_metrics_port=metrics_port,
+            **chosen,
+        )
+        serve(settings, host, port, grace_s=GRACE_S, metrics_host=metrics_host)
