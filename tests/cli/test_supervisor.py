@@ -70,6 +70,32 @@ def test_a_killed_process_comes_back_and_the_state_says_so(supervised, tmp_path:
     wait_for(lambda: b'"restarts":1' in supervisor.state_file.read_bytes())
 
 
+def test_a_process_whose_loop_stops_coming_round_is_started_again(tmp_path: Path) -> None:
+    """One is frozen; one goes on; one never had a loop that beats, and is left alone."""
+    beating = [
+        sys.executable,
+        "-c",
+        "import time\nfrom flitwatch.watched import own_pulse\nwhile True: own_pulse().beat(); time.sleep(0.05)",
+    ]
+    processes = [Process(name, beating, hangs_after_s=3.0) for name in ("frozen", "going")]
+    supervisor = Supervisor(tmp_path, [], [*processes, Process("mute", SLEEPER, hangs_after_s=0.5)])
+    supervisor.start(lambda line: None)
+    thread = threading.Thread(target=_watch, args=(supervisor,))
+    thread.start()
+    try:
+        wait_for(lambda: all(child.silent_s is not None for child in supervisor.children[:2]))
+        before = pids(supervisor)
+        os.kill(before["frozen"], signal.SIGSTOP)
+        wait_for(lambda: pids(supervisor).get("frozen") not in (None, before["frozen"]), 60)
+        after = pids(supervisor)
+        assert not alive(before["frozen"]) and alive(after["frozen"])
+        assert (after["going"], after["mute"]) == (before["going"], before["mute"])
+        assert [child.restarts for child in supervisor.children] == [1, 0, 0]
+    finally:
+        supervisor._stopping.set()
+        thread.join()
+
+
 def test_stop_ends_every_process_and_server(tmp_path: Path) -> None:
     stops: list[str] = []
     servers = [Server(name, lambda: "url", lambda name=name: stops.append(name)) for name in ("database", "broker")]

@@ -19,7 +19,9 @@ from typing import IO
 
 import orjson
 
+from flitwatch.watched import PULSE_FD
 from flitwatch_domain.errors import Unavailable
+from flitwatch_domain.pulse import HANGS_AFTER_S
 
 #: A child that lived this long starts again at once; one that dies sooner waits, up to the longest pause.
 STEADY_S = 10.0
@@ -29,6 +31,8 @@ STOP_TIMEOUT_S = 15.0
 KEEP_EVERY_S = 1.0
 #: And whether a child has ended.
 WATCH_EVERY_S = 0.2
+#: The most silence that one look at a child counts.
+MOST_SILENCE_S = 1.0
 LOG_BYTES = 20_000_000
 
 
@@ -43,12 +47,13 @@ class Server:
 
 @dataclass(frozen=True)
 class Process:
-    """A child process; `ready` (if any) answers whether it serves."""
+    """A child process; `ready` (if any) answers whether it serves. One whose loop beats (`flitwatch.watched`) and falls silent is killed."""
 
     name: str
     argv: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     ready: Callable[[], bool] | None = None
+    hangs_after_s: float = HANGS_AFTER_S
 
 
 @dataclass
@@ -60,6 +65,9 @@ class _Child:
     restarts: int = 0
     quick_deaths: int = 0
     start_after: float = 0.0
+    #: The end of a pipe into which its loop beats, and how long it has been silent; None before the first beat.
+    pulse: int | None = None
+    silent_s: float | None = None
 
 
 class Supervisor:
@@ -104,7 +112,12 @@ class Supervisor:
         self._keepers = [threading.Thread(target=self._keep, args=(server,), daemon=True) for server in self.servers]
         for keeper in self._keepers:
             keeper.start()
+        at = time.monotonic()
         while not (self._told or self._stopping.wait(WATCH_EVERY_S)):
+            at, before = time.monotonic(), at
+            for child in self.children:
+                # What this process itself slept through says nothing about the others.
+                _listen(child, min(at - before, MOST_SILENCE_S))
             if any(child.handle is None or child.handle.poll() is not None for child in self.children):
                 for child in self.children:
                     self._revive(child)
@@ -140,14 +153,19 @@ class Supervisor:
         if path.exists() and path.stat().st_size > LOG_BYTES:
             path.replace(path.with_suffix(".log.1"))
         child.log = open(path, "ab")
+        child.pulse, beats = os.pipe()
+        child.silent_s = None
+        os.set_blocking(child.pulse, False)
         child.handle = subprocess.Popen(
             list(child.process.argv),
-            env={**os.environ, **child.process.environment},
+            env={**os.environ, **child.process.environment, PULSE_FD: str(beats)},
+            pass_fds=(beats,),
             stdin=subprocess.DEVNULL,
             stdout=child.log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        os.close(beats)
         child.started_at = time.monotonic()
 
     def _revive(self, child: _Child) -> None:
@@ -163,6 +181,9 @@ class Supervisor:
             child.handle = None
             if child.log is not None:
                 child.log.close()
+            if child.pulse is not None:
+                os.close(child.pulse)
+                child.pulse = None
         if child.handle is None and now >= child.start_after:
             child.restarts += 1
             self._spawn(child)
@@ -179,6 +200,23 @@ class Supervisor:
         temporary = self.state_file.with_suffix(".tmp")
         temporary.write_bytes(orjson.dumps(state))
         temporary.replace(self.state_file)
+
+
+def _listen(child: _Child, passed_s: float) -> None:
+    """Note a child's beats; kill it where its loop has not come round for too long: it is started again as one that died."""
+    if child.handle is None or child.pulse is None:
+        return
+    with contextlib.suppress(BlockingIOError):
+        if os.read(child.pulse, 1 << 16):
+            child.silent_s = 0.0
+            return
+    if child.silent_s is None:
+        return
+    child.silent_s += passed_s
+    if child.silent_s > child.process.hangs_after_s and child.handle.poll() is None:
+        print(f"supervisor: {child.process.name} hangs: its loop was silent for {child.silent_s:.0f} s", flush=True)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.handle.pid, signal.SIGKILL)
 
 
 def _terminate(child: _Child) -> None:
