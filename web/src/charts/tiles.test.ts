@@ -28,6 +28,13 @@ describe("tiles", () => {
     expect(cellHeight).toBeGreaterThanOrEqual(9);
   });
 
+  it.each([[4, 416, 400], [4, 676, 615], [4, 1100, 800], [8, 676, 615]])("fills its card with %s groups in %s x %s pixels", (groups, width, height) => {
+    const arrangement = arrange(dragonfly(groups, 6, 16));
+    const layout = tilesLayout(arrangement, width, height);
+    const right = Math.max(...arrangement.panelOf.map((_, router) => { const { x, w } = tileRect(layout, arrangement, router); return x + w; }));
+    expect(right / width).toBeGreaterThan(0.9);
+  });
+
   it("says how much of a group is counted, and never a number for what is not", () => {
     const figures = { flits: 1, stalls: 2, ratio: 2, factor: 1.6, counted: 37, silent: 0, size: 96 };
     expect(panelText(figures, false)).toBe("2.0 · 37 of 96");

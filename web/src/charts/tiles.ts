@@ -18,8 +18,12 @@ export interface TilesLayout {
 const LABEL = 18;
 const GAP_X = 12;
 const GAP_Y = 8;
+/** Of a cell: wide ones let a machine of few groups fill its card. */
+const MOST_WIDE = 2;
+const MOST_TALL = 1.6;
+const MOST_PX = 72;
 
-/** The number of columns that gives cells the largest area while they stay between 1:1.6 and 1.5:1. */
+/** The number of columns that gives cells the largest area while they stay between 1:1.6 and 2:1. */
 export function tilesLayout(arrangement: Arrangement, width: number, height: number): TilesLayout {
   const { panels, rows, cols } = arrangement;
   let best: TilesLayout | null = null;
@@ -28,8 +32,8 @@ export function tilesLayout(arrangement: Arrangement, width: number, height: num
     const lines = Math.ceil(panels.length / columns);
     const fitWidth = Math.floor((width / columns - GAP_X) / cols);
     const fitHeight = Math.floor((height / lines - LABEL - GAP_Y) / rows);
-    const cellWidth = Math.min(fitWidth, Math.round(fitHeight * 1.5), 36);
-    const cellHeight = Math.min(fitHeight, Math.round(cellWidth * 1.6), 36);
+    const cellWidth = Math.min(fitWidth, Math.round(fitHeight * MOST_WIDE), MOST_PX);
+    const cellHeight = Math.min(fitHeight, Math.round(cellWidth * MOST_TALL), MOST_PX);
     const area = cellWidth * cellHeight;
     if (cellWidth < 2 || cellHeight < 2 || area <= bestArea) continue;
     bestArea = area;
