@@ -20,15 +20,17 @@ export interface Sort {
   descending: boolean;
 }
 
+/** Rows in an order that somebody holds: the table itself, or the page in its address. */
+export interface Ordered<R> {
+  rows: R[];
+  sort: Sort | null;
+  onSort: (sort: Sort) => void;
+}
+
 interface Props<R> {
   label: string;
-  rows: R[];
   columns: Column<R>[];
   id: (row: R) => string;
-  initialSort?: Sort;
-  /** The order, where the page holds it (in its address). */
-  sort?: Sort | null;
-  onSort?: (sort: Sort) => void;
   current?: string | null;
   onPick?: (row: R) => void;
   onReachEnd?: () => void;
@@ -84,13 +86,22 @@ function PlainRow<R>({ row, index, columns, current, onPick }: RowProps<R>) {
 /** Rows that stay in sight while the table is scrolled are not drawn anew: their links alone would take most of a frame. */
 const Row = memo(PlainRow) as typeof PlainRow;
 
-export function DataTable<R>({ label, rows, columns, id, initialSort, sort: held, onSort, current = null, onPick, onReachEnd }: Props<R>) {
+/** Rows sorted by a column of theirs. */
+export function useOrdered<R>(rows: R[], columns: Column<R>[], sort: Sort | null, onSort: (sort: Sort) => void): Ordered<R> {
+  const ordered = useMemo(() => sorted(rows, columns.find((column) => column.key === sort?.key), sort?.descending ?? false), [rows, columns, sort]);
+  return useMemo(() => ({ rows: ordered, sort, onSort }), [ordered, sort, onSort]);
+}
+
+/** A table that keeps its own order, until it is closed. */
+export function DataTable<R>({ rows, ...table }: Props<R> & { rows: R[] }) {
+  const [sort, setSort] = useState<Sort | null>(null);
+  return <OrderedTable {...table} order={useOrdered(rows, table.columns, sort, setSort)} />;
+}
+
+/** A table whose order the page holds: it shows the rows as they come. */
+export function OrderedTable<R>({ label, order, columns, id, current = null, onPick, onReachEnd }: Props<R> & { order: Ordered<R> }) {
   const box = useRef<HTMLDivElement>(null);
-  const [own, setOwn] = useState<Sort | null>(initialSort ?? null);
-  const sort = held === undefined ? own : held;
-  const ordered = useMemo(
-    () => sorted(rows, columns.find((column) => column.key === sort?.key), sort?.descending ?? false), [rows, columns, sort],
-  );
+  const { rows: ordered, sort, onSort } = order;
   const virtual = useVirtualizer({ count: ordered.length, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 12 });
   const items = virtual.getVirtualItems();
   const last = items.at(-1);
@@ -115,7 +126,7 @@ export function DataTable<R>({ label, rows, columns, id, initialSort, sort: held
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [current]);
 
-  const toggle = (column: Column<R>) => (onSort ?? setOwn)({ key: column.key, descending: sort?.key === column.key ? !sort.descending : Boolean(column.numeric) });
+  const toggle = (column: Column<R>) => onSort({ key: column.key, descending: sort?.key === column.key ? !sort.descending : Boolean(column.numeric) });
   const before = items[0]?.start ?? 0;
   const after = last ? virtual.getTotalSize() - last.end : 0;
   return (

@@ -4,8 +4,8 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useMemo } from "react";
 import { blameQuery, type By } from "../../api/estimates";
 import type { Application, Blame, BlameEntry } from "../../api/estimateShapes";
-import { useAddressSort } from "../../components/addressSort";
-import { DataTable, sorted, tableCsv, type Column } from "../../components/DataTable";
+import { useAddressOrder } from "../../components/addressSort";
+import { OrderedTable, tableCsv, type Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
@@ -86,11 +86,9 @@ function Ranking({ application, by }: { application: Application; by: By }) {
   const asked = useDeferredValue(text.trim().toLowerCase());
   const all = useMemo(() => pages.data?.pages.flatMap((page) => page.entries) ?? [], [pages.data]);
   const columns = useMemo(() => columnsOf(by, blame?.method.alpha ?? 0.1), [by, blame?.method.alpha]);
-  const [sort, setSort] = useAddressSort(columns);
-  const entries = useMemo(() => {
-    const named = asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all;
-    return sorted(named, columns.find((column) => column.key === sort?.key), sort?.descending ?? false);
-  }, [all, asked, columns, sort]);
+  const named = useMemo(() => (asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all), [all, asked]);
+  const order = useAddressOrder(named, columns);
+  const entries = order.rows;
   const who = entries.find((entry) => entry.place === search.who) ?? all.find((entry) => entry.place === search.who) ?? entries[0];
   const bindings = useMemo(() => {
     const at = who ? entries.indexOf(who) : -1;
@@ -113,13 +111,11 @@ function Ranking({ application, by }: { application: Application; by: By }) {
       <div className="estimate-main">
         <section className="card ranking" aria-label="Ranking">
           <div className="card-head">
-            <h2>Ranked</h2>
-            <span className="subtitle">{count(entries.length)} of {count(blame.total)} · {count(blame.testable)} testable</span>
-            <span className="spacer" />
+            <div className="card-title"><h2>Ranked</h2><span className="subtitle">{count(entries.length)} of {count(blame.total)} · {count(blame.testable)} testable</span></div>
             <input className="field" type="search" aria-label="Filter names" placeholder="Name" value={text} onChange={(event) => setText(event.target.value)} />
             <button className="button" onClick={() => save("blame.csv", blameCsv(entries, columns))}>Export CSV</button>
           </div>
-          {entries.length ? <DataTable label="Ranking" rows={entries} columns={columns} id={(e) => String(e.place)} sort={sort} onSort={setSort} current={who ? String(who.place) : null} onPick={(e) => void navigate({ search: (old) => ({ ...old, who: e.place }), replace: true })} />
+          {entries.length ? <OrderedTable label="Ranking" order={order} columns={columns} id={(e) => String(e.place)} current={who ? String(who.place) : null} onPick={(e) => void navigate({ search: (old) => ({ ...old, who: e.place }), replace: true })} />
             : <Empty title="No name fits">Use fewer letters.</Empty>}
         </section>
         <div className="estimate-side">

@@ -4,8 +4,8 @@ import { useMemo } from "react";
 import { linkFiguresQuery, type Moment } from "../../api/queries";
 import type { Congestion, LinkFigures } from "../../api/shapes";
 import { hottestPairs, pairsOf, type Pair } from "../../charts/matrix";
-import { useAddressSort } from "../../components/addressSort";
-import { DataTable, type Column, type Sort } from "../../components/DataTable";
+import { useAddressOrder } from "../../components/addressSort";
+import { OrderedTable, type Column, type Sort } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { ratio, si } from "../../lib/format";
 import type { Scene } from "./scene";
@@ -45,6 +45,9 @@ export const linkColumns: Column<LinkRow>[] = [
   { key: "stalls", header: "stall cycles", numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },
 ];
 
+const NO_LINKS: LinkRow[] = [];
+const NO_PAIRS: Pair[] = [];
+
 const pairColumns: Column<Pair>[] = [
   { key: "src", header: "From group", value: (p) => p.src, render: (p) => `g${p.src}` },
   { key: "dst", header: "To group", value: (p) => p.dst, render: (p) => `g${p.dst}` },
@@ -67,24 +70,24 @@ interface LinkProps {
 
 export function LinkTable({ scene, moment, linkClass, selected, onSelect }: LinkProps) {
   const group = linkScope(scene, selected);
-  const [sort, setSort] = useAddressSort(linkColumns, WORST);
   const answer = useQuery(linkFiguresQuery(scene.fabric.id, moment, { ...(group !== null && { group }), ...(linkClass && { class: linkClass }) }));
   const rows = useMemo(() => (answer.data ? linkRows(scene, answer.data) : null), [answer.data, scene]);
+  const order = useAddressOrder(rows ?? NO_LINKS, linkColumns, WORST);
   if (answer.error && !rows) return <Failure error={answer.error} retry={() => void answer.refetch()} />;
   if (!rows) return <Waiting what="the links" />;
   if (!rows.length) return <Empty title={`No link${group === null ? "" : ` of g${group}`} is counted`}>Unknown links are not listed: they are not zero.</Empty>;
   return (
-    <DataTable
-      label={group === null ? "Counted links" : `Counted links of g${group}`} rows={rows} columns={linkColumns} id={(r) => String(r.link)}
-      sort={sort} onSort={setSort} onPick={(r) => { if (r.fromRouter !== null) onSelect(r.fromRouter); }}
+    <OrderedTable
+      label={group === null ? "Counted links" : `Counted links of g${group}`} order={order} columns={linkColumns} id={(r) => String(r.link)}
+      onPick={(r) => { if (r.fromRouter !== null) onSelect(r.fromRouter); }}
     />
   );
 }
 
 export function PairTable({ groups, congestion }: { groups: number[]; congestion: Congestion | null }) {
-  const [sort, setSort] = useAddressSort(pairColumns, WORST);
   const rows = useMemo(() => (congestion ? hottestPairs(pairsOf(groups, congestion.groups)) : null), [groups, congestion]);
+  const order = useAddressOrder(rows ?? NO_PAIRS, pairColumns, WORST);
   if (!rows) return <Waiting what="the pairs of groups" />;
   if (!rows.length) return <Empty title="No link between groups is counted">Unknown pairs are not listed: they are not zero.</Empty>;
-  return <DataTable label="Pairs of groups" rows={rows} columns={pairColumns} id={(p) => `${p.src} ${p.dst}`} sort={sort} onSort={setSort} />;
+  return <OrderedTable label="Pairs of groups" order={order} columns={pairColumns} id={(p) => `${p.src} ${p.dst}`} />;
 }

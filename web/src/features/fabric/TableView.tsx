@@ -3,8 +3,8 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Moment } from "../../api/queries";
 import type { Congestion } from "../../api/shapes";
-import { useAddressSort } from "../../components/addressSort";
-import { DataTable, type Column } from "../../components/DataTable";
+import { useAddressOrder } from "../../components/addressSort";
+import { OrderedTable, type Column } from "../../components/DataTable";
 import { Segmented } from "../../components/Segmented";
 import { change, count, percent, ratio, si } from "../../lib/format";
 import { useStore } from "../../lib/store";
@@ -93,10 +93,10 @@ function RouterTable({ scene, values, selected, jobsAt, label, onSelect }: ViewP
   const shown = useStore(values);
   const rows = useMemo(() => (shown ? routerRows(scene, shown, jobsAt) : []), [scene, shown, jobsAt]);
   const columns = useMemo(() => routerColumns(scene, shown?.window.factor != null), [scene, shown]);
-  const [sort, setSort] = useAddressSort(columns, WORST);
+  const order = useAddressOrder(rows, columns, WORST);
   return (
-    <DataTable
-      label={label} rows={rows} columns={columns} id={(row) => String(row.router)} sort={sort} onSort={setSort}
+    <OrderedTable
+      label={label} order={order} columns={columns} id={(row) => String(row.router)}
       current={selected === null ? null : String(selected)} onPick={(row) => onSelect(row.router)}
     />
   );

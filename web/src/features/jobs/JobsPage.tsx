@@ -1,12 +1,12 @@
-/** All jobs, newest first: filtered by the server, sorted in place, driven by the keyboard as well. */
+/** All jobs, newest first: filtered by the server, ordered by the address, driven by the keyboard as well. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { jobsQuery } from "../../api/queries";
 import type { Job } from "../../api/shapes";
-import { useAddressSort } from "../../components/addressSort";
+import { useAddressOrder } from "../../components/addressSort";
 import { CsvButton } from "../../components/CsvButton";
-import { DataTable, sorted, tableCsv, type Column } from "../../components/DataTable";
+import { OrderedTable, tableCsv, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { save } from "../../lib/csv";
@@ -71,11 +71,9 @@ export function JobsPage() {
   const [text, setText] = useTyped(search.q ?? "", ask);
   const jobs = useInfiniteQuery(jobsQuery({ q: search.q, user: search.user, state: search.state, fabric: search.fabric }, 500));
   const columns = useMemo(columnsOf, []);
-  const [sort, setSort] = useAddressSort(columns);
-  const rows = useMemo(() => {
-    const all = jobs.data?.pages.flatMap((page) => page.items) ?? [];
-    return sorted(all, columns.find((column) => column.key === sort?.key), sort?.descending ?? false);
-  }, [jobs.data, columns, sort]);
+  const all = useMemo(() => jobs.data?.pages.flatMap((page) => page.items) ?? [], [jobs.data]);
+  const order = useAddressOrder(all, columns);
+  const { rows, sort } = order;
   // By its key: jobs that start meanwhile push the rows down.
   const [chosen, choose] = useState<number | null>(null);
   const at = Math.max(0, rows.findIndex((job) => job.job_pk === chosen));
@@ -119,7 +117,7 @@ export function JobsPage() {
           : !rows.length ? (search.q || search.user || search.state
             ? <Empty title="No job fits">Use fewer words or another state.</Empty>
             : <Empty title="No jobs yet">Read accounting data with <code>flitwatch import sacct FILE</code> or follow Slurm with <code>flitwatch collect sacct</code>.</Empty>)
-          : <DataTable label="Jobs" rows={rows} columns={columns} id={(j) => String(j.job_pk)} sort={sort} onSort={setSort} current={current ? String(current.job_pk) : null} onReachEnd={more} onPick={(j) => choose(j.job_pk)} />}
+          : <OrderedTable label="Jobs" order={order} columns={columns} id={(j) => String(j.job_pk)} current={current ? String(current.job_pk) : null} onReachEnd={more} onPick={(j) => choose(j.job_pk)} />}
       </section>
     </div>
   );
