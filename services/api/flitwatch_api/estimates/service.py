@@ -125,7 +125,7 @@ async def deviation(conn: Connection, names: Names, inputs: str) -> dict[str, An
             "abbreviation": c.abbreviation,
             "vendor": c.vendor,
             "column": c.column,
-            "description": f"{c.unit}. {c.remark}".strip(),
+            "description": f"{c.what}. {c.remark}".removesuffix(". "),
         }
         for c in TABLE_II
     ]
