@@ -39,6 +39,11 @@ export function Shell() {
     document.title = titleOf(path, { fabric: inAddress, job });
   }, [path, inAddress, job]);
 
+  // Where the pages' row scrolls, the page that is open stands in sight.
+  useEffect(() => {
+    document.querySelector('.top nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [path, machine?.name]);
+
   const bindings = useMemo(() => [
     { keys: "?", label: "Show the keys", run: () => setOpen("help") },
     { keys: "/", label: "Search jobs, routers, users", run: () => setOpen("search") },

@@ -1,6 +1,6 @@
 /** One time axis for everything: the machine's stall ratio, change marks, gaps, the window and the one it is compared with. */
 import { memo, useId, useMemo, useRef, useState, type PointerEvent } from "react";
-import { ratio } from "../lib/format";
+import { axisText } from "../lib/format";
 import { clock, day, intervalText, timeTicks, ZONE, type TimeWindow } from "../lib/time";
 import { zoomOf } from "../lib/zoom";
 import { useSize } from "./Canvas";
@@ -119,6 +119,8 @@ const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, la
   const long = span.to - span.from > 86_400_000;
   const silentFrom = stale && through !== null ? Math.max(span.from, through) : null;
   const first = series.p95.find((value) => value !== null);
+  // The button of the table stands at the right of the key.
+  const narrow = right - left < 420;
   return (
     <>
       <defs>
@@ -139,13 +141,13 @@ const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, la
       {layout.ticks.map((tick) => (
         <g key={tick}>
           <line className="grid" x1={left} x2={right} y1={layout.y(tick)} y2={layout.y(tick)} />
-          <text x={left - 8} y={layout.y(tick) + 4} textAnchor="end">{ratio(tick).replace(".0", "")}</text>
+          <text x={left - 8} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.ticks)(tick)}</text>
         </g>
       ))}
       <path d={layout.band} className="spread" />
       <path d={layout.median} className="median" />
       <path d={layout.high} className="high" />
-      {first !== undefined && <text x={left + 4} y={12} className="key"><tspan className="key-high">— 95th percentile of routers</tspan><tspan dx="10">— median</tspan><tspan dx="10">stall / flit</tspan></text>}
+      {first !== undefined && <text x={left + 4} y={12} className="key"><tspan className="key-high">— 95th percentile{narrow ? "" : " of routers"}</tspan><tspan dx="10">— median</tspan>{!narrow && <tspan dx="10">stall / flit</tspan>}</text>}
       {silentFrom !== null && silentFrom < span.to && (
         <>
           <rect x={layout.x(silentFrom)} y={TOP - 4} width={right - layout.x(silentFrom)} height={BOTTOM - TOP + 4} fill={`url(#${pattern})`} />

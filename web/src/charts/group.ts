@@ -4,7 +4,7 @@
  * Links along a column (black on Cray XC) make one square per column, links along a row (green) one square per row. A group without
  * rows and columns, as on a Slingshot machine, makes one square of all its routers.
  */
-import { ratio } from "../lib/format";
+import { shortRatio } from "../lib/format";
 import type { Arrangement } from "./arrange";
 import { hairline, hatch, type Rect } from "./cells";
 import { font, type Palette } from "./palette";
@@ -191,7 +191,7 @@ function routerCell(context: CanvasRenderingContext2D, rect: Rect, window: Route
   }
   context.fillStyle = colour;
   context.fillRect(rect.x, rect.y, rect.w, rect.h);
-  const text = window.factor ? `×${ratio(window.factor[router])}` : ratio(window.ratio[router]);
+  const text = window.factor ? `×${shortRatio(window.factor[router])}` : shortRatio(window.ratio[router]);
   context.font = font(12, 500);
   if (context.measureText(text).width > rect.w - 2) return;
   context.fillStyle = textOn(colour);

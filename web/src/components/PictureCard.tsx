@@ -28,9 +28,7 @@ export function PictureCard<R>({ title, note, name, rows, columns, id, className
   return (
     <section ref={box} className={`card picture-card ${className}`} aria-label={title}>
       <div className="card-head">
-        <h2>{title}</h2>
-        {note && <span className="subtitle" title={typeof note === "string" ? note : undefined}>{note}</span>}
-        <span className="spacer" />
+        <div className="card-title"><h2>{title}</h2>{note && <span className="subtitle" title={typeof note === "string" ? note : undefined}>{note}</span>}</div>
         {actions}
         <Segmented label={`${title} as`} value={shown} options={[{ value: "picture", label: "Picture" }, { value: "table", label: "Table" }]} onChange={setShown} />
         <Menu

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { bytes, change, duration, fraction, plural, ratio, si } from "./format";
+import { axisText, bytes, change, duration, fraction, plural, ratio, si } from "./format";
 import { intervalText, parseTime, timeTicks } from "./time";
 import { csv } from "./csv";
 import { stringifySearch, wholeNumber } from "./search";
 
 describe("numbers", () => {
-  it.each([[0, "0.0"], [5.15, "5.2"], [9.94, "9.9"], [9.96, "10"], [1234.4, "1,234"], [null, "–"], [NaN, "–"], [Infinity, "–"]])("ratio %s is %s", (value, text) => {
+  it.each([[0, "0.0"], [0.04, "0.04"], [0.096, "0.1"], [5.15, "5.2"], [9.94, "9.9"], [9.96, "10"], [1234.4, "1,234"], [null, "–"], [NaN, "–"], [Infinity, "–"]])("ratio %s is %s", (value, text) => {
     expect(ratio(value)).toBe(text);
   });
   it.each([[2.9, "×2.9"], [1.2, "+20 %"], [1, "±0 %"], [0.93, "−7 %"], [0.5, "÷2.0"], [0, "−100 %"], [12, "×12"]])("change %s is %s", (value, text) => {
@@ -18,7 +18,13 @@ describe("numbers", () => {
     expect(duration(value)).toBe(text);
   });
   it("keeps units apart and plurals right", () => {
-    expect([bytes(212), bytes(24.8e6), fraction(0.061), plural(1, "router"), plural(12, "router")]).toEqual(["212 B", "24 MiB", "0.06", "1 router", "12 routers"]);
+    expect([bytes(212), bytes(2 ** 21), bytes(24.8e6), fraction(0.061), plural(1, "router"), plural(12, "router")]).toEqual(["212 B", "2.0 MiB", "24 MiB", "0.06", "1 router", "12 routers"]);
+  });
+});
+
+describe("axes", () => {
+  it.each([[[4, 6, 8, 10, 12], ["4", "6", "8", "10", "12"]], [[0, 0.5, 1, 1.5], ["0.0", "0.5", "1.0", "1.5"]], [[0, 1000, 2000], ["0", "1,000", "2,000"]], [[-0.25, 0], ["−0.25", "0.00"]]])("labels %s alike", (ticks, texts) => {
+    expect(ticks.map(axisText(ticks))).toEqual(texts);
   });
 });
 

@@ -6,10 +6,15 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
 
-/** Stall ratios and times: one decimal below 10, none above. */
-export function ratio(value: number | null | undefined): string {
+/** Stall ratios and times where there is room for little: one decimal below 10, none above. */
+export function shortRatio(value: number | null | undefined): string {
   if (!known(value)) return UNKNOWN;
   return value < 9.95 ? value.toFixed(1).replace("-", MINUS) : whole.format(value);
+}
+
+/** The same in texts and tables: what is small but there has two decimals, so that it does not read as none. */
+export function ratio(value: number | null | undefined): string {
+  return known(value) && value > 0 && value < 0.095 ? value.toFixed(2) : shortRatio(value);
 }
 
 /** Fractions between 0 and 1: two decimals. */
@@ -34,12 +39,19 @@ export function si(value: number | null | undefined, unit = ""): string {
   return prefix || unit ? `${text} ${prefix}${unit}` : text;
 }
 
+/** The labels of an axis: on every one the decimals that its finest needs. */
+export function axisText(ticks: number[]): (tick: number) => string {
+  const digits = [0, 1, 2, 3].find((n) => ticks.every((tick) => Math.abs(tick * 10 ** n - Math.round(tick * 10 ** n)) < 1e-6)) ?? 4;
+  const shown = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (tick) => shown.format(tick).replace("-", MINUS);
+}
+
 const BINARY: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
 
 export function bytes(value: number | null | undefined): string {
   if (!known(value)) return UNKNOWN;
   const [scale, unit] = BINARY.find(([limit]) => value >= limit) ?? [1, "B"];
-  return `${ratio(value / scale).replace(/\.0$/, "")} ${unit}`;
+  return `${scale === 1 ? count(value) : shortRatio(value / scale)} ${unit}`;
 }
 
 /** A change as a factor from ×1.5 up (or ÷1.5 down), as a percentage between. */

@@ -15,7 +15,10 @@ function chosen(): ThemeName | null {
   }
 }
 
-const effective = (): ThemeName => chosen() ?? (dark.matches ? "dark" : "light");
+let printing = false;
+
+/** Paper is white. */
+const effective = (): ThemeName => (printing ? "light" : chosen() ?? (dark.matches ? "dark" : "light"));
 
 export const themeStore = new Store<ThemeName>(effective());
 
@@ -28,6 +31,12 @@ function apply(): void {
 export function startTheme(): void {
   apply();
   dark.addEventListener("change", apply);
+  for (const [event, on] of [["beforeprint", true], ["afterprint", false]] as const) {
+    window.addEventListener(event, () => {
+      printing = on;
+      apply();
+    });
+  }
 }
 
 export function toggleTheme(): void {

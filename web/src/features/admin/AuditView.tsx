@@ -38,7 +38,7 @@ export function AuditView({ actor }: { actor: string | undefined }) {
   return (
     <section className="card admin-body" aria-label="Audit log">
       <div className="card-head">
-        <h2>Audit log</h2><span className="subtitle">{count(rows.length)}{hasNextPage ? " of more; scroll for the rest" : ""} · changes and names seen, newest first; nothing here can be changed</span><span className="spacer" />
+        <div className="card-title"><h2>Audit log</h2><span className="subtitle">{count(rows.length)}{hasNextPage ? " of more; scroll for the rest" : ""} · changes and names seen, newest first; nothing here can be changed</span></div>
         {actor && <button className="button" onClick={() => of(undefined)}>Everybody, not {actor} only</button>}
         <button className="button" onClick={() => void refetch()}>Refresh</button>
         <CsvButton name="audit" rows={rows} columns={columns} />

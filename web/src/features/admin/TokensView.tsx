@@ -43,7 +43,7 @@ export function TokensView({ session }: { session: Session }) {
   return (
     <section className="card admin-body" aria-label="Tokens">
       <div className="card-head">
-        <h2>Tokens</h2><span className="subtitle">{plural(valid, "valid token")} of {data.items.length} · sent as Authorization: Bearer</span><span className="spacer" />
+        <div className="card-title"><h2>Tokens</h2><span className="subtitle">{plural(valid, "valid token")} of {data.items.length} · sent as Authorization: Bearer</span></div>
         <CsvButton name="tokens" rows={data.items} columns={columns} />
         <button className="button primary" onClick={() => setMaking(true)}>New token…</button>
       </div>

@@ -56,7 +56,7 @@ export function UsersView({ self }: { self: string }) {
   return (
     <section className="card admin-body" aria-label="Users">
       <div className="card-head">
-        <h2>Users</h2><span className="subtitle">{plural(data.items.length, "account")}, {data.items.filter((account) => account.disabled).length} disabled</span><span className="spacer" />
+        <div className="card-title"><h2>Users</h2><span className="subtitle">{plural(data.items.length, "account")}, {data.items.filter((account) => account.disabled).length} disabled</span></div>
         <CsvButton name="users" rows={data.items} columns={columns} />
         <button className="button primary" onClick={() => setEdited("new")}>New user…</button>
       </div>

@@ -11,7 +11,7 @@ import { SeverityMark } from "../../components/Icon";
 import { Failure, Waiting } from "../../components/Notice";
 import { PageLink } from "../../components/PageLink";
 import { PictureCard } from "../../components/PictureCard";
-import { duration, plural } from "../../lib/format";
+import { axisText, count, duration, plural, si } from "../../lib/format";
 import { clock, moment, parseTime, ZONE } from "../../lib/time";
 import { SilenceDialog } from "./SilenceDialog";
 import { lasted, levelOf, ownPath, unitOf, valueText } from "./standing";
@@ -31,7 +31,7 @@ export function AlertPanel({ id, signals, now }: { id: number; signals: Map<stri
           <SeverityMark level={levelOf(alert.severity)} />
           <div>
             <h2>{alert.summary}</h2>
-            <p className="muted">{alert.phase === "resolved" ? "over" : alert.phase} · {lasted(alert, now)} · now {valueText(alert.value, signal)}, peak {valueText(alert.peak, signal)} {unitOf(signal)}{alert.probability !== null && ` · probability ${Math.round(alert.probability * 100)} %`}</p>
+            <p className="muted">{alert.phase === "resolved" && "fired "}{lasted(alert, now)} · {alert.phase === "resolved" ? "last" : "now"} {valueText(alert.value, signal)}, peak {valueText(alert.peak, signal)} {unitOf(signal)}{alert.probability !== null && ` · probability ${Math.round(alert.probability * 100)} %`}</p>
           </div>
         </div>
         <div className="alert-actions">
@@ -89,7 +89,7 @@ function Picture({ rows, above, clear, fired, label }: PictureProps) {
           {layout.yTicks.map((tick) => (
             <g key={tick}>
               <line className="grid" x1={layout.left} x2={layout.right} y1={layout.y(tick)} y2={layout.y(tick)} />
-              <text x={layout.left - 6} y={layout.y(tick) + 4} textAnchor="end">{tick}</text>
+              <text x={layout.left - 6} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.yTicks)(tick)}</text>
             </g>
           ))}
           {layout.xTicks.map((tick) => <text key={tick} x={layout.x(tick)} y={size.height - 4} textAnchor="middle">{clock(tick)}</text>)}
@@ -131,8 +131,9 @@ const KNOWN = new Set(["at_s", "value", "rule", "page", "above", "clear", "signa
 
 function words(value: unknown): string {
   if (value === null || value === undefined) return "–";
-  if (typeof value === "number") return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(4)));
+  if (typeof value === "number") return Math.abs(value) >= 1e6 ? si(value) : Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(4)));
   if (typeof value === "string" || typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return value.map(words).join(", ") || "none";
   return JSON.stringify(value);
 }
 
@@ -141,7 +142,7 @@ function Facts({ alert }: { alert: AlertDetail }) {
   const every = typeof alert.evidence.rule === "object" && alert.evidence.rule !== null && "every_s" in alert.evidence.rule ? Number(alert.evidence.rule.every_s) : null;
   return (
     <section className="card" aria-label="Facts">
-      <div className="card-head"><h2>As it was</h2><span className="subtitle">{every === null ? "" : `looked at every ${duration(every)}`}</span></div>
+      <div className="card-head"><div className="card-title"><h2>As it was</h2><span className="subtitle">{every === null ? "" : `looked at every ${duration(every)}`}</span></div></div>
       <dl className="facts alert-facts">
         {[...Object.entries(alert.labels), ...rest].map(([name, value]) => <Fact key={name} name={name} value={words(value)} />)}
       </dl>

@@ -116,13 +116,13 @@ function Alerts({ firing, rules, silences, now }: Props) {
     <div className="estimate-main alerts-main">
       <div className="estimate-left">
         <section className="card alerts-firing" aria-label="Firing">
-          <div className="card-head"><h2>Firing now</h2><span className="subtitle">{count(firing.length)}{pending.length > 0 && ` · ${pending.length} above the threshold, not yet for long enough`}</span></div>
+          <div className="card-head"><div className="card-title"><h2>Firing now</h2><span className="subtitle">{count(firing.length)}{pending.length > 0 && ` · ${pending.length} above the threshold, not yet for long enough`}</span></div></div>
           {firing.length + pending.length > 0 ? <ul className="alert-list">{firing.map(item)}{pending.map(item)}</ul>
             : <p className="muted alerts-note">{rules.length ? `Nothing fires. ${plural(rules.filter((rule) => rule.enabled).length, "rule watches", "rules watch")}.` : "No rule is known yet: the engine reads them when it starts (flitwatch alerting)."}</p>}
         </section>
         <section className="card alerts-past" aria-label="Past alerts">
           <div className="card-head">
-            <h2>Past</h2><span className="subtitle">{count(over.length)}{hasNextPage ? " of more; scroll for the rest" : ""} · newest first</span><span className="spacer" />
+            <div className="card-title"><h2>Past</h2><span className="subtitle">{count(over.length)}{hasNextPage ? " of more; scroll for the rest" : ""} · newest first</span></div>
             <CsvButton name="alerts" rows={over} columns={columns} />
           </div>
           {past.error && !past.data ? <Failure error={past.error} retry={() => void past.refetch()} />

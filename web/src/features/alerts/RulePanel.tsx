@@ -43,18 +43,19 @@ export function RulePanel({ stored }: { stored: StoredRule }) {
   return (
     <>
       <section className="card rule-panel" aria-label="Rule">
-        <div className="card-head"><h2>{stored.rule.name}</h2><span className="subtitle">{ruleText(draft)}</span></div>
+        <div className="card-head"><div className="card-title"><h2>{stored.rule.name}</h2><span className="subtitle">{ruleText(draft)}</span></div></div>
         <p className="alerts-note">{stored.rule.summary || "No text of its own."}</p>
         <div className="rule-fields">
           {FIELDS.filter((field) => !field.only || field.only === draft.signal).map(({ key, label, unit }) => (
-            <label key={key}>{label}<input className="field" type="number" step="any" defaultValue={asText(draft[key])} onChange={(event) => set(key, event.target.value)} /><span className="muted">{unit(draft)}</span></label>
+            <label key={key}>{label}<input className="field" type="number" step="any" defaultValue={asText(draft[key])} placeholder={key === "clear" ? asText(draft.above) : undefined} onChange={(event) => set(key, event.target.value)} /><span className="muted">{unit(draft)}</span></label>
           ))}
           <label>Enabled<input type="checkbox" checked={draft.enabled} onChange={(event) => setDraft({ ...draft, enabled: event.target.checked })} /></label>
         </div>
         <div className="alert-actions">
           <Segmented label="Over" value={span} options={(Object.keys(SPANS) as SpanName[]).map((name) => ({ value: name, label: SPANS[name].label }))} onChange={setSpan} />
           <button className="button primary" onClick={() => test.mutate()} disabled={test.isPending}>Try it</button>
-          <span className="spacer" />
+        </div>
+        <div className="alert-actions rule-keep">
           <button className="button" onClick={() => save(`${stored.rule.name}.json`, JSON.stringify(draft, null, 2), "application/json")}>JSON</button>
           <button className="button" onClick={() => keep.mutate()} disabled={!changed || keep.isPending}>Save the rule</button>
         </div>

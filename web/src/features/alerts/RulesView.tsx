@@ -30,7 +30,7 @@ export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) 
   return (
     <div className="estimate-main alerts-main">
       <section className="card rules-card" aria-label="Rules">
-        <div className="card-head"><h2>Rules</h2><span className="subtitle">{count(rules.length)} · a changed rule outlives the file's</span><span className="spacer" /><CsvButton name="alert-rules" rows={rules} columns={columns} /></div>
+        <div className="card-head"><div className="card-title"><h2>Rules</h2><span className="subtitle">{count(rules.length)} · a changed rule outlives the file's</span></div><CsvButton name="alert-rules" rows={rules} columns={columns} /></div>
         {rules.length ? <DataTable label="Rules" rows={rules} columns={columns} id={(s) => s.rule.name} current={chosen?.rule.name ?? null} onPick={(s) => void navigate({ search: { view: "rules", rule: s.rule.name }, replace: true })} />
           : <Empty title="No rule is known yet">The engine reads them when it starts: <code>flitwatch alerting</code>.</Empty>}
       </section>

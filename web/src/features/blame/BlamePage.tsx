@@ -123,7 +123,7 @@ function Ranking({ application, by }: { application: Application; by: By }) {
           <HowToRead
             lines={[
               <>A low q-value with “slower with” says: runs were slow on occasions when this name's jobs shared groups with them. Of the names at q ≤ {blame.method.alpha}, that share may be chance.</>,
-              <>Score compares runs within {blame.method.strata}; each name is judged given the others selected, so that one does not hide behind another.</>,
+              <>Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one does not hide behind another.</>,
               <>“MI” is the published method ({blame.method.beside}), which stands beside ours; where the two disagree, look at the runs.</>,
             ]}
             not={blame.caveat}
@@ -133,6 +133,9 @@ function Ranking({ application, by }: { application: Application; by: By }) {
     </>
   );
 }
+
+/** Among which runs a score compares; too few of them are not divided. */
+const within = (strata: string): string => (strata.startsWith("none") ? `all runs with one another (${strata.replace(/^none:? */, "") || "not divided"})` : `runs within ${strata}`);
 
 function said(blame: Blame, by: By): string {
   const noun = by === "user" ? "user" : "application";
@@ -144,5 +147,5 @@ function said(blame: Blame, by: By): string {
 function span(blame: Blame): string {
   const [first, last, made] = [blame.estimate.first, blame.estimate.last, blame.estimate.created].map((text) => parseTime(text) ?? 0) as [number, number, number];
   const slow = blame.runs.slow.filter(Boolean).length;
-  return `${plural(blame.estimate.runs, "run")} from ${day(first, true)} to ${day(last, true)}, ${count(slow)} of them slower than the mean · estimated ${day(made, true)} by version ${blame.estimate.code_version}`;
+  return `${plural(blame.estimate.runs, "run")} ${day(first, true) === day(last, true) ? `of ${day(first, true)}` : `from ${day(first, true)} to ${day(last, true)}`}, ${count(slow)} of them slower than the mean · estimated ${day(made, true)} by version ${blame.estimate.code_version}`;
 }

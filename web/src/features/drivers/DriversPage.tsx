@@ -110,7 +110,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
             />
           </PictureCard>
           <section className="card counter-table" aria-label="Counters, ranked">
-            <div className="card-head"><h2>{applicationText(one.estimate)}</h2><span className="subtitle">its counters, most relevant first</span></div>
+            <div className="card-head"><div className="card-title"><h2>{applicationText(one.estimate)}</h2><span className="subtitle">its counters, most relevant first</span></div></div>
             <DataTable
               label="Counters, ranked" rows={order} columns={counterColumns(deviation, set)} id={String} current={String(chosen)}
               onPick={(c) => void navigate({ search: (old) => ({ ...old, counter: deviation.counters[c]?.abbreviation }), replace: true })}
@@ -126,7 +126,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
         <div className="estimate-side">
           {counter && (
             <section className="card" aria-label="Selected counter">
-              <div className="card-head"><h2>{counter.abbreviation}</h2><span className="subtitle">{applicationText(one.estimate)}</span></div>
+              <div className="card-head"><div className="card-title"><h2>{counter.abbreviation}</h2><span className="subtitle">{applicationText(one.estimate)}</span></div></div>
               <dl className="facts">
                 <dt>Counts</dt><dd>{counter.description}</dd>
                 <dt>Vendor's name</dt><dd>{counter.vendor}</dd>

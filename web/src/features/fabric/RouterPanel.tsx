@@ -12,7 +12,7 @@ import { Menu } from "../../components/Menu";
 import { Failure, Waiting } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
 import { save } from "../../lib/csv";
-import { plural, ratio, si } from "../../lib/format";
+import { plural, ratio, shortRatio, si } from "../../lib/format";
 import { intervalText, parseTime, type TimeWindow } from "../../lib/time";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
@@ -161,7 +161,7 @@ function TileCell({ tile, x, y, height, theme, scene, onSelect }: {
         stroke={known ? "none" : unused ? "var(--line)" : "var(--line-strong)"} strokeDasharray={known || unused ? undefined : "2 2"}
       />
       {!unused && <path d={classPath(tile.class)} transform={`translate(${x + 3} ${y + height / 2 - 7})`} fill="none" stroke={ink} strokeWidth="1.4" />}
-      {!unused && <text x={x + CELL - 6} y={y + height / 2 + 3} textAnchor="end" style={{ fill: ink, fontWeight: value >= 8 ? 650 : 450 }}>{known ? ratio(value) : "–"}</text>}
+      {!unused && <text x={x + CELL - 6} y={y + height / 2 + 3} textAnchor="end" style={{ fill: ink, fontWeight: value >= 8 ? 650 : 450 }}>{known ? shortRatio(value) : "–"}</text>}
     </g>
   );
 }

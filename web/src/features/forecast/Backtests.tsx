@@ -34,7 +34,7 @@ export function Backtests({ application: { exe, nodes } }: { application: Applic
   return (
     <section className="card backtests" aria-label="Backtests" style={{ height: 92 + 28 * Math.min(7, tests.length) }}>
       <div className="card-head">
-        <h2>Error on held-out runs, %</h2><span className="subtitle">{applicationText({ exe, nodes })} · from the last m steps over the next k · bold: best</span><span className="spacer" />
+        <div className="card-title"><h2>Error on held-out runs, %</h2><span className="subtitle">{applicationText({ exe, nodes })} · from the last m steps over the next k · bold: best</span></div>
         <CsvButton name="backtests" rows={tests} columns={columns} />
       </div>
       <DataTable label="Backtests" rows={tests} columns={columns} id={(t) => `${t.m} ${t.k} ${t.features}`} />

@@ -51,7 +51,7 @@ export function ForecastPage() {
         <div className="estimate-main">
           <div className="estimate-left">
             <section className="card forecast-runs" aria-label="Running jobs" style={{ height: 88 + 28 * Math.min(6, Math.max(1, runs.length)) }}>
-              <div className="card-head"><h2>Running jobs</h2><span className="subtitle">slowest foretold first</span><span className="spacer" /><CsvButton name="running-jobs" rows={runs} columns={runColumns} /></div>
+              <div className="card-head"><div className="card-title"><h2>Running jobs</h2><span className="subtitle">slowest foretold first</span></div><CsvButton name="running-jobs" rows={runs} columns={runColumns} /></div>
               {running.error && !running.data ? <Failure error={running.error} retry={() => void running.refetch()} />
                 : runs.length ? <DataTable label="Running jobs" rows={runs} columns={runColumns} id={(r) => String(r.run_id)} current={run === undefined ? null : String(run)} onPick={(r) => void navigate({ search: (old) => ({ ...old, run: r.run_id }), replace: true })} />
                 : <p className="muted forecast-note">No job that records its steps runs now.</p>}
@@ -90,7 +90,7 @@ function Serving({ forecast: { estimate, serves, drift, notes } }: { forecast: F
   const shifted = drift ? Object.entries(drift.psi).filter(([, psi]) => psi > 0.25).map(([name]) => name) : [];
   return (
     <section className="card" aria-label="Forecaster">
-      <div className="card-head"><h2>{applicationText(estimate)}</h2><span className="subtitle">{plural(estimate.runs, "run")} · estimated {day(parseTime(estimate.created) ?? 0, true)}</span></div>
+      <div className="card-head"><div className="card-title"><h2>{applicationText(estimate)}</h2><span className="subtitle">{plural(estimate.runs, "run")} · estimated {day(parseTime(estimate.created) ?? 0, true)}</span></div></div>
       <dl className="facts">
         <dt>Serves</dt><dd>{serves.forecaster} · last {serves.m} steps, next {serves.k} · {serves.features.replaceAll("+", " + ")}</dd>
         <dt>Why</dt><dd>{serves.why}</dd>

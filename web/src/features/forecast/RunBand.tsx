@@ -9,7 +9,7 @@ import { foretoldLayout } from "../../charts/foretold";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { plural, ratio } from "../../lib/format";
+import { axisText, plural, ratio } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
 import { nextText } from "./nextText";
 
@@ -73,7 +73,7 @@ function Band({ forecast }: { forecast: RunForecast }) {
           {layout.yTicks.map((tick) => (
             <g key={tick}>
               <line className="grid" x1={44} x2={size.width - 8} y1={layout.y(tick)} y2={layout.y(tick)} />
-              <text x={36} y={layout.y(tick) + 4} textAnchor="end">{ratio(tick)}</text>
+              <text x={36} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.yTicks)(tick)}</text>
             </g>
           ))}
           {layout.xTicks.map((tick, i) => <text key={tick} x={layout.x(tick)} y={size.height - 6} textAnchor="middle">{i === 0 ? `step ${tick}` : tick}</text>)}

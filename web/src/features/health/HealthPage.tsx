@@ -116,7 +116,7 @@ function Figure({ label, value, detail, bad = false }: { label: string; value: s
 function Card({ title, note, action, children }: { title: string; note: string; action: React.ReactNode; children: React.ReactNode }) {
   return (
     <section className="card health-card" aria-label={title}>
-      <div className="card-head"><h2>{title}</h2><span className="subtitle">{note}</span><span className="spacer" />{action}</div>
+      <div className="card-head"><div className="card-title"><h2>{title}</h2><span className="subtitle">{note}</span></div>{action}</div>
       <div className="health-body">{children}</div>
     </section>
   );

@@ -39,6 +39,8 @@ const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
 /** Rows of what needs attention. */
 const SHOWN = 12;
+/** Jobs by stalls: beside what needs attention, and where nothing does. */
+const [JOBS_BESIDE, JOBS_ALONE] = [6, 24];
 const NONE: RunningRun[] = [];
 
 const itemColumns: Column<Item>[] = [
@@ -122,6 +124,7 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
   ], [open, at, current, navigate]);
   useKeys("Home", bindings);
 
+  const calm = !open.length && !empty && values !== null && occupancy !== null && ingest !== null;
   const pairs = useMemo(() => (scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, 5) : []), [scene, congestion.data]);
   const figures = homeFigures({ fabric, values, overview, congestion: congestion.data ?? null, occupancy, empty, fresh: fresh.text, running: running.data?.pages.flatMap((p) => p.items) ?? null });
   return (
@@ -144,25 +147,23 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
       <Figures figures={figures} />
       <div className="home-grid">
         <div className="home-left">
-          <section className="card home-attention" aria-label="Needs attention">
+          <section className="card home-attention" data-calm={calm || undefined} aria-label="Needs attention">
             <div className="card-head">
-              <h2>Needs attention</h2>
-              <span className="subtitle">{open.length > 0 ? `${plural(open.length, "item")} · ` : ""}ordered by nodes at stake</span>
-              <span className="spacer" />
+              <div className="card-title"><h2>Needs attention</h2><span className="subtitle">{open.length > 0 ? `${plural(open.length, "item")} · ` : ""}ordered by nodes at stake</span></div>
               <span className="subtitle key-hint"><kbd>j</kbd> <kbd>k</kbd> move · <kbd>↵</kbd> open · <kbd>e</kbd> set aside</span>
             </div>
             {open.length ? <ul>{open.slice(0, SHOWN).map((item) => <Row key={item.id} item={item} current={item === current} now={now} />)}</ul>
               : empty ? <Empty title="No counters yet">The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import counters; this page fills as they come.</Empty>
-              : values && occupancy && ingest ? <Empty title="Nothing needs attention">No job meets unusual stalls, no group is hot, nothing is silent.</Empty>
+              : calm ? <Empty title="Nothing needs attention">No job meets unusual stalls, no group is hot, nothing is silent.</Empty>
               : <Unanswered what={fabric.timeless ? "the sample" : "the last ten minutes"} asked={[congestion, occupancyAnswer, ingestAnswer]} />}
           </section>
           <section className="card" aria-label="Jobs by stalls">
-            <div className="card-head"><h2>Jobs that meet most stalls</h2><span className="subtitle">stall cycles per flit on their routers, {fabric.timeless ? "one sample" : "last 10 minutes"}</span><span className="spacer" /><Link to="/jobs" search={{ state: "RUNNING" }}>All</Link></div>
+            <div className="card-head"><div className="card-title"><h2>Jobs that meet most stalls</h2><span className="subtitle">stall cycles per flit on their routers, {fabric.timeless ? "one sample" : "last 10 minutes"}</span></div><Link to="/jobs" search={{ state: "RUNNING" }}>All</Link></div>
             {stalls.length ? (
               <table className="tight">
                 <thead><tr><th scope="col">Job</th><th scope="col">User</th><th scope="col" className="numeric">Nodes</th><th scope="col" className="numeric">stall / flit</th><th scope="col" className="numeric">to the machine</th></tr></thead>
                 <tbody>
-                  {stalls.slice(0, 6).map(({ job, ratio: own, factor }) => (
+                  {stalls.slice(0, calm ? JOBS_ALONE : JOBS_BESIDE).map(({ job, ratio: own, factor }) => (
                     <tr key={job.job_pk}>
                       <td className="ellipsis"><Link to="/jobs/$job" params={{ job: job.job_id }}>{job.job_id} {job.name ?? ""}</Link></td>
                       <td className="ellipsis">{job.user ?? "–"}</td>

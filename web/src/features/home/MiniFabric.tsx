@@ -20,7 +20,7 @@ export function MiniFabric({ scene, values }: { scene: Scene; values: Store<Valu
   return (
     <section className="card home-fabric" aria-label="Fabric">
       <div className="card-head">
-        <h2>Fabric</h2><span className="subtitle">{plural(scene.arrangement.panels.length, scene.arrangement.noun)}</span><span className="spacer" />
+        <div className="card-title"><h2>Fabric</h2><span className="subtitle">{plural(scene.arrangement.panels.length, scene.arrangement.noun)}</span></div>
         <Link to="/fabric/$fabric" params={{ fabric: scene.fabric.name }}>Open</Link>
       </div>
       <div className="home-picture">

@@ -28,7 +28,7 @@ export function Neighbours({ job, neighbours, timed, chosen, onChoose }: Props) 
   const ordered = [...neighbours].sort((a, b) => (b.shared_routers ?? 0) - (a.shared_routers ?? 0) || (b.shared_groups ?? 0) * (b.nodes ?? 0) - (a.shared_groups ?? 0) * (a.nodes ?? 0));
   return (
     <section className="card job-neighbours" aria-label="Neighbours">
-      <div className="card-head"><h2>Neighbours on the fabric</h2><span className="subtitle">presence, not cause</span><span className="spacer" /><CsvButton name={`job-${job}-neighbours`} rows={ordered} columns={columns} /></div>
+      <div className="card-head"><div className="card-title"><h2>Neighbours on the fabric</h2><span className="subtitle">presence, not cause</span></div><CsvButton name={`job-${job}-neighbours`} rows={ordered} columns={columns} /></div>
       {!ordered.length ? <p className="muted job-note">{timed ? "No other job shared its routers or groups." : "When this job ran is unknown, and so is who ran beside it."}</p> : (
         // A box that scrolls must be reachable by keyboard.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -38,7 +38,7 @@ export function Neighbours({ job, neighbours, timed, chosen, onChoose }: Props) 
             <tbody>
               {ordered.slice(0, 100).map((n) => (
                 <tr key={n.job_pk}>
-                  <td className="ellipsis"><Link to="/jobs/$job" params={{ job: n.job_id }}>{n.job_id} {n.name ?? ""}</Link></td>
+                  <td className="ellipsis" title={`${n.job_id} ${n.name ?? ""}`}><Link to="/jobs/$job" params={{ job: n.job_id }}>{n.job_id} {n.name ?? ""}</Link></td>
                   <td className="ellipsis">
                     {n.user ?? "–"}
                     {blamed.has(n.job_id) && <> <Link to="/blame" className="tag" title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} go with this user's exposure; that is no proof of cause`}>blamed</Link></>}

@@ -73,7 +73,7 @@ export function RunsBeside({ run, compare }: { run: Run; compare: string | undef
       title={all.length > 1 ? "Runs side by side" : "Network noise"} name={`run-${run.run_id}-beside`} className="runs-beside" rows={rows} columns={columns} id={(r) => r.name}
       note={all.length > 1 ? `one scale of time · changes against ${nameOf(run)}` : "dispersion of steps and the terms of the message model; Compare lays other runs beside it"}
     >
-      <div className="beside-grid" style={{ gridTemplateColumns: `repeat(${Math.max(2, all.length)}, minmax(0, 1fr))` }}>
+      <div className={all.length > 1 ? "beside-grid" : "beside-grid alone"} style={{ gridTemplateColumns: `repeat(${all.length}, minmax(0, 1fr))` }}>
         {all.map((one, i) => <Side key={one.run.run_id} one={one} against={i ? first.noise : null} alike={alike} most={most} />)}
       </div>
       {warnings.map((warning) => <p key={warning} className="alarm chart-key" data-caption="">{warning}</p>)}

@@ -9,7 +9,7 @@ import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { Failure } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { plural, ratio } from "../../lib/format";
+import { axisText, plural, ratio } from "../../lib/format";
 import { clock, day, parseTime, timeTicks, ZONE } from "../../lib/time";
 
 interface Props {
@@ -86,7 +86,7 @@ export function StallHistory({ fabric, routers, from, to, slowAt }: Props) {
               {layout.y.ticks(3).map((tick) => (
                 <g key={tick}>
                   <line className="grid" x1={44} x2={size.width - 8} y1={layout.y(tick)} y2={layout.y(tick)} />
-                  <text x={36} y={layout.y(tick) + 4} textAnchor="end">{ratio(tick)}</text>
+                  <text x={36} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.y.ticks(3))(tick)}</text>
                 </g>
               ))}
               {timeTicks(span, Math.max(2, Math.floor(size.width / 130))).filter((tick) => layout.x(tick) < size.width - 60).map((tick) => (

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { useSize } from "../../charts/Canvas";
 import { stepsLayout, type StepSeries } from "../../charts/steps";
-import { ratio } from "../../lib/format";
+import { axisText } from "../../lib/format";
 
 /** The run against the 10–90 % range of other runs; runs laid beside it are dashed. */
 export function StepChart({ series, label, slowFrom }: { series: StepSeries; label: string; slowFrom: number | null }) {
@@ -14,7 +14,7 @@ export function StepChart({ series, label, slowFrom }: { series: StepSeries; lab
           {layout.yTicks.map((tick) => (
             <g key={tick}>
               <line className="grid" x1={44} x2={size.width - 8} y1={layout.y(tick)} y2={layout.y(tick)} />
-              <text x={36} y={layout.y(tick) + 4} textAnchor="end">{ratio(tick)}</text>
+              <text x={36} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.yTicks)(tick)}</text>
             </g>
           ))}
           {layout.xTicks.map((tick) => <text key={tick} x={layout.x(tick)} y={size.height - 6} textAnchor="middle">{tick === series.step[0] ? `step ${tick}` : tick}</text>)}

@@ -71,7 +71,7 @@ export function LabPage() {
         </section>
         <div className="estimate-side">
           <section className="card lab-tasks" aria-label="Tasks">
-            <div className="card-head"><h2>Tasks</h2><span className="subtitle">newest first</span><span className="spacer" /><CsvButton name="tasks" rows={mine} columns={columns} /></div>
+            <div className="card-head"><div className="card-title"><h2>Tasks</h2><span className="subtitle">newest first</span></div><CsvButton name="tasks" rows={mine} columns={columns} /></div>
             {tasks.error && !tasks.data ? <Failure error={tasks.error} retry={() => void tasks.refetch()} />
               : !tasks.data ? <Waiting what="the tasks" />
               : mine.length ? <DataTable label="Tasks" rows={mine} columns={columns} id={(t) => String(t.task_id)} current={shown === undefined ? null : String(shown)} onPick={(t) => open(t.task_id)} />

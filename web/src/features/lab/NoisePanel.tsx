@@ -9,7 +9,7 @@ import type { Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { fraction } from "../../lib/format";
+import { axisText, fraction } from "../../lib/format";
 import { noiseSeries, type NoisePoint, type NoiseSeries } from "./noiseSeries";
 
 interface Row extends NoisePoint {
@@ -74,7 +74,7 @@ function Picture({ series, least, most, kind }: { series: NoiseSeries[]; least: 
       <div ref={box} className="chart-box noise-box">
         {size && size.width > 160 && size.height > 90 && (
           <svg width={size.width} height={size.height} role="img" aria-label={`${kind} slowdown of ${series.length} series over the share of perturbing processes; the table lists the same figures`}>
-            {y.ticks(5).map((tick) => <g key={tick}><line className={`grid ${tick === 1 ? "strong" : ""}`} x1={left} x2={right} y1={y(tick)} y2={y(tick)} /><text x={left - 6} y={y(tick) + 4} textAnchor="end">{tick}</text></g>)}
+            {y.ticks(5).map((tick) => <g key={tick}><line className={`grid ${tick === 1 ? "strong" : ""}`} x1={left} x2={right} y1={y(tick)} y2={y(tick)} /><text x={left - 6} y={y(tick) + 4} textAnchor="end">{axisText(y.ticks(5))(tick)}</text></g>)}
             {[0, 0.25, 0.5, 0.75, 1].map((tick) => <text key={tick} x={x(tick)} y={bottom + 16} textAnchor="middle">{tick}</text>)}
             {series.map((one, i) => {
               const last = one.points.findLast((p) => p.slowdown !== null);

@@ -24,7 +24,7 @@ export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }
   return (
     <section className="card lab-task" aria-label="Task">
       <div className="card-head">
-        <h2>Task {task.task_id}</h2><span className="subtitle">{task.state}{task.message ? ` · ${task.message}` : ""}</span><span className="spacer" />
+        <div className="card-title"><h2>Task {task.task_id}</h2><span className="subtitle">{task.state}{task.message ? ` · ${task.message}` : ""}</span></div>
         {!isOver(task) && <button className="button" onClick={onCancel} disabled={task.cancel_requested}>{task.cancel_requested ? "Stopping…" : "Cancel"}</button>}
         {task.state === "succeeded" && <button className="button" onClick={() => save(`task-${id}.json`, JSON.stringify(task, null, 2), "application/json")}>Export JSON</button>}
       </div>
@@ -60,7 +60,7 @@ function Result({ task }: { task: Task }) {
         const rows = table.rows.map((row, at) => ({ ...row, at }));
         return (
           <div className="lab-table" key={table.name}>
-            <div className="card-head"><h3>{table.name}</h3><span className="subtitle">{count(rows.length)}</span><span className="spacer" /><button className="button" onClick={() => save(`task-${task.task_id}-${table.name}.csv`, tableCsv(rows, columns))}>CSV</button></div>
+            <div className="card-head"><div className="card-title"><h3>{table.name}</h3><span className="subtitle">{count(rows.length)}</span></div><button className="button" onClick={() => save(`task-${task.task_id}-${table.name}.csv`, tableCsv(rows, columns))}>CSV</button></div>
             <DataTable label={table.name} rows={rows} columns={columns} id={(row) => String(row.at)} />
           </div>
         );

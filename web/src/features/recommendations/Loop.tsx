@@ -19,7 +19,7 @@ export function Loop() {
   return (
     <section className="card loop-card" aria-label="Loop">
       <div className="card-head">
-        <h2>The loop</h2><span className="subtitle">counters → traffic → routes → simulation</span><span className="spacer" />
+        <div className="card-title"><h2>The loop</h2><span className="subtitle">counters → traffic → routes → simulation</span></div>
         <button className="button primary" onClick={() => setAsking(true)}>Run it…</button>
       </div>
       {cancel.error && <p className="alarm lab-note" role="alert">{cancel.error.message}</p>}

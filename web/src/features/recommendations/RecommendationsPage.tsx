@@ -62,7 +62,7 @@ export function RecommendationsPage() {
       <div className="recommendations-main">
         <div className="recommendations-lists">
           <section className="card recommendations-list" aria-label="Recommendations">
-            <div className="card-head"><h2>Made so far</h2><span className="subtitle">{count(rows.length)} · newest first</span></div>
+            <div className="card-head"><div className="card-title"><h2>Made so far</h2><span className="subtitle">{count(rows.length)} · newest first</span></div></div>
             {pages.error && !pages.data ? <Failure error={pages.error} retry={() => void pages.refetch()} />
               : !pages.data ? <Waiting what="the recommendations" />
               : rows.length ? <DataTable label="Recommendations" rows={rows} columns={columns} id={(r) => String(r.recommendation_id)} current={shown === undefined ? null : String(shown)} onPick={(r) => void navigate({ search: (old) => ({ state: old.state, id: r.recommendation_id }), replace: true })} onReachEnd={() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }} />
