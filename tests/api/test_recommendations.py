@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from api.conftest import Served, operating, serving
+from api.conftest import Served, bearer, operating, serving
+from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect
+from flitwatch_db import connect, people, tasks
 from flitwatch_db.recommendations import Recommendation, as_json, save
+from flitwatch_simulation.tasks import HANDLERS
 
 DETAIL = {
     "why": [{"text": "busiest link", "value": 2.5, "unit": "MB"}],
@@ -79,3 +81,81 @@ def test_a_repeated_task_replaces_its_row(embedded_db: str) -> None:
         rows = conn.execute("SELECT recommendation_id, title FROM recommendation").fetchall()
         parts = conn.execute("SELECT DISTINCT recommendation_id FROM recommendation_part").fetchall()
     assert rows == [(second, "again")] and parts == [(second,)] and second != first
+
+
+class Telling:
+    """A task's context that keeps what is told."""
+
+    def __init__(self, url: str, task_id: int) -> None:
+        self.dsn, self.task_id, self.told = url, task_id, ""
+
+    def report(self, done: int, total: int, message: str = "") -> None:
+        self.told += message
+
+    def cancelled(self) -> bool:
+        return False
+
+
+#: A user's name, the folder that tells it, and what is run: in words below scope `names` nowhere, above in the titles.
+USER, APPLICATION = "mallory", "/home/mallory/bin/secret-plan"
+
+
+@pytest.fixture(scope="module")
+def advised(_embedded_template) -> Iterator[tuple[Served, str, list[int], str]]:  # type: ignore[no-untyped-def]
+    """What `routing.advice` writes and tells about one user's application, with one of an older version that named them in its evidence."""
+    url = _embedded_template.create()
+    one = {"allocation": ["n1", "n2"], "interval_s": 1.0, "request_flits": 30_000, "request_packets": 10_000}
+    observations = {
+        mode: [{**one, "stalled_cycles": stalls + k, "cumulative_latency_us": latency} for k in range(8)]
+        for mode, stalls, latency in (("ADAPTIVE_0", 60_000, 30_000.0), ("ADAPTIVE_3", 30_000, 20_000.0))
+    }
+    args = {"application": APPLICATION, "job": "42", "user": USER, "observations": observations}
+    with connect(url, role="writer") as conn:
+        task_id = tasks.start(conn, "routing.advice", args, created_by=USER)
+        conn.commit()
+        telling = Telling(url, task_id)
+        made = HANDLERS["routing.advice"](args, telling)  # type: ignore[arg-type]
+        why = [{"text": f"{USER}'s jobs of {APPLICATION.upper()} send most", "value": 1.0, "unit": None}]
+        older = replace(
+            MODE, user=USER, application=APPLICATION, detail={**DETAIL, "why": why, "parameters": {"who": [USER]}}
+        )
+        numbers = [made["recommendation_id"], made["placement_recommendation_id"], save(conn, older)]
+    with connect(url, role="gate", autocommit=True) as conn:
+        for name, role in (("vera", "viewer"), ("uli", "user"), ("otto", "operator"), ("slurm", "service")):
+            people.add(conn, name, role)
+    with serving(Settings(db=url, web=None)) as api:
+        yield api, url, numbers, telling.told
+    _embedded_template.drop(url)
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "sees"),
+    [
+        ("vera", ["read"], False), ("uli", ["read", "tasks"], False), ("otto", ["read", "operate"], False), ("slurm", ["read", "advice"], False),
+        ("otto", ["read", "names"], True), ("slurm", ["read", "names"], True),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "path", ["/recommendations", "/recommendations/0", "/recommendations/1", "/recommendations/2", "/tasks"]
+)
+def test_texts_name_nobody_below_scope_names(
+    advised: tuple[Served, str, list[int], str], name: str, scopes: list[str], sees: bool, path: str
+) -> None:
+    api, url, numbers, told = advised
+    with connect(url, role="gate", autocommit=True) as conn:
+        headers = bearer(people.add_token(conn, name, "test", scopes)[1])
+    if path[-1].isdigit():
+        path = f"/recommendations/{numbers[int(path[-1])]}"
+    answer = api.http.get(f"/api/v1{path}", headers=headers)
+    assert answer.status_code == 200
+    for word in (USER, "secret-plan", "/home"):
+        assert (word in answer.text.lower()) is sees, word
+        assert word not in told
+
+
+def test_a_name_that_is_a_part_of_a_word_stays_in_it() -> None:
+    names = Names(b"key")
+    shown = names.said({"why": ["an answer of an's run", 3, None]}, "an", "run")
+    assert shown == {"why": [f"{names.user('an')} answer of {names.user('an')}'s {names.application('run')}", 3, None]}
+    assert names.said("/home/an/x_an", "an", None) == f"/home/{names.user('an')}/x_{names.user('an')}"
+    assert Names(None).said("an", "an", None) == "an" and Names(b"key", own="an").said("an", "an", None) == "an"

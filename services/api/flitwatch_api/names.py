@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -62,6 +63,23 @@ class Names:
     def path(self, text: str) -> str:
         """An executable; without the folders, which often name its owner, for who sees pseudonyms."""
         return text if self.key is None else text.rsplit("/", 1)[-1]
+
+    def said(self, held: Any, user: str | None, application: str | None) -> Any:
+        """Text, or plain data with texts in it, as the caller may read it: where it names this user or application as a word of its own, with what is shown of them."""
+        if self.key is None or not (user or application):
+            return held
+        if isinstance(held, dict):
+            return {name: self.said(value, user, application) for name, value in held.items()}
+        if isinstance(held, list):
+            return [self.said(value, user, application) for value in held]
+        if not isinstance(held, str):
+            return held
+        # The application first: its folders may hold the user's name.
+        for real, shown in ((application, self.application), (user, self.user)):
+            if real:
+                word = f"(?<![^\\W_]){re.escape(real)}(?![^\\W_])"
+                held = re.sub(word, shown(real).replace("\\", r"\\"), held, flags=re.IGNORECASE)
+        return held
 
     def for_database(self) -> Shown | None:
         """The same for queries that search and sort by names; None where names are shown as they are."""

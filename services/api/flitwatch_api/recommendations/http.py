@@ -20,11 +20,15 @@ from flitwatch_domain.errors import NotFound
 
 http = APIRouter(prefix="/recommendations", tags=["recommendations"], responses=RESPONSES)
 
+#: What is written in words, or holds some; the rest are figures and words of ours.
+_TEXTS = frozenset({"title", "reason", "gain", "why", "before", "after", "alternatives", "parameters"})
 _MATRICES = ("true", "reconstructed", "difference")
 
 
 def _shown(row: dict[str, Any], names: Names) -> dict[str, Any]:
-    """With the names that the caller may see."""
+    """With the names that the caller may see, also in its texts: titles name the application, with its folders."""
+    for part in _TEXTS & row.keys():
+        row[part] = names.said(row[part], row["user"], row["application"])
     if row["user"] is not None:
         row["user"] = names.user(row["user"])
     if row["application"] is not None:
