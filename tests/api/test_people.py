@@ -14,6 +14,7 @@ from api.conftest import Served, bearer, serving
 from flitwatch_api.app import create_app
 from flitwatch_api.logs import JsonLines, request_id
 from flitwatch_api.names import Names
+from flitwatch_api.people import trail
 from flitwatch_api.people.access import RANK, SAFE
 from flitwatch_api.people.callers import UNKNOWN_BURST, Buckets
 from flitwatch_api.settings import Settings
@@ -283,6 +284,55 @@ def test_admins_handle_accounts_and_the_last_one_stays(
 def test_names_that_stand_for_others_make_no_account(embedded_db: str, name: str) -> None:
     with connect(embedded_db, role="gate") as conn, pytest.raises(BadRequest):
         people.add(conn, name, "viewer")
+
+
+def test_what_an_agent_sees_again_and_again_is_summed_up(embedded_db: str) -> None:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "slurm", "service")
+        people.add(conn, "otto", "operator", PASSWORD)
+    with connect(embedded_db, role="writer") as conn:
+        jobs.upsert(conn, [job(1, "eve", "a"), job(2, "eve", "b")])
+    headers = token(embedded_db, "slurm", "read", "names", "advice")
+    other = token(embedded_db, "slurm", "read", "names")
+
+    def seen(actor: str) -> list[tuple[str, int]]:
+        with connect(embedded_db, role="gate") as conn:
+            entries = audit.page(conn, 1000, actor=actor)
+        return sorted((e["target"], e["details"].get("times", 0)) for e in entries if e["action"].startswith("see "))
+
+    with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
+        for _ in range(20):
+            for path in ("/api/v1/jobs", "/api/v1/jobs/1"):
+                assert api.http.get(path, headers=headers).status_code == 200
+        assert api.http.get("/api/v1/jobs/2", headers=headers).status_code == 200
+        assert api.http.get("/api/v1/jobs", headers=other).status_code == 200
+        person = logged_in(api, "otto")
+        for _ in range(3):
+            assert person.get("/api/v1/jobs").status_code == 200
+        person.close()
+        # Each kind by its first time, at once, while the platform serves.
+        deadline = time.monotonic() + 20
+        while len(seen("slurm")) < 4 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert seen("slurm") == [("/api/v1/jobs", 0), ("/api/v1/jobs", 0), ("/api/v1/jobs/1", 0), ("/api/v1/jobs/2", 0)]
+    again = [("/api/v1/jobs", 19), ("/api/v1/jobs/1", 19)]
+    assert [one for one in seen("slurm") if one[1]] == again and len(seen("slurm")) == 6
+    assert seen("otto") == [("/api/v1/jobs", 0)] * 3, "what a person sees is an entry each time"
+
+
+def test_sums_of_what_was_seen_miss_nothing(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each round of writing is an hour here: whatever falls into which, every look is counted once."""
+    monkeypatch.setattr(trail, "SUM_EVERY_S", 0.0)
+    monkeypatch.setattr(trail, "EVERY_S", 0.02)
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "slurm", "service")
+    headers = token(embedded_db, "slurm", "read", "names")
+    with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
+        for _ in range(200):
+            assert api.http.get("/api/v1/jobs", headers=headers).status_code == 200
+    with connect(embedded_db, role="gate") as conn:
+        times = [e["details"].get("times", 1) for e in audit.page(conn, 1000, actor="slurm")]
+    assert sum(times) == 200 and 1 < len(times)
 
 
 def test_the_audit_log_has_changes_and_what_was_seen_and_keeps_it(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import psycopg
 from starlette.requests import Request
@@ -22,6 +25,23 @@ log = logging.getLogger(__name__)
 #: What was seen is written in batches so often; a change is written before its request is over.
 EVERY_S = 1.0
 MOST_WAITING = 50_000
+#: A token that sees the same again, as a scheduler's agent does every few seconds, has an entry at once and then one so often, with how many times.
+SUM_EVERY_S = 3600.0
+MOST_SUMMED = 10_000
+
+
+@dataclass
+class _Again:
+    """What a token saw again since its last entry."""
+
+    entry: Entry
+    since: datetime
+    begun_s: float
+    times: int = 0
+
+    def summed(self) -> Entry:
+        span = {"since": self.since.isoformat(), "until": datetime.now(UTC).isoformat()}
+        return replace(self.entry, details={**self.entry.details, "times": self.times, **span})
 
 
 class Trail:
@@ -35,6 +55,7 @@ class Trail:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._waiting: list[Entry] = []
+        self._again: dict[tuple[str | None, ...], _Again] = {}
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -45,11 +66,34 @@ class Trail:
         """Write the rest."""
         if self._task is not None:
             self._task.cancel()
+        self._sum_up(everything=True)
         await self._flush()
 
-    def saw(self, entry: Entry) -> None:
-        """Note what somebody saw."""
+    def saw(self, entry: Entry, token: str | None = None) -> None:
+        """Note what somebody saw; of what the same `token` saw in the same place before, only how many times."""
+        if token is not None:
+            key = (token, entry.action, entry.target, entry.address)
+            held = self._again.get(key)
+            if held is not None:
+                held.times += 1
+                held.entry = entry
+                return
+            if len(self._again) >= MOST_SUMMED:
+                self._sum_up(everything=True)
+            self._again[key] = _Again(entry, datetime.now(UTC), time.monotonic())
         self._waiting.append(entry)
+
+    def _sum_up(self, everything: bool = False) -> None:
+        now_s = time.monotonic()
+        for key, held in list(self._again.items()):
+            if not everything and now_s - held.begun_s < SUM_EVERY_S:
+                continue
+            del self._again[key]
+            if held.times:
+                self._waiting.append(held.summed())
+                # It goes on: what comes next is part of the next sum.
+                if not everything:
+                    self._again[key] = _Again(held.entry, datetime.now(UTC), now_s)
 
     async def changed(self, entry: Entry) -> None:
         """Write what somebody changed, now; if the database is away, later."""
@@ -59,6 +103,7 @@ class Trail:
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(EVERY_S)
+            self._sum_up()
             await self._flush()
 
     async def _flush(self) -> None:
@@ -117,4 +162,4 @@ async def _leave(request: Request, status: int) -> None:
     if need.changes:
         await trail.changed(entry)
     else:
-        trail.saw(entry)
+        trail.saw(entry, caller.number if caller is not None and caller.via == "token" else None)
