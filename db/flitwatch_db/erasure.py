@@ -34,7 +34,7 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
     """Delete a user's jobs, their runs, and every kept result, blame, alert, rule, silence, task and refused record that names the user as a user.
 
     What the user made (tasks, silences) stays without their name. Text that happens to hold the name (a path, a job's name, a comment) is not searched,
-    and an account of that name stays.
+    and an account of that name stays (`flitwatch_db.people.remove`).
 
     Counters of routers name nobody and stay. The log of records, backups and the audit log are not touched: the log forgets by its own
     retention, and the audit log must not be changed. Estimates of others that were learnt beside this user's jobs are made anew without them.

@@ -147,10 +147,33 @@ def change(conn: Conn, name: str, *, role: str | None = None, disabled: bool | N
             "UPDATE account SET role = coalesce(%s, role), disabled = coalesce(%s, disabled) WHERE account_id = %s",
             [role, disabled, held["account_id"]],
         )
-        left = conn.execute("SELECT 1 FROM account WHERE role = 'admin' AND NOT disabled").fetchone()
-        if held["role"] == "admin" and not held["disabled"] and not left:
-            raise Conflict("it is the last admin", advice="Make another account admin first.")
+        _check_admins(conn, held)
         conn.execute("DELETE FROM session WHERE account_id = %s", [held["account_id"]])
+
+
+def _check_admins(conn: Conn, held: Row) -> None:
+    left = conn.execute("SELECT 1 FROM account WHERE role = 'admin' AND NOT disabled").fetchone()
+    if held["role"] == "admin" and not held["disabled"] and not left:
+        raise Conflict("it is the last admin", advice="Make another account admin first.")
+
+
+def has_account(conn: Conn, name: str) -> bool:
+    """Whether there is an account of that name."""
+    return conn.execute("SELECT 1 FROM account WHERE name = %s", [name]).fetchone() is not None
+
+
+def remove(conn: Conn, name: str) -> None:
+    """Delete an account with its sessions and tokens. Whoever comes by the centre's own login gets a new one at the next.
+
+    Raises
+    ------
+    NotFound, Conflict
+    """
+    with conn.transaction():
+        conn.execute("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE")
+        held = _account(conn, name)
+        conn.execute("DELETE FROM account WHERE account_id = %s", [held["account_id"]])
+        _check_admins(conn, held)
 
 
 def rename(conn: Conn, name: str, new: str) -> None:

@@ -13,14 +13,14 @@ import numpy as np
 import psycopg
 import pytest
 from api.world import HOSTILE, T0, World, seed
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from psycopg import sql
 
 from flitwatch.main import cli
-from flitwatch_db import connect
+from flitwatch_db import connect, people
 from flitwatch_db.erasure import erase
 from flitwatch_db.evidence import export
-from flitwatch_domain.errors import BadRequest, NotFound
+from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 
 
 @pytest.fixture
@@ -223,6 +223,27 @@ def test_the_commands(world: World, tmp_path: Path) -> None:
         ("db archive-policy", None), ("db maintain", "router_1m"),
     ]  # fmt: skip
     assert noted[1][2]["rows"]["job"] == 1 and "bob" not in str(noted[1:])
+
+
+def test_erasing_says_that_an_account_stays_and_deletes_it_when_told(world: World) -> None:
+    def run(*argv: str) -> Result:
+        return CliRunner().invoke(cli, ["db", "erase", *argv, "--db", world.url, "--json"])
+
+    def account(*argv: str) -> str | None:
+        return json.loads(run(*argv).stdout).get("account")
+
+    with connect(world.url, role="gate", autocommit=True) as conn:
+        people.add(conn, "bob", "user", "correct horse battery")
+        people.add(conn, "eve", "admin")
+        secret = people.add_token(conn, "bob", "t", ["read"])[1]
+        assert "--account" in run("bob").stderr and account("bob", "--yes") == "stays"
+        assert account("bob", "--account") == "counted" and people.of_token(conn, secret) is not None
+        assert account("bob", "--yes", "--account") == "deleted" and account("bob") is None
+        assert not people.has_account(conn, "bob") and people.of_token(conn, secret) is None
+        # The last admin's stays, and with it all that the same command would have erased.
+        refused = run("eve", "--yes", "--account")
+        assert isinstance(refused.exception, Conflict) and "last admin" in str(refused.exception)
+        assert people.has_account(conn, "eve") and json.loads(run("eve").stdout)["rows"]["job"] > 0
 
 
 def made_of(**rows: int) -> dict[str, int]:

@@ -130,11 +130,14 @@ def evidence(
 @click.option(
     "--archive", "archives", multiple=True, type=_FOLDER, help="Also from this archive (that of archive-policy always)."
 )
+@click.option("--account", is_flag=True, help="Also the account of that name, with its sessions and tokens.")
 @database_options
 @json_option
-def erase(user: str, yes: bool, archives: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def erase(
+    user: str, yes: bool, archives: tuple[Path, ...], account: bool, db_url: str | None, ephemeral: bool, as_json: bool
+) -> None:
     """Delete a user's jobs, runs and every kept result that names the user, here and in archives; counters, the log, backups and the audit log stay."""
-    from flitwatch_db import audit, connect
+    from flitwatch_db import audit, connect, people
     from flitwatch_db.archive.forgetting import forget
     from flitwatch_db.archive.policy import policy
     from flitwatch_db.erasure import erase as run
@@ -142,9 +145,18 @@ def erase(user: str, yes: bool, archives: tuple[Path, ...], db_url: str | None, 
     with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
         with conn.transaction():
             found = run(conn, user, dry_run=not yes)
+            has_account = people.has_account(conn, user)
+            if yes and account and has_account:
+                people.remove(conn, user)
             if yes:
                 # Without the name: the audit log is kept for good.
-                audit.by_command(conn, "db erase", rows=found, archives=[str(folder) for folder in archives])
+                audit.by_command(
+                    conn,
+                    "db erase",
+                    rows=found,
+                    archives=[str(folder) for folder in archives],
+                    account=account and has_account,
+                )
         by_itself = policy(conn)
     folders = list(archives)
     if by_itself is not None:
@@ -155,7 +167,12 @@ def erase(user: str, yes: bool, archives: tuple[Path, ...], db_url: str | None, 
                 f"the archive {by_itself.folder} is not on this machine: run the same with --archive where it is"
             )
     left = {str(folder): forget(folder, user, dry_run=not yes) for folder in dict.fromkeys(map(Path.absolute, folders))}
-    emit({"deleted": yes, "rows": found} | ({"archives": left} if left else {}), as_json)
+    said: dict[str, Any] = {"archives": left} if left else {}
+    if has_account:
+        said["account"] = "stays" if not account else "deleted" if yes else "counted"
+        if not account:
+            stderr.print(f"the account {user} stays: --account deletes it too, with its sessions and tokens")
+    emit({"deleted": yes, "rows": found} | said, as_json)
 
 
 @db.command()
