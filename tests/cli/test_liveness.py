@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import httpx
 import pytest
 from fixtures.databases import PLACE
 
+from flitwatch.watched import PULSE_FD
 from flitwatch_api.serve import listen
 from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
@@ -82,3 +84,32 @@ def test_waiting_for_a_database_is_no_hanging(command: str) -> None:
                 assert answers == [200] * len(answers)
         finally:
             server.destroy()
+
+
+def test_the_apis_loop_beats_for_its_supervisor_until_it_hangs(embedded_db: str) -> None:
+    hears, beats = os.pipe()
+    os.set_blocking(hears, False)
+    with listen("127.0.0.1", 0) as free:
+        port = str(free.getsockname()[1])
+    argv = [sys.executable, "-c", HANGING, "api", "--db", embedded_db, "--port", port]
+    process = subprocess.Popen(
+        argv, stderr=subprocess.DEVNULL, pass_fds=(beats,), env={**os.environ, PULSE_FD: str(beats)}
+    )
+
+    def heard() -> bool:
+        with contextlib.suppress(BlockingIOError):
+            return bool(os.read(hears, 1 << 16))
+        return False
+
+    try:
+        for _ in range(3):
+            until(heard)
+        process.send_signal(SIGUSR1)
+        # Quiet for longer than two beats are apart: what came before the signal has been read.
+        until(lambda: not any(heard() or time.sleep(0.5) for _ in range(5)))
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+        os.close(hears)
+        os.close(beats)

@@ -11,16 +11,24 @@ from fastapi import FastAPI
 from flitwatch_api.app import create_app
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import Unavailable
+from flitwatch_domain.pulse import Pulse
 
 KEEP_ALIVE_S = 75
 
 
 class Server(uvicorn.Server):
-    """Ends event streams first: the server waits for requests to end, and a stream would not."""
+    """Ends event streams first: the server waits for requests to end, and a stream would not. `pulse` beats with its loop."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, pulse: Pulse | None = None) -> None:
         super().__init__(config)
         self._app = app
+        self._pulse = pulse or Pulse()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second."""
+        if counter % 10 == 0:
+            self._pulse.beat()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop serving."""
@@ -30,14 +38,16 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def server(settings: Settings, host: str, port: int, *, access_log: bool = False, grace_s: int = 10) -> Server:
+def server(
+    settings: Settings, host: str, port: int, *, access_log: bool = False, grace_s: int = 10, pulse: Pulse | None = None
+) -> Server:
     """A server that is ready to run."""
     app = create_app(settings)
     config = uvicorn.Config(
         app, host=host, port=port, loop="uvloop", http="httptools", ws="none", access_log=access_log, server_header=False,
         timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=grace_s, log_config=None, proxy_headers=False,
     )  # fmt: skip
-    return Server(config, app)
+    return Server(config, app, pulse)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -66,6 +76,7 @@ def serve(
     access_log: bool = False,
     grace_s: int = 10,
     metrics_host: str = "127.0.0.1",
+    pulse: Pulse | None = None,
 ) -> None:
     """Serve until a signal comes; `settings.api_metrics_port` is listened on at `metrics_host`.
 
@@ -78,4 +89,4 @@ def serve(
         listening = [stack.enter_context(listen(host, port))]
         if settings.api_metrics_port is not None:
             listening.append(stack.enter_context(listen(metrics_host, settings.api_metrics_port)))
-        server(settings, host, port, access_log=access_log, grace_s=grace_s).run(sockets=listening)
+        server(settings, host, port, access_log=access_log, grace_s=grace_s, pulse=pulse).run(sockets=listening)

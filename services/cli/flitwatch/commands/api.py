@@ -58,6 +58,7 @@ def api(
 
     from flitwatch.first_admin import ensure_admin
     from flitwatch.platform import SERVICE_PATIENCE_S, database
+    from flitwatch.watched import own_pulse
     from flitwatch_api.logs import JsonLines
     from flitwatch_api.serve import serve
     from flitwatch_api.settings import Settings
@@ -82,4 +83,4 @@ def api(
             api_metrics_port=metrics_port,
             **chosen,
         )
-        serve(settings, host, port, grace_s=GRACE_S, metrics_host=metrics_host)
+        serve(settings, host, port, grace_s=GRACE_S, metrics_host=metrics_host, pulse=own_pulse())
