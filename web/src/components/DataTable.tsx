@@ -1,6 +1,6 @@
 /** A sortable table that stays quick with thousands of rows: only the rows in sight are in the document. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { csv, type Cell } from "../lib/csv";
 
 export interface Column<R> {
@@ -126,13 +126,22 @@ export function OrderedTable<R>({ label, order, columns, id, current = null, onP
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [current]);
 
+  // With the table in focus, arrows move the current row as `j` and `k` do.
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by === undefined || event.target !== event.currentTarget || !onPick || currentAt < 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = ordered[currentAt + by];
+    if (next) onPick(next);
+  };
   const toggle = (column: Column<R>) => onSort({ key: column.key, descending: sort?.key === column.key ? !sort.descending : Boolean(column.numeric) });
   const before = items[0]?.start ?? 0;
   const after = last ? virtual.getTotalSize() - last.end : 0;
   return (
     // A box that scrolls must be reachable by keyboard.
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div ref={box} className="data-table" tabIndex={0}>
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/no-static-element-interactions
+    <div ref={box} className="data-table" tabIndex={0} onKeyDown={onKeyDown}>
       <table aria-label={label} aria-rowcount={ordered.length + 1}>
         <thead>
           <tr>

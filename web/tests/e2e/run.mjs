@@ -4,6 +4,7 @@ import { alerts } from "./checks/alerts.mjs";
 import { accessible } from "./checks/axe.mjs";
 import { estimates } from "./checks/estimates.mjs";
 import { fabricPage } from "./checks/fabric.mjs";
+import { layout } from "./checks/layout.mjs";
 import { people } from "./checks/people.mjs";
 import { recommendations } from "./checks/recommendations.mjs";
 import { stale } from "./checks/stale.mjs";
@@ -18,6 +19,6 @@ const inTurn = async (parts) => {
   for (const part of parts) await part(site);
 };
 // What only reads runs beside the rest; the others change what is stored, or stop the fixture's clock, and have the platform to themselves.
-await Promise.all([inTurn([accessible]), inTurn([fabricPage, estimates])]);
+await Promise.all([inTurn([accessible]), inTurn([fabricPage, estimates, layout])]);
 await inTurn([alerts, people, recommendations, stale, visits]);
 await suite.finish();

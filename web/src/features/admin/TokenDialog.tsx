@@ -28,22 +28,22 @@ export function TokenDialog({ session, onClose }: { session: Session; onClose: (
       <Dialog open title="The token's secret" onClose={onClose}>
         <p>It is shown this once; only its hash is kept.</p>
         <code className="people-secret">{make.data.secret}</code>
-        <div className="people-buttons"><button className="button primary" onClick={onClose}>Done</button></div>
+        <div className="dialog-buttons"><button className="button primary" onClick={onClose}>Done</button></div>
       </Dialog>
     );
   const toggle = (scope: string) => setChosen((old) => (old.includes(scope) ? old.filter((one) => one !== scope) : [...old, scope]));
   return (
     <Dialog open title="New token" onClose={onClose}>
-      <form className="people-form" onSubmit={(event) => { event.preventDefault(); make.mutate(); }}>
+      <form className="form" onSubmit={(event) => { event.preventDefault(); make.mutate(); }}>
         <label>What it is for<input className="field" value={label} onChange={(event) => setLabel(event.target.value)} required maxLength={200} placeholder="Slurm agent of perlis" /></label>
         {accounts.length > 1 && <label>Acts for<select className="field" value={account} onChange={(event) => setAccount(event.target.value)}>{accounts.map((one) => <option key={one.name} value={one.name}>{one.name} ({one.role})</option>)}</select></label>}
-        <fieldset>
+        <fieldset className="people-scopes">
           <legend className="subtitle">It may</legend>
           {offered.map((scope) => <label key={scope}><input type="checkbox" checked={chosen.includes(scope)} onChange={() => toggle(scope)} />{SCOPES[scope]}</label>)}
         </fieldset>
         <label>For<select className="field" value={days} onChange={(event) => setDays(event.target.value)}>{LIVES.map(([value, name]) => <option key={value} value={value}>{name}</option>)}</select></label>
         {make.error && <p className="alarm" role="alert">{make.error.message}</p>}
-        <div className="people-buttons">
+        <div className="dialog-buttons">
           <button type="button" className="button" onClick={onClose}>Cancel</button>
           <button type="submit" className="button primary" disabled={make.isPending || !label.trim() || !scopes.length}>Make</button>
         </div>

@@ -48,7 +48,7 @@ export function DryRunResult({ task: id, signal }: { task: number; signal: strin
     return (
       <section className="card dry-run" aria-label="Dry run">
         <div className="card-head"><div className="card-title"><h2>Trying the rule</h2><span className="subtitle">{task.state}{task.message && ` · ${task.message}`}</span></div><button className="button" onClick={() => cancel.mutate(id)} disabled={task.cancel_requested}>Cancel</button></div>
-        <progress className="lab-progress" aria-label="Progress" max={Math.max(1, task.total)} value={task.total > 0 ? task.done : undefined} />
+        <progress className="progress" aria-label="Progress" max={Math.max(1, task.total)} value={task.total > 0 ? task.done : undefined} />
         {task.state === "queued" && <p className="muted alerts-note">Waiting for a worker. None runs? Start one with <code>flitwatch worker</code>.</p>}
       </section>
     );

@@ -28,13 +28,13 @@ export function SilenceDialog({ labels, onClose }: { labels: Record<string, stri
   });
   return (
     <Dialog open title="Silence alerts" onClose={onClose}>
-      <form className="silence-form" onSubmit={(event) => { event.preventDefault(); add.mutate(); }}>
+      <form className="form" onSubmit={(event) => { event.preventDefault(); add.mutate(); }}>
         <label>Alerts with all of<textarea className="field" rows={4} value={text} onChange={(event) => setText(event.target.value)} spellCheck={false} /></label>
         <p className="muted">One label a line; a value between slashes is a regular expression, as <code>group=/[0-3]/</code>.</p>
         <label>For<select className="field" value={hours} onChange={(event) => setHours(event.target.value)}>{LENGTHS.map(([value, name]) => <option key={value} value={value}>{name}</option>)}</select></label>
         <label>Why<input className="field" value={comment} onChange={(event) => setComment(event.target.value)} required maxLength={1000} placeholder="Maintenance of group 3" /></label>
         {add.error && <p className="alarm" role="alert">{add.error.message}</p>}
-        <div className="silence-buttons">
+        <div className="dialog-buttons">
           <button type="button" className="button" onClick={onClose}>Cancel</button>
           <button type="submit" className="button primary" disabled={add.isPending || !comment.trim() || !text.trim()}>Silence</button>
         </div>

@@ -95,12 +95,12 @@ function Ask({ card, onClose, onStarted }: { card: StudyCard; onClose: () => voi
   });
   return (
     <Dialog open title={`${card.title}: ${card.study}`} onClose={onClose}>
-      <form className="lab-form" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
+      <form className="form rows" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
         <p className="muted">{card.asks}</p>
         <label><span>Random draws a point</span><input className="field" type="number" min={2} max={100000} placeholder="the study's own" value={runs} onChange={(event) => setRuns(event.target.value)} /></label>
         <label><span>Seed</span><input className="field" type="number" min={0} value={seed} onChange={(event) => setSeed(event.target.value)} /></label>
         {start.error && <p className="alarm" role="alert">{start.error.message}</p>}
-        <div className="lab-buttons"><button type="button" className="button" onClick={onClose}>Not now</button><button type="submit" className="button primary" disabled={start.isPending}>Run</button></div>
+        <div className="dialog-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending}>Run</button></div>
       </form>
     </Dialog>
   );

@@ -28,9 +28,9 @@ export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }
         {!isOver(task) && <button className="button" onClick={onCancel} disabled={task.cancel_requested}>{task.cancel_requested ? "Stopping…" : "Cancel"}</button>}
         {task.state === "succeeded" && <button className="button" onClick={() => save(`task-${id}.json`, JSON.stringify(task, null, 2), "application/json")}>Export JSON</button>}
       </div>
-      {!isOver(task) && <progress className="lab-progress" aria-label="Progress" max={Math.max(1, task.total)} value={task.total > 0 ? task.done : undefined} />}
-      {task.state === "queued" && <p className="muted lab-note">Waiting for a worker. None runs? Start one with <code>flitwatch worker</code>.</p>}
-      {task.state === "failed" && <p className="alarm lab-note" role="alert">{errorText(task)}</p>}
+      {!isOver(task) && <progress className="progress" aria-label="Progress" max={Math.max(1, task.total)} value={task.total > 0 ? task.done : undefined} />}
+      {task.state === "queued" && <p className="muted card-note">Waiting for a worker. None runs? Start one with <code>flitwatch worker</code>.</p>}
+      {task.state === "failed" && <p className="alarm card-note" role="alert">{errorText(task)}</p>}
       {task.state === "succeeded" && <Result task={task} />}
     </section>
   );

@@ -54,7 +54,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
   );
   return (
     <Dialog open title="A moment of the past, otherwise (simulated)" onClose={onClose}>
-      <form className="lab-form" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
+      <form className="form rows" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
         <label><span>Machine</span><select className="field" value={fabric?.name ?? ""} onChange={(event) => setChosen(event.target.value)}>{fabrics.map((f) => <option key={f.id}>{f.name}</option>)}</select></label>
         <label><span>End of the window of 5 minutes, UTC</span><input className="field" value={time} placeholder={at === null ? "" : isoTime(at)} onChange={(event) => setTime(event.target.value)} /></label>
         <label><span>Job to move</span><select className="field" value={moved} onChange={(event) => setJob(event.target.value)}>{present.map((one) => <option key={one.job_pk} value={one.job_id}>{`${one.job_id} ${one.name ?? ""}${one.nodes === null ? "" : `, ${plural(one.nodes, "node")}`}`}</option>)}</select></label>
@@ -65,7 +65,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
         <label><span>Seeds</span><input className="field" type="number" min={1} max={20} value={seeds} onChange={(event) => setSeeds(event.target.value)} required /></label>
         <p className="muted">The other jobs of that moment stay where they were and send at the rates that their routers counted. {plural(runs, "simulation")}.</p>
         {start.error && <p className="alarm" role="alert">{start.error.message}</p>}
-        <div className="lab-buttons"><button type="button" className="button" onClick={onClose}>Not now</button><button type="submit" className="button primary" disabled={start.isPending || !moved || runs < 1}>Replay it</button></div>
+        <div className="dialog-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending || !moved || runs < 1}>Replay it</button></div>
       </form>
     </Dialog>
   );

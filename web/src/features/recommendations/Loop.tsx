@@ -22,9 +22,9 @@ export function Loop() {
         <div className="card-title"><h2>The loop</h2><span className="subtitle">counters → traffic → routes → simulation</span></div>
         <button className="button primary" onClick={() => setAsking(true)}>Run it…</button>
       </div>
-      {cancel.error && <p className="alarm lab-note" role="alert">{cancel.error.message}</p>}
+      {cancel.error && <p className="alarm card-note" role="alert">{cancel.error.message}</p>}
       {mine.length ? mine.map((task) => <Turn key={task.task_id} task={task} onCancel={() => cancel.mutate(task.task_id)} />)
-        : <p className="muted lab-note">No turn was run yet. A turn simulates a pattern on a fabric, takes the counters of that run, finds who sent to whom without being told, makes routes, and simulates again.</p>}
+        : <p className="muted card-note">No turn was run yet. A turn simulates a pattern on a fabric, takes the counters of that run, finds who sent to whom without being told, makes routes, and simulates again.</p>}
       {asking && <Ask onClose={() => setAsking(false)} />}
     </section>
   );
@@ -44,7 +44,7 @@ function Turn({ task, onCancel }: { task: Task; onCancel: () => void }) {
         <span className="muted">{over ? (from !== null && to !== null ? duration((to - from) / 1000) : "") : asked === null ? "" : moment(asked, Date.now())}</span>
         {!over && <button className="button" onClick={onCancel} disabled={task.cancel_requested}>{task.cancel_requested ? "Stopping…" : "Cancel"}</button>}
       </div>
-      {!over && task.total > 0 && task.total !== STAGES.length && <progress className="lab-progress" aria-label="Progress" max={task.total} value={task.done} />}
+      {!over && task.total > 0 && task.total !== STAGES.length && <progress className="progress" aria-label="Progress" max={task.total} value={task.done} />}
       {!over && (task.total === 0 || task.total === STAGES.length) && (
         <ol className="loop-stages" aria-label={`${task.done} of ${STAGES.length} stages done`}>
           {STAGES.map((stage, i) => <li key={stage} data-state={i < task.done ? "done" : i === task.done && task.state === "running" ? "now" : undefined}>{stage}</li>)}
@@ -73,7 +73,7 @@ function Ask({ onClose }: { onClose: () => void }) {
   );
   return (
     <Dialog open title="Run the loop on quartz1 (simulated)" onClose={onClose}>
-      <form className="lab-form" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
+      <form className="form rows" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
         <label>Pattern<select className="field" value={pattern} onChange={(event) => setPattern(event.target.value)}>{PATTERNS.map((name) => <option key={name}>{name}</option>)}</select></label>
         {number("Seed", seed, setSeed, 0, 1e9)}
         {number("Sensing epochs", epochs, setEpochs, 1, 64)}
@@ -81,7 +81,7 @@ function Ask({ onClose }: { onClose: () => void }) {
         {number("Seconds for the optimiser", seconds, setSeconds, 1, 3600)}
         <p className="muted">The reconstruction gets counters alone; the true traffic is known to the simulator and the score. With several time slots it gets them of equal parts of the jobs' progress, and routes suit every part.</p>
         {start.error && <p className="alarm" role="alert">{start.error.message}</p>}
-        <div className="lab-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending}>Run</button></div>
+        <div className="dialog-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending}>Run</button></div>
       </form>
     </Dialog>
   );

@@ -13,7 +13,6 @@ import { count } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import "../estimates/estimates.css";
-import "../lab/lab.css";
 import { Detail } from "./Detail";
 import { Loop } from "./Loop";
 import "./recommendations.css";

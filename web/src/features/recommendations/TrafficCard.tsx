@@ -60,7 +60,7 @@ export function TrafficCard({ id }: { id: number }) {
         {PARTS.map(({ part, title }) => (
           <figure key={part}>
             <figcaption>{title}</figcaption>
-            {matrix[part] ? <Matrix matrix={matrix} part={part} most={most} /> : <p className="muted lab-note">{part === "reconstructed" ? "Nothing was reconstructed." : "The true traffic is known of simulations alone."}</p>}
+            {matrix[part] ? <Matrix matrix={matrix} part={part} most={most} /> : <p className="muted card-note">{part === "reconstructed" ? "Nothing was reconstructed." : "The true traffic is known of simulations alone."}</p>}
           </figure>
         ))}
       </div>

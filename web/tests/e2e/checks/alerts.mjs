@@ -53,6 +53,18 @@ export async function alerts({ url, fabricUrl, check }) {
     await until(() => page.locator(".alert-item", { hasText: "Maintenance" }).textContent(), (text) => /ended/.test(text), "it is ended");
   }, { fixtureOnly: true });
 
+  await check("arrows move along the rules while their table has the focus", async (page) => {
+    await page.goto(`${url}/alerts?view=rules`);
+    const table = page.locator(".rules-card .data-table");
+    await table.locator("tbody tr[aria-rowindex]").first().waitFor();
+    const rules = await table.locator("tbody tr[aria-rowindex] td:first-child").allTextContents();
+    await table.focus();
+    await page.keyboard.press("ArrowDown");
+    await until(() => query(page).rule, (rule) => rule === rules[1], "the second rule");
+    await page.keyboard.press("ArrowUp");
+    await until(() => query(page).rule, (rule) => rule === rules[0], "the first rule");
+  });
+
   await check("a rule is tried over the last week with another threshold, and saved", async (page) => {
     await page.goto(`${url}/alerts?view=rules&rule=group-stalls`);
     const fired = async () => {
