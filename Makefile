@@ -92,7 +92,7 @@ test-static:
 test-side-by-side: # of test
 	@mkdir -p build; echo "beside pytest run its other half and sanitizers with fuzzing: build/test-half-b.log, build/test-native.log" >&2; \
 	fuzz=; if command -v clang++ >/dev/null; then fuzz=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
-	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$fuzz >build/test-native.log 2>&1 & native=$$!; \
+	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$fuzz FUZZ_AT_A_TIME=4 >build/test-native.log 2>&1 & native=$$!; \
 	$(MAKE) --no-print-directory test-python SUITES="$(HALF_B)" >build/test-half-b.log 2>&1 & b=$$!; \
 	trap "kill $$native $$b 2>/dev/null" EXIT; \
 	$(MAKE) --no-print-directory test-python SUITES="$(HALF_A)"; a=$$?; wait $$b; b=$$?; wait $$native; native=$$?; trap - EXIT; \
@@ -131,11 +131,13 @@ test-web: ## the page's unit tests
 test-python: ## every pytest suite, or those of SUITES
 	.venv/bin/pytest -q -raR --reruns 1 $(SUITES)
 
-fuzz: fuzz-importers ## every fuzz target and the whole API, MINUTES=60 or FUZZ_S=120 seconds in all
-	@FUZZ_API_EXAMPLES=$(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 10 ))),20) .venv/bin/pytest -q tests/api/test_any_request.py
+# MINUTES=60 takes twenty hours of a core; FUZZ_AT_A_TIME more than the cores shortens the wait and what each target gets.
+fuzz: fuzz-importers ## every fuzz target for MINUTES=2 each, then as many times ten requests to every operation of the API
+	@FUZZ_API_EXAMPLES=$$(( $(or $(MINUTES),2) * 10 )) .venv/bin/pytest -q tests/api/test_any_request.py
 
 fuzz-importers:
-	tests/fuzz/run $(if $(MINUTES),$(shell echo $$(( $(MINUTES) * 60 ))),$(or $(FUZZ_S),120))
+	@.venv/bin/python -c 'import atheris' 2>/dev/null || { echo "fuzz: needs the test tools: make python-all" >&2; exit 1; }
+	nice -n 10 .venv/bin/python tests/fuzz/run.py $$(( $(or $(MINUTES),2) * 60 )) $(if $(FUZZ_AT_A_TIME),--at-a-time $(FUZZ_AT_A_TIME))
 
 .PHONY: chaos soak
 # The whole stack unless told otherwise: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.

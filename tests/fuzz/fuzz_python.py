@@ -1,4 +1,4 @@
-"""Fuzz one importer that is written in Python: `python.py TARGET [libFuzzer options] [corpus folders]`."""
+"""Fuzz one importer that is written in Python: `fuzz_python.py TARGET [libFuzzer options] [corpus folders]`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ with atheris.instrument_imports(include=PACKAGES):
 def main() -> None:
     """Run libFuzzer; any exception but a FlitwatchError ends it with a find."""
     if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
-        sys.exit(f"usage: python.py TARGET [options]; targets: {' '.join(TARGETS)}")
+        sys.exit(f"usage: fuzz_python.py TARGET [options]; targets: {' '.join(TARGETS)}")
     target = TARGETS[sys.argv.pop(1)]
 
     def one_input(data: bytes) -> None:

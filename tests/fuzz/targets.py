@@ -5,7 +5,9 @@ Only `FlitwatchError` may come out of a target. An input of several files is cut
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +27,12 @@ from flitwatch_simulation.workloads.traffic import read_traffic_csv
 
 CUT = b"\n===\n"
 
-_FOLDER = Path(tempfile.mkdtemp(prefix="flitwatch-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+#: Where files cost no disk; None: there is no such place.
+SHARED_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
+
+#: libFuzzer leaves without cleaning up: whoever starts it gives it a folder and removes that.
+_FOLDER = Path(tempfile.mkdtemp(prefix="flitwatch-fuzz-", dir=os.environ.get("TMPDIR", SHARED_MEMORY)))
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
 
 def _file(data: bytes, name: str) -> Path:

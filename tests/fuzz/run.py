@@ -1,0 +1,181 @@
+"""Fuzz importers: `run.py SECONDS [TARGET...]`, SECONDS each, `--at-a-time` of them. Prints a line each and one JSON object at the end.
+
+C++ importers run under libFuzzer with ASan and UBSan (services/noise_core/fuzz), Python's under Atheris (targets.py). Finds are left in build/fuzz/finds, the
+output of each target in build/fuzz/NAME.log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from targets import SHARED_MEMORY, TARGETS
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD, CORE = ROOT / "build/fuzz", ROOT / "services/noise_core"
+FINDS = BUILD / "finds"
+
+
+@dataclass
+class Fuzzed:
+    """What became of one target.
+
+    Attributes
+    ----------
+    inputs, seconds : int       tried, within so much wall time; 0: it ended early
+    core_s : float              seconds of a core that it had
+    covered : str               libFuzzer's edges, features and size of the corpus
+    peak_mib : int              of memory
+    status : int                0, or how it ended
+    """
+
+    name: str
+    inputs: int
+    seconds: int
+    core_s: float
+    covered: str
+    peak_mib: int
+    status: int
+
+    def line(self) -> str:
+        """Of the log."""
+        tried = f"{self.inputs} inputs in {self.seconds} s" if self.seconds else "ended early"
+        return f"{self.name}: {tried} ({self.core_s:.0f} s of a core), {self.covered}, peak {self.peak_mib} MiB, exit {self.status}"
+
+
+def cxx_targets() -> list[str]:
+    """Their names, as CMake has them."""
+    return re.findall(r"^flitwatch_fuzz\((\w+)", (CORE / "fuzz/CMakeLists.txt").read_text(), re.MULTILINE)
+
+
+def build(names: Sequence[str]) -> None:
+    """Compile the C++ targets `names`."""
+    if not names:
+        return
+    if shutil.which("clang++") is None:
+        sys.exit("fuzz: needs clang++ (Debian: clang)")
+    configure = ["cmake", "-S", CORE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_CXX_COMPILER=clang++", "-DFLITWATCH_FUZZ=ON"]
+    subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
+    made = ["cmake", "--build", BUILD, "--target", *(f"fuzz_{name}" for name in names)]
+    subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
+
+
+def fuzz(name: str, program: Sequence[str | Path], corpus: Path, seconds: int, files: str) -> Fuzzed:
+    """Run one target; its own files go to the folder `files`."""
+    log, grown = BUILD / f"{name}.log", corpus / name
+    grown.mkdir(parents=True, exist_ok=True)
+    limits = [
+        f"-max_total_time={seconds}",
+        "-max_len=8192",
+        "-timeout=20",
+        "-rss_limit_mb=2048",
+        "-print_final_stats=1",
+    ]
+    command = [*program, grown, HERE / "corpus" / name, f"-artifact_prefix={FINDS}/{name}-", *limits]
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, "TMPDIR": files})
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    said = log.read_text(errors="replace")
+    done = re.findall(r"^Done (\d+) runs in (\d+) second", said, re.MULTILINE)
+    covered = re.findall(r" (cov: \d+ ft: \d+ corp: \d+)", said)
+    peak = re.findall(r"^stat::peak_rss_mb: +(\d+)", said, re.MULTILINE)
+    inputs, took = (int(one) for one in done[-1]) if done else (0, 0)
+    if process.returncode:
+        print(*said.splitlines()[-40:], sep="\n", file=sys.stderr)
+    return Fuzzed(
+        name, inputs, took, used.ru_utime + used.ru_stime, covered[-1] if covered else "cov: none", int(peak[-1]) if peak else 0, process.returncode
+    )  # fmt: skip
+
+
+def run(names: Sequence[str], seconds: int, at_a_time: int, corpus: Path, say: Callable[[str], None]) -> list[Fuzzed]:
+    """Fuzz `names` for `seconds` each, `at_a_time` of them."""
+    cxx = [name for name in names if name not in TARGETS]
+    build(cxx)
+    FINDS.mkdir(parents=True, exist_ok=True)
+    commit = (
+        subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+        or "unknown"
+    )
+    say(
+        f"# commit {commit}, {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}, {len(names)} targets, {seconds} s each, {at_a_time} at a time"
+    )
+
+    def one(name: str) -> Fuzzed:
+        program: list[str | Path] = (
+            [BUILD / f"fuzz/fuzz_{name}"] if name in cxx else [sys.executable, HERE / "fuzz_python.py", name]
+        )
+        fuzzed = fuzz(name, program, corpus, seconds, files)
+        say(fuzzed.line())
+        return fuzzed
+
+    with (
+        tempfile.TemporaryDirectory(prefix="flitwatch-fuzz-", dir=SHARED_MEMORY) as files,
+        ThreadPoolExecutor(at_a_time) as pool,
+    ):
+        return list(pool.map(one, names))
+
+
+def main() -> int:
+    """Fuzz what is asked for; 1 where something was found."""
+    everything = [*cxx_targets(), *TARGETS]
+    parser = argparse.ArgumentParser(description="Fuzz the importers.")
+    parser.add_argument("seconds", type=int, help="of wall time, for each target")
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", help=f"{', '.join(everything)}; all of them where none is given"
+    )
+    parser.add_argument(
+        "--at-a-time",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="targets beside each other (a core each)",
+    )
+    parser.add_argument("--log", type=Path, metavar="FILE", help="append the lines to this file too")
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        default=BUILD / "corpus",
+        metavar="FOLDER",
+        help="where new inputs go (build/fuzz/corpus)",
+    )
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.targets) - set(everything))
+    if unknown or asked.seconds < 1 or asked.at_a_time < 1:
+        parser.error(
+            f"no target {', '.join(unknown)}; see --help" if unknown else "seconds and --at-a-time are at least 1"
+        )
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+        if asked.log is not None:
+            with asked.log.open("a") as log:
+                log.write(line + "\n")
+
+    fuzzed = run(asked.targets or everything, asked.seconds, asked.at_a_time, asked.corpus, say)
+    found = [one.name for one in fuzzed if one.status]
+    summary = {
+        "targets": len(fuzzed), "seconds_each": asked.seconds, "inputs": sum(one.inputs for one in fuzzed),
+        "core_s": round(sum(one.core_s for one in fuzzed)), "crashes": len(found), "finds_in": found,
+    }  # fmt: skip
+    print(json.dumps(summary))
+    print(f"{len(fuzzed) - len(found)} passed, {len(found)} failed")
+    if found:
+        print(f"fuzz: finds in {', '.join(found)}: see {FINDS}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
