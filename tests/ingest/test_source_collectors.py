@@ -14,8 +14,11 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+import httpx
 import orjson
 import pytest
+from fixtures.alertmanager import free_port
+from prometheus_client.parser import text_string_to_metric_families
 
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.ldms_csv import CsvCollector
@@ -128,6 +131,39 @@ def test_bad_lines_are_published_as_rejected(table_log: Log, tmp_path: Path) -> 
     for record in rejected:
         headers = dict(record.headers)
         assert headers["reason"] and headers["where"].startswith(str(file).encode())
+
+
+def scraped(port: int) -> dict[str, float]:
+    """A collector's figures; empty while it does not answer."""
+    try:
+        text = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=5).text
+    except httpx.TransportError:
+        return {}
+    samples = (one for family in text_string_to_metric_families(text) for one in family.samples)
+    return {one.name: one.value for one in samples if one.name.startswith("flitwatch_collector_")}
+
+
+@pytest.mark.integration
+def test_a_collector_tells_prometheus_what_it_published_and_when(embedded_db: str, tmp_path: Path) -> None:
+    port, since = free_port(), time.time()
+    (folder := tmp_path / "csv").mkdir()
+    (folder / "loads").write_text(HEADER + line(0) + "what,is,this\n" + line(1))
+    argv = [sys.executable, "-m", "flitwatch.main", "collect", "ldms-csv", str(folder), "--db", embedded_db]
+    argv += ["--state", str(tmp_path / "state.json"), "--interval", "0.1", "--metrics-port", str(port)]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as collector:
+        try:
+            figures: dict[str, float] = {}
+            while "flitwatch_collector_durable_timestamp_seconds" not in figures:
+                assert collector.poll() is None
+                time.sleep(0.1)
+                figures = scraped(port)
+        finally:
+            collector.terminate()
+    assert since <= figures["flitwatch_collector_durable_timestamp_seconds"] <= time.time()
+    totals = {
+        name.removeprefix("flitwatch_collector_"): value for name, value in figures.items() if name.endswith("_total")
+    }
+    assert totals == {"published_total": 2, "rejected_total": 1, "waits_total": 0}
 
 
 @pytest.mark.integration

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
@@ -48,6 +49,9 @@ class Publisher:
         #: How many rejections are kept for the report; all are published.
         self.most_rejections = 10_000
         self.rejected = 0
+        #: Tries that the log did not answer, and when (Unix time) all that had been published was last durable.
+        self.waits = 0
+        self.durable_at: float | None = None
 
     def publish(
         self, topic: str, value: bytes, source: str, sequence: int | None = None, *, key: str | None = None
@@ -86,6 +90,7 @@ class Publisher:
     def flush(self) -> None:
         """Return when all that was published is durable."""
         self._patiently(self._producer.flush)
+        self.durable_at = time.time()
 
     def _patiently(self, call: Callable[[], None]) -> None:
         pause_s, waited_s = 0.5, 0.0
@@ -95,6 +100,7 @@ class Publisher:
             except Unavailable as away:
                 if self._patience_s is not None and waited_s >= self._patience_s:
                     raise
+                self.waits += 1
                 self._say(f"waiting for the log: {away.message}")
                 if self._stop.wait(pause_s):
                     raise Cancelled("stopped while waiting for the log") from away

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from flitwatch.console import emit, json_option, stderr
+from flitwatch.metrics import metrics_option
 
 if TYPE_CHECKING:
     from flitwatch_ingest.collectors import Checkpoint, Publisher
@@ -47,7 +48,7 @@ def following(function: F) -> F:
         ),
     ):
         function = option(function)
-    return json_option(function)
+    return json_option(metrics_option(function))
 
 
 @contextmanager
@@ -57,9 +58,12 @@ def session(
     """A publisher, a checkpoint, and an event that a signal to stop sets."""
     from contextlib import ExitStack
 
+    from prometheus_client import REGISTRY
+
     from flitwatch import platform
     from flitwatch.home import home
     from flitwatch_ingest.collectors import Checkpoint, Publisher
+    from flitwatch_ingest.collectors.metrics import PublisherCollector
     from flitwatch_stream.log import open_log
 
     stop = threading.Event()
@@ -71,7 +75,11 @@ def session(
         url = log_url or platform.log_url(stack.enter_context(platform.database(db_url)))
         log = stack.enter_context(open_log(url))
         producer = stack.enter_context(log.producer(f"flitwatch-collect-{kind}"))
-        yield Publisher(producer, stop=stop, say=say), checkpoint, stop
+        publisher = Publisher(producer, stop=stop, say=say)
+        figures = PublisherCollector(publisher)
+        REGISTRY.register(figures)
+        stack.callback(REGISTRY.unregister, figures)
+        yield publisher, checkpoint, stop
 
 
 def say(text: str) -> None:

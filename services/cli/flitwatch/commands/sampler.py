@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from flitwatch.console import database_options, emit, fail, json_option
+from flitwatch.metrics import metrics_option
 
 DEFAULT_CONTROL = Path("/run/flitwatch/sampler.sock")
 
@@ -42,6 +43,7 @@ def sampler() -> None:
 )
 @click.option("--state", type=click.Path(path_type=Path), help="Keep the sequence in this file.")
 @json_option
+@metrics_option
 def run(
     plan: Path, interface: str, namespace: str, slice_s: int, control: Path | None, log_url: str | None, db_url: str | None,
     state: Path | None, as_json: bool,

@@ -1,0 +1,36 @@
+"""A collector's figures as OpenMetrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from flitwatch_ingest.collectors.publisher import Publisher
+
+
+class PublisherCollector(Collector):
+    """Reads the figures of a publisher when they are asked for."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+
+    def collect(self) -> Iterable[Metric]:
+        publisher = self._publisher
+        yield CounterMetricFamily(
+            "flitwatch_collector_published", "Records appended to the log.", value=publisher.published
+        )
+        yield CounterMetricFamily(
+            "flitwatch_collector_rejected", "Pieces of input that could not be decoded.", value=publisher.rejected
+        )
+        yield CounterMetricFamily(
+            "flitwatch_collector_waits", "Tries that the log did not answer.", value=publisher.waits
+        )
+        # Absent until there was one: a collector that never came round is not one that came round in 1970.
+        durable = GaugeMetricFamily(
+            "flitwatch_collector_durable_timestamp_seconds", "When all that had been read was last durable in the log."
+        )
+        if publisher.durable_at is not None:
+            durable.add_metric([], publisher.durable_at)
+        yield durable
