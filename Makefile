@@ -88,17 +88,18 @@ test-setup:
 test-static:
 	@$(MAKE) --no-print-directory -j2 -Otarget lint types test-web test-cxx
 
-# The halves of pytest run beside each other, sanitizers and fuzzing behind them; every summary is printed at the end.
+# The halves of pytest run beside each other; sanitizers, fuzzing and in CI the images behind them; every summary is printed at the end.
 test-side-by-side: # of test
 	@mkdir -p build; echo "beside pytest run its other half and sanitizers with fuzzing: build/test-half-b.log, build/test-native.log" >&2; \
-	fuzz=; if command -v clang++ >/dev/null; then fuzz=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
-	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$fuzz FUZZ_AT_A_TIME=4 >build/test-native.log 2>&1 & native=$$!; \
+	more=; if command -v clang++ >/dev/null; then more=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
+	if [ -n "$$CI" ] && [ "$$(id -u)" = 0 ]; then more="test-compose $$more"; else echo "make test: without images: make test-compose starts a Docker engine" >&2; fi; \
+	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$more FUZZ_AT_A_TIME=4 >build/test-native.log 2>&1 & native=$$!; \
 	$(MAKE) --no-print-directory test-python SUITES="$(HALF_B)" >build/test-half-b.log 2>&1 & b=$$!; \
 	trap "kill $$native $$b 2>/dev/null" EXIT; \
 	$(MAKE) --no-print-directory test-python SUITES="$(HALF_A)"; a=$$?; wait $$b; b=$$?; wait $$native; native=$$?; trap - EXIT; \
 	cat build/test-native.log build/test-half-b.log; failed=0; \
 	said() { [ $$1 = 0 ] || { echo "make test: failed, see above: $$2" >&2; failed=1; }; }; \
-	said $$a "pytest $(HALF_A)"; said $$b "pytest $(HALF_B)"; said $$native "sanitizers, fuzzing"; exit $$failed
+	said $$a "pytest $(HALF_A)"; said $$b "pytest $(HALF_B)"; said $$native "sanitizers, images, fuzzing"; exit $$failed
 
 lint: ## style, and the arrows between packages
 	.venv/bin/ruff check .

@@ -34,7 +34,7 @@ KEEP_ROWS = {
 TASK_KEEP = timedelta(days=90)
 #: The log of the embedded stack; override by setting `log_keep` {"hours": ..., "bytes": ...}.
 LOG_KEEP_HOURS = 24
-LOG_KEEP_BYTES = 20 << 30
+LOG_KEEP_BYTES = 6 << 30
 
 
 @dataclass(frozen=True)

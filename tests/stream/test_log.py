@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 
+import psycopg
 import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
+from flitwatch_stream import frames
 from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, Log, Record, TopicPartition, open_log
 
 PATIENCE_S = 60.0
@@ -109,6 +111,29 @@ def test_large_records_pass_and_larger_ones_are_refused(any_log: Log, topic: str
         producer.flush(60)
         records = read(consumer, 2)
     assert [record.value for record in records] == [large, b"next"]
+
+
+def test_counters_take_a_third_of_their_size_and_old_batches_are_read(
+    table_log: Log, embedded_db: str, topic: str
+) -> None:
+    values = [b'{"router":%d,"flits":%d,"stalls":%d}' % (n % 96, 7_000_000_000 + n * n, n) for n in range(2000)]
+    with table_log.producer("test") as producer:
+        for value in values:
+            producer.append(topic, value, partition=0)
+    held = "FROM log.batch JOIN log.topic USING (topic_id) WHERE name = %s"
+    with psycopg.connect(embedded_db, autocommit=True) as conn:
+        stored = conn.execute(f"SELECT sum(length(payload)) {held}", [topic]).fetchone()
+        # As a batch was stored before batches were compressed.
+        plain = frames.encode(1, None, b"from before", [])
+        conn.execute(f"INSERT INTO log.batch SELECT segment, topic_id, 1, 0, 1, %s {held} LIMIT 1", [plain, topic])
+        conn.execute(
+            "UPDATE log.partition SET next_offset = 1 WHERE partition = 1 AND topic_id = (SELECT topic_id FROM log.topic WHERE name = %s)",
+            [topic],
+        )
+    assert stored is not None and stored[0] < sum(map(len, values)) / 3
+    with table_log.consumer(f"g-{topic}", topics=[topic]) as consumer:
+        records = read(consumer, 2001)
+    assert sorted(record.value for record in records) == sorted([*values, b"from before"])
 
 
 def test_a_reader_begins_where_it_says(any_log: Log, topic: str) -> None:

@@ -1,11 +1,20 @@
-"""How the table backend lays records into one batch: a fixed head, then key, value and headers, record after record."""
+"""How the table backend lays records into one batch: a fixed head, then key, value and headers, record after record; the batch compressed."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
 
+import zstandard
+
 from flitwatch_stream.log import Record
+
+#: Encodings of a stored batch (column `encoding` of log.batch).
+PLAIN, ZSTD = 0, 1
+#: Counters shrink to a fifth at 500 MB/s; higher levels gain less than they cost.
+_LEVEL = 1
+#: Shorter payloads are not worth the call.
+_LEAST_BYTES = 1024
 
 #: Milliseconds, length of the key (-1: none), length of the value, number of headers.
 _HEAD = struct.Struct("<qiiH")
@@ -22,6 +31,19 @@ def encode(timestamp_ms: int, key: bytes | None, value: bytes, headers: Iterable
         count += 1
     parts[0] = _HEAD.pack(timestamp_ms, -1 if key is None else len(key), len(value), count)
     return b"".join(parts)
+
+
+def pack(frames: bytes) -> tuple[int, bytes]:
+    """Return the encoding and the payload under which a batch's frames are stored."""
+    if len(frames) < _LEAST_BYTES:
+        return PLAIN, frames
+    packed = zstandard.ZstdCompressor(level=_LEVEL).compress(frames)
+    return (ZSTD, packed) if len(packed) < len(frames) else (PLAIN, frames)
+
+
+def unpack(encoding: int, payload: bytes) -> bytes:
+    """Return a batch's frames."""
+    return zstandard.ZstdDecompressor().decompress(payload) if encoding == ZSTD else payload
 
 
 def decode(topic: str, partition: int, base_offset: int, records: int, payload: bytes) -> list[Record]:

@@ -113,7 +113,7 @@ class TableConsumer(Consumer):
             return
         names = {(place.topic_id, at.partition): at for at, place in wanted.items()}
         rows = self._connection().execute(
-            "SELECT w.topic_id, w.partition, b.base_offset, b.records, b.segment, b.payload"
+            "SELECT w.topic_id, w.partition, b.base_offset, b.records, b.segment, b.encoding, b.payload"
             " FROM unnest(%s::int[], %s::int[], %s::bigint[], %s::int[]) AS w (topic_id, partition, from_offset, segment)"
             " CROSS JOIN LATERAL (SELECT * FROM batch b WHERE b.topic_id = w.topic_id AND b.partition = w.partition"
             " AND b.base_offset >= w.from_offset AND b.segment >= w.segment ORDER BY b.base_offset LIMIT %s) AS b",
@@ -126,10 +126,10 @@ class TableConsumer(Consumer):
             ],
             binary=True,
         )
-        for topic_id, partition, base_offset, count, segment, payload in rows:
+        for topic_id, partition, base_offset, count, segment, encoding, payload in rows:
             at = names[topic_id, partition]
             place = self._places[at]
-            records = frames.decode(at.topic, partition, base_offset, count, payload)
+            records = frames.decode(at.topic, partition, base_offset, count, frames.unpack(encoding, payload))
             self._ready.extend(records[max(0, place.position - base_offset) :])
             place.fetch_from, place.segment = base_offset + count, segment
 

@@ -22,7 +22,7 @@ BATCH_BYTES = 512 << 10
 BUFFER_BYTES = 8 << 20
 RETRY_S = 0.2
 
-_ROW = struct.Struct(">hiiiiiiiqiii")
+_ROW = struct.Struct(">hiiiiiiiqiiihi")
 
 
 class TableProducer(Producer):
@@ -130,7 +130,7 @@ class TableProducer(Producer):
                 # The connection was lost after this batch was committed and before we were told.
                 return
             with cursor.copy(
-                "COPY batch (segment, topic_id, partition, base_offset, records, payload) FROM STDIN (FORMAT binary)"
+                "COPY batch (segment, topic_id, partition, base_offset, records, encoding, payload) FROM STDIN (FORMAT binary)"
             ) as copy:
                 copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
                 for topic_id, partition, offset, segment in places:
@@ -158,8 +158,7 @@ def _copy_rows(copy: psycopg.Copy, segment: int, topic_id: int, partition: int, 
         while last < len(held) and (last == first or size + len(held[last]) <= BATCH_BYTES):
             size += len(held[last])
             last += 1
-        copy.write(
-            _ROW.pack(6, 4, segment, 4, topic_id, 4, partition, 8, offset + first, 4, last - first, size)
-            + b"".join(held[first:last])
-        )
+        encoding, payload = frames.pack(b"".join(held[first:last]))
+        place = (4, segment, 4, topic_id, 4, partition, 8, offset + first)
+        copy.write(_ROW.pack(7, *place, 4, last - first, 2, encoding, len(payload)) + payload)
         first = last
