@@ -22,6 +22,7 @@ from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
 
 HANGS_AFTER_S = 4
+SERVICES = [("writer",), ("worker",), ("alerting",), ("collect", "ldms-csv", "/nowhere/yet")]
 #: The command as it is, but for a signal under which its main thread, where its loop is, does nothing any more; the others go on.
 HANGING = "import signal, time; signal.signal(signal.SIGUSR1, lambda *_: time.sleep(3600)); from flitwatch.main import main; main()"
 
@@ -55,9 +56,9 @@ def live(base: str) -> tuple[int, str]:
     return answer.status_code, answer.text
 
 
-@pytest.mark.parametrize("command", ["writer", "worker", "alerting"])
-def test_a_loop_that_hangs_is_told_although_its_metrics_are_served(embedded_db: str, command: str) -> None:
-    with serving(embedded_db, command) as (process, base):
+@pytest.mark.parametrize("command", SERVICES, ids=" ".join)
+def test_a_loop_that_hangs_is_told_although_its_metrics_are_served(embedded_db: str, command: tuple[str, ...]) -> None:
+    with serving(embedded_db, *command) as (process, base):
         until(lambda: "last came round" in live(base)[1])
         assert live(base)[0] == 200
         process.send_signal(SIGUSR1)
@@ -66,14 +67,14 @@ def test_a_loop_that_hangs_is_told_although_its_metrics_are_served(embedded_db: 
         assert process.poll() is None
 
 
-@pytest.mark.parametrize("command", ["writer", "worker", "alerting"])
-def test_waiting_for_a_database_is_no_hanging(command: str) -> None:
+@pytest.mark.parametrize("command", SERVICES, ids=" ".join)
+def test_waiting_for_a_database_is_no_hanging(command: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory(prefix="flitwatch-away-", dir=PLACE) as place:
         server = Embedded(Path(place), durable=False)
         try:
             url = server.start()
             migrate(url)
-            with serving(url, command) as (_, base):
+            with serving(url, *command) as (_, base):
                 until(lambda: "last came round" in live(base)[1])
                 server.stop()
                 # Time passes in which a loop that waited without beating would count as hanging.

@@ -32,7 +32,8 @@ _DELIMITER = "\x1f"
 _JOBS_A_QUERY = 400
 #: Accounting records arrive late (slurmctld to slurmdbd): look back so far beyond the last round.
 _OVERLAP_S = 600
-_TIMEOUT_S = 300.0
+#: Below the silence after which a loop counts as hanging (flitwatch_domain.pulse).
+_TIMEOUT_S = 240.0
 
 
 def publish_jobs(jobs: Sequence[Job], publisher: Publisher) -> int:
@@ -87,7 +88,7 @@ class SacctCollector:
             except Unavailable as away:
                 if say:
                     say(str(away))
-            if stop.wait(interval_s):
+            if self._publisher.pulse.wait(stop, interval_s):
                 return
 
     def once(self) -> int:
@@ -133,6 +134,7 @@ class SacctCollector:
         return list({(job.cluster, job.job_id, job.restart): job for job in jobs}.values()), rejected
 
     def _ask(self, arguments: list[str]) -> bytes:
+        self._publisher.pulse.beat()
         environment = {**os.environ, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
         try:
             done = subprocess.run(

@@ -62,6 +62,7 @@ def session(
 
     from flitwatch import platform
     from flitwatch.home import home
+    from flitwatch.watched import own_pulse
     from flitwatch_ingest.collectors import Checkpoint, Publisher
     from flitwatch_ingest.collectors.metrics import PublisherCollector
     from flitwatch_stream.log import open_log
@@ -75,7 +76,7 @@ def session(
         url = log_url or platform.log_url(stack.enter_context(platform.database(db_url)))
         log = stack.enter_context(open_log(url))
         producer = stack.enter_context(log.producer(f"flitwatch-collect-{kind}"))
-        publisher = Publisher(producer, stop=stop, say=say)
+        publisher = Publisher(producer, stop=stop, say=say, pulse=own_pulse())
         figures = PublisherCollector(publisher)
         REGISTRY.register(figures)
         stack.callback(REGISTRY.unregister, figures)
