@@ -10,8 +10,8 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.types.json import Jsonb
 
+from flitwatch_db import log_keep
 from flitwatch_db.connection import connect
 from flitwatch_db.editions import edition
 from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, FlitwatchError
@@ -32,9 +32,6 @@ KEEP_ROWS = {
     "gap": ("to_ts", timedelta(days=400)),
 }
 TASK_KEEP = timedelta(days=90)
-#: The log of the embedded stack; override by setting `log_keep` {"hours": ..., "bytes": ...}.
-LOG_KEEP_HOURS = 24
-LOG_KEEP_BYTES = 6 << 30
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> dict
                 skipped.append(table.name)
         on_step(len(tables), steps, "log")
         try:
-            dropped["log"] = _trim_log(conn)
+            dropped["log"] = log_keep.trim(conn)
         except psycopg.errors.LockNotAvailable:
             skipped.append("log")
         on_step(len(tables) + 1, steps, "rows")
@@ -178,17 +175,6 @@ def _set_policies(conn: psycopg.Connection[Any], table: _TimeTable) -> None:
         )
 
 
-def _trim_log(conn: psycopg.Connection[Any]) -> int:
-    row = conn.execute("SELECT value FROM setting WHERE key = 'log_keep'").fetchone()
-    keep = row[0] if row is not None else {}
-    dropped = conn.execute(
-        "SELECT log.trim(make_interval(hours => %s), %s)",
-        [keep.get("hours", LOG_KEEP_HOURS), keep.get("bytes", LOG_KEEP_BYTES)],
-    ).fetchone()
-    assert dropped is not None
-    return int(dropped[0])
-
-
 def _delete_rows(conn: psycopg.Connection[Any]) -> dict[str, int]:
     dropped = {}
     with conn.cursor() as cursor:
@@ -209,7 +195,7 @@ def _delete_rows(conn: psycopg.Connection[Any]) -> dict[str, int]:
 
 
 def status(conn: psycopg.Connection[Any]) -> dict[str, Any]:
-    """How the database stands: edition, size, and by table of times its bytes, chunks and newest moment."""
+    """How the database stands: edition, size, by table of times its bytes, chunks and newest moment, and the embedded log."""
     version, size = conn.execute(
         "SELECT current_setting('server_version'), pg_database_size(current_database())"
     ).fetchone() or ("", 0)
@@ -226,7 +212,13 @@ def status(conn: psycopg.Connection[Any]) -> dict[str, Any]:
             "chunks": chunks, "bytes": size_bytes, "newest": newest[0] if newest else None,
             "keep_days": None if table.keep is None else table.keep.total_seconds() / 86400,
         }  # fmt: skip
-    return {"edition": kind, "server_version": version, "bytes": int(size), "tables": tables}
+    return {
+        "edition": kind,
+        "server_version": version,
+        "bytes": int(size),
+        "tables": tables,
+        "log": log_keep.status(conn),
+    }
 
 
 def _chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int]:
@@ -237,11 +229,3 @@ def _chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int]:
         query = "SELECT count(*), coalesce(sum(pg_total_relation_size(c)), 0) FROM show_chunks(%s::regclass) AS c"
     row = conn.execute(query.encode(), [f"flitwatch.{table}"]).fetchone()
     return (int(row[0]), int(row[1])) if row is not None else (0, 0)
-
-
-def set_log_keep(conn: psycopg.Connection[Any], hours: float, size_bytes: int) -> None:
-    """Keep the embedded log for so many hours and so many bytes, whichever is less."""
-    conn.execute(
-        "INSERT INTO setting VALUES ('log_keep', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        [Jsonb({"hours": int(hours), "bytes": size_bytes})],
-    )

@@ -66,6 +66,23 @@ def test_db_commands(embedded_db: str) -> None:
     assert "for ever" in shown.stdout
 
 
+def test_the_embedded_log_keeps_what_is_asked_for(embedded_db: str) -> None:
+    assert run("db", "status", "--db", embedded_db)["log"] == {
+        "segments": 0,
+        "bytes": 0,
+        "keep_days": 1,
+        "keep_bytes": 6 << 30,
+    }
+    run("db", "maintain", "--db", embedded_db, "--keep", "log=0.25")
+    run("db", "maintain", "--db", embedded_db, "--log-gb", "2.5")
+    log = run("db", "status", "--db", embedded_db)["log"]
+    assert (log["keep_days"], log["keep_bytes"]) == (0.25, 2_500_000_000)
+    shown = CliRunner().invoke(cli, ["db", "status", "--db", embedded_db])
+    assert "0.25 days, at most 2.5 GB" in shown.stdout
+    refused = CliRunner().invoke(cli, ["db", "maintain", "--db", embedded_db, "--keep", "log=forever"])
+    assert "disks end" in str(refused.exception)
+
+
 @pytest.mark.parametrize("keep", ["router_1s", "router_1s=", "router_1s=-1", "router_1s=nan"])
 def test_bad_keeps_are_refused(embedded_db: str, keep: str) -> None:
     result = CliRunner().invoke(cli, ["db", "maintain", "--db", embedded_db, "--keep", keep])

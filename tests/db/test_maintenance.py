@@ -6,9 +6,9 @@ import numpy as np
 import psycopg
 import pytest
 
-from flitwatch_db import connect, events
+from flitwatch_db import connect, events, log_keep
 from flitwatch_db.counters import Batch, Rows, write_batch
-from flitwatch_db.maintenance import maintain, set_keep, set_log_keep, status
+from flitwatch_db.maintenance import maintain, set_keep, status
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadRequest
 from flitwatch_stream.log import Log, TopicPartition
@@ -105,7 +105,7 @@ def test_the_log_is_trimmed_and_readers_go_on(embedded_db: str, table_log: Log) 
             producer.append("t", b"%d" % number, partition=0)
             producer.flush()
         with connect(embedded_db, role="owner") as conn:
-            set_log_keep(conn, 1, 1)
+            log_keep.set_kept(conn, size_bytes=1)
             # As if these had been written half an hour ago.
             conn.execute(
                 "ALTER TABLE log.batch DETACH PARTITION log.batch_%s".replace("%s", str(_segment(conn))).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -58,12 +59,15 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     if as_json:
         emit(found, as_json)
         return
-    emit({key: value for key, value in found.items() if key != "tables"}, as_json)
+    emit({key: value for key, value in found.items() if key not in ("tables", "log")}, as_json)
     print(f"\n{'table':<14} {'chunks':>6} {'MB':>10}  {'kept':<10} newest")
     for name, table in found["tables"].items():
         kept = "for ever" if table["keep_days"] is None else f"{table['keep_days']:g} days"
         newest = table["newest"].isoformat() if table["newest"] else "-"
         print(f"{name:<14} {table['chunks']:>6} {table['bytes'] / 1e6:>10.1f}  {kept:<10} {newest}")
+    log = found["log"]
+    kept = f"{log['keep_days']:g} days, at most {log['keep_bytes'] / 1e9:.1f} GB"
+    print(f"{'log':<14} {log['segments']:>6} {log['bytes'] / 1e6:>10.1f}  {kept}")
 
 
 @db.command()
@@ -72,13 +76,18 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     "keeps",
     multiple=True,
     metavar="TABLE=DAYS",
-    help="Keep a table so many days ('forever' is allowed); stays set.",
+    help="Keep a table so many days ('forever' is allowed; 'log' is the embedded stack's log); stays set.",
+)
+@click.option(
+    "--log-gb",
+    type=click.FloatRange(0, min_open=True),
+    help="Keep so much of the embedded stack's log at most; stays set.",
 )
 @database_options
 @json_option
-def maintain(keeps: tuple[str, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Drop what is older than it is kept; the worker does so every ten minutes by itself."""
-    from flitwatch_db import audit, connect
+    from flitwatch_db import audit, connect, log_keep
     from flitwatch_db.maintenance import maintain as run
     from flitwatch_db.maintenance import set_keep
 
@@ -86,8 +95,14 @@ def maintain(keeps: tuple[str, ...], db_url: str | None, ephemeral: bool, as_jso
     with database(db_url, ephemeral) as url:
         with connect(url, role="owner") as conn:
             for table, days in wanted:
-                set_keep(conn, table, days)
+                if table == "log":
+                    log_keep.set_kept(conn, days=math.inf if days is None else days)
+                else:
+                    set_keep(conn, table, days)
                 audit.by_command(conn, "db maintain", table, keep_days=days)
+            if log_gb is not None:
+                log_keep.set_kept(conn, size_bytes=int(log_gb * 1e9))
+                audit.by_command(conn, "db maintain", "log", keep_gb=log_gb)
         with progress("maintaining") as bar:
             task = bar.add_task("maintaining")
             emit(run(url, lambda done, total, what: bar.update(task, completed=done, total=total)), as_json)

@@ -48,7 +48,8 @@ broker.heartbeat.interval.ms=500
 # As flitwatch_stream.log.MAX_RECORD_BYTES with room for key and headers.
 message.max.bytes=16842752
 log.retention.hours=24
-log.retention.bytes=4294967296
+# Of a partition; the twin's counters have twenty.
+log.retention.bytes=1073741824
 log.segment.bytes=268435456
 log.cleaner.dedupe.buffer.size=16777216
 num.network.threads=2

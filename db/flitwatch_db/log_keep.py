@@ -1,0 +1,60 @@
+"""How long the embedded stack's log keeps its batches: so many days, and so many bytes, whichever is less."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from flitwatch_domain.errors import BadRequest
+
+
+@dataclass(frozen=True)
+class LogKeep:
+    """Segments of ten minutes are dropped that are older than `hours`, or that are more than `bytes` together; never the newest two."""
+
+    hours: float = 24
+    bytes: int = 6 << 30
+
+
+def kept(conn: psycopg.Connection[Any]) -> LogKeep:
+    """What is set."""
+    row = conn.execute("SELECT value FROM setting WHERE key = 'log_keep'").fetchone()
+    return LogKeep(**row[0]) if row is not None else LogKeep()
+
+
+def set_kept(conn: psycopg.Connection[Any], *, days: float | None = None, size_bytes: int | None = None) -> LogKeep:
+    """Set what is given. BadRequest for what would keep nothing, or for ever."""
+    held = kept(conn)
+    wanted = LogKeep(held.hours if days is None else days * 24, held.bytes if size_bytes is None else size_bytes)
+    if not (0 < wanted.hours < math.inf and wanted.bytes > 0):
+        raise BadRequest(
+            "the log is kept for some time and some bytes", advice="More than nothing, and not for ever: disks end."
+        )
+    conn.execute(
+        "INSERT INTO setting VALUES ('log_keep', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [Jsonb(asdict(wanted))],
+    )
+    return wanted
+
+
+def trim(conn: psycopg.Connection[Any]) -> int:
+    """Drop what is over the limits; returns how many segments."""
+    limits = kept(conn)
+    dropped = conn.execute(
+        "SELECT log.trim(make_interval(secs => %s), %s)", [limits.hours * 3600, limits.bytes]
+    ).fetchone()
+    assert dropped is not None
+    return int(dropped[0])
+
+
+def status(conn: psycopg.Connection[Any]) -> dict[str, Any]:
+    """Segments and bytes that it holds, and what it keeps."""
+    segments, size = conn.execute(
+        "SELECT count(*), coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = 'log.batch'::regclass"
+    ).fetchone() or (0, 0)
+    limits = kept(conn)
+    return {"segments": segments, "bytes": int(size), "keep_days": limits.hours / 24, "keep_bytes": limits.bytes}
