@@ -86,8 +86,7 @@ function Side({ one, against, alike, most }: { one: One; against: RunNoise | nul
   const start = parseTime(one.run.start);
   return (
     <figure className="beside-run">
-      <figcaption>{nameOf(one.run)}{start === null ? "" : `, ${moment(start, Date.now())} ${ZONE}`}</figcaption>
-      {one.run.job_id && against && <Link to="/jobs/$job" params={{ job: one.run.job_id }}>Open the job</Link>}
+      <figcaption>{one.run.job_id && against ? <Link to="/jobs/$job" params={{ job: one.run.job_id }}>{nameOf(one.run)}</Link> : nameOf(one.run)}{start === null ? "" : `, ${moment(start, Date.now())} ${ZONE}`}</figcaption>
       <Steps time={one.time} most={most} label={`Step times of ${nameOf(one.run)}; the table lists its figures`} />
       <dl className="facts">
         {MEASURES.map(({ key, name, show, compared }) => {
