@@ -125,7 +125,7 @@ class Bench:
             first, accepted, repeats, held, _, _, pending, strangers, refused = self.feed.consume(
                 batch, np.zeros(len(batch), np.int32), offsets, chosen, replaying
             )
-            for key, value in (("first", first), ("accepted", accepted), ("repeats", repeats), ("held", held)):
+            for key, value in (("first", first), ("accepted", sum(accepted)), ("repeats", repeats), ("held", held)):
                 self.counts[key] += value
             self.refused += refused
             if not pending:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from ingest.writing import START_S, Quarters, append, kept, quality, stored
+from ingest.writing import NODES, START_S, Quarters, append, kept, quality, stored
 
 from flitwatch_db import connect, fabrics
 from flitwatch_domain.fabric import Fabric
@@ -165,6 +165,10 @@ def test_repeats_and_disorder_change_nothing(stack: tuple[str, str], fabric: Fab
     assert stored(stack[0]) == feed.expected()
     assert kept(stack[0]).duplicates == 100
     assert quality(stack[0]) == ([], [])
+    with connect(stack[0], autocommit=True) as conn:
+        counted = conn.execute("SELECT records FROM ldms_schema ORDER BY records").fetchall()
+    # One schema for each of a router's four nodes, whose metrics have names of their own.
+    assert counted == [(8 * feed.seconds,)] * NODES
 
 
 def test_a_negative_counter_is_two_resets_and_no_count(stack: tuple[str, str], fabric: Fabric, topic: str) -> None:

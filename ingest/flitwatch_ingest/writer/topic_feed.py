@@ -93,12 +93,15 @@ class TopicFeed:
         rates = gathered.rates[self.topic]
         # Every round adds a plan or an instance, or refuses a record: it ends.
         while len(chosen):
-            _, _, repeats, _, counted, _, pending, strangers, refused = self.feed.consume(
+            _, accepted, repeats, _, counted, _, pending, strangers, refused = self.feed.consume(
                 values, partitions, offsets, chosen, replaying
             )
             if not replaying:
                 rates.values += counted
                 rates.duplicates += repeats
+                for plan, taken in zip(self.plans, accepted, strict=False):
+                    if taken:
+                        gathered.schema_records[plan.schema_id] += taken
                 self._refuse(records, refused, gathered)
             chosen = self._provide(records, pending, strangers, gathered, replaying)
         if not replaying:
@@ -227,7 +230,6 @@ class TopicFeed:
         )
         if not len(component):
             return
-        gathered.schema_records[plan.schema_id] += len(component)
         gathered.kept_bytes += 16 * (integers.size + reals.size + len(texts)) + 128 * len(component)
         width = len(texts) // len(component)
         for i in range(len(component)):

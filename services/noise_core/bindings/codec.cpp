@@ -138,14 +138,15 @@ nb::tuple consume(Feed& feed, nb::list records, In<std::int32_t> partitions, In<
     nb::gil_scoped_release release;
     out = feed.consume({views, view(partitions), view(offsets), view(chosen)}, replaying);
   }
-  nb::list pending, strangers, refused;
+  nb::list accepted, pending, strangers, refused;
+  for (const std::uint64_t count : out.accepted) accepted.append(count);
   for (const Pending& p : out.pending)
     pending.append(nb::make_tuple(p.record, static_cast<int>(p.need), p.number, static_cast<int>(p.fault.code), p.fault.field, p.fault.at));
   for (const Stranger& s : out.strangers)
     strangers.append(nb::make_tuple(s.plan, s.has_component ? nb::object(nb::int_(s.component)) : nb::none(), nb::bytes(s.identity.data(), s.identity.size()), s.hint));
   for (const Refused& r : out.refused)
     refused.append(nb::make_tuple(r.record, r.plan, static_cast<int>(r.fault.code), r.fault.field, r.fault.at, r.time_us));
-  return nb::make_tuple(out.first, out.accepted, out.repeats, out.held, out.values, out.newest_us, pending, strangers, refused);
+  return nb::make_tuple(out.first, accepted, out.repeats, out.held, out.values, out.newest_us, pending, strangers, refused);
 }
 
 nb::list take_letters(Feed& feed) {

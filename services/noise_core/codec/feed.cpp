@@ -172,7 +172,8 @@ void Feed::book(std::uint32_t plan, std::uint32_t index, const Batch& batch, boo
     case Outcome::kFirst: ++out.first; break;
     case Outcome::kAccepted: break;
   }
-  ++out.accepted;
+  if (plan >= out.accepted.size()) out.accepted.resize(plan + 1);
+  ++out.accepted[plan];
   out.values += layout.counters() > 0 ? layout.counters() : layout.integers() + layout.reals() + layout.texts();
   out.newest_us = std::max(out.newest_us, row_.time_us);
   if (places_[instance].observed && !replaying) observe(plan);

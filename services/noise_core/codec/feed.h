@@ -42,7 +42,8 @@ struct Refused {
 };
 
 struct Consumed {
-  std::uint64_t first = 0, accepted = 0, repeats = 0, held = 0, values = 0;
+  std::uint64_t first = 0, repeats = 0, held = 0, values = 0;
+  std::vector<std::uint64_t> accepted;  // by plan
   std::int64_t newest_us = -1;
   std::vector<Pending> pending;
   std::vector<Stranger> strangers;
