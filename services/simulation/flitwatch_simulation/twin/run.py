@@ -29,7 +29,7 @@ class TwinRun:
     sinks : where records go.
     epoch_s : the wall-clock second that second 0 is given.
     truth_file : where the truth is written, rewritten whenever an instrumented run ends; None keeps it to the summary.
-    sampled : whether LDMS samples; without, jobs and runs alone are told, and seconds pass a good deal faster.
+    sampled : whether LDMS samples; without, what is past is told: runs, and jobs that have ended, and seconds pass a good deal faster.
     """
 
     def __init__(
@@ -112,7 +112,8 @@ class TwinRun:
         for job in jobs:
             self.totals["jobs_started"] += 1
             record = self._accounting.record(job, None)
-            self._give("job", record, now)
+            if self._sampled:
+                self._give("job", record, now)
             if job.run is not None:
                 self.totals["runs"] += 1
                 self._headers[job.run] = run_header(job.run, record["job_id"], self._epoch_s + int(job.run.start_s))
