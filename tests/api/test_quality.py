@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from api.conftest import Served
 from api.world import HOSTILE, World
+from flitwatch_api.events.hub import encode
 from flitwatch_db import connect, ingest
+from flitwatch_db.events import Event
 
 
 def test_ingest_status_counts_and_names(api: Served, world: World) -> None:
@@ -76,12 +79,25 @@ def test_tasks_that_may_not_be_started_are_refused(api: Served) -> None:
         ({"name": "db.maintain"}, 400),
         ({"name": "x"}, 400),
         ({"name": "demo.count", "args": {"a": "x" * 70_000}}, 413),
-        ({"name": "demo.count", "args": {"a": 10**30}}, 400),
+        ({"name": "demo.count", "args": {"a": 10**30}}, 422),
+        ({"name": "demo.count", "args": {"n": 1e308}}, 422),
+        ({"name": "ml.blame", "args": {"exe": "x", "nodes": -1e99}}, 422),
+        ({"name": "sim.study", "args": {"parameters": {"grid": [1, {"x": 2**63}]}}}, 422),
         ({"name": "demo.count", "more": 1}, 422),
         ([], 422),
     ):
         answer = api.http.post("/api/v1/tasks", json=body)
         assert answer.status_code == status and answer.json()["advice"], answer.text
+    for number in (b"NaN", b"-Infinity", b"1e999", b"9" * 400):
+        answer = api.http.post(
+            "/api/v1/tasks",
+            content=b'{"name": "demo.count", "args": {"n": %s}}' % number,
+            headers={"content-type": "application/json"},
+        )
+        assert answer.status_code == 422 and "args.n" in answer.json()["detail"], answer.text
+    deep = b'{"name": "demo.count", "args": {"a": %s2%s}}' % (b"[" * 900, b"]" * 900)
+    answer = api.http.post("/api/v1/tasks", content=deep, headers={"content-type": "application/json"})
+    assert answer.status_code == 400, answer.text
     surrogate = api.http.post(
         "/api/v1/tasks",
         content=b'{"name": "demo.count", "args": {"a": "\\ud800"}}',
@@ -90,6 +106,27 @@ def test_tasks_that_may_not_be_started_are_refused(api: Served) -> None:
     assert surrogate.status_code == 400
     nul = api.http.post("/api/v1/tasks", json={"name": "demo.count", "args": {"a": "\0"}})
     assert nul.status_code in (202, 400)
+
+
+def test_a_number_beyond_64_bits_spoils_no_list(api: Served, world: World) -> None:
+    """Rows that an older version, or another path, let in."""
+    with connect(world.url, role="writer") as conn:
+        made = conn.execute(
+            """INSERT INTO task (name, args, state, result) VALUES ('demo.count', '{"n": 1e308, "m": [-1e99, {"k": 18446744073709551616}]}',
+            'succeeded', %s) RETURNING task_id""",
+            ['{"whole": 1' + "0" * 400 + "}"],
+        ).fetchone()
+        conn.commit()
+    assert made is not None
+    try:
+        shown = api.get(f"/tasks/{made[0]}")
+        assert shown["args"] == {"n": 1e308, "m": [-1e99, {"k": 2.0**64}]} and shown["result"] == {"whole": None}
+        assert shown in api.get("/tasks")["items"]
+        event = Event(7, datetime.now(UTC), "job", {"n": 10**308})
+        assert json.loads(encode(event).split(b"data: ")[1]) == {"n": 1e308}
+    finally:
+        with connect(world.url, role="owner") as conn:
+            conn.execute("DELETE FROM task WHERE task_id = %s", [made[0]])
 
 
 def test_health_and_metrics(api: Served) -> None:

@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_db import events
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
+from flitwatch_domain.plain import check_numbers
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 OPEN = ("queued", "running")
@@ -78,7 +79,10 @@ def start(
     ------
     BadRequest
         The name is not one of a task.
+    BadInput
+        A number of the arguments is not finite or beyond 64 bits.
     """
+    check_numbers(args or {}, "args")
     # Loaded here, because only those who start tasks need it.
     from procrastinate import App, SyncPsycopgConnector
     from procrastinate.jobs import DEFAULT_PRIORITY, Job

@@ -15,6 +15,8 @@ from fastapi.responses import Response
 from numpy.typing import NDArray
 
 JSON = "application/json"
+MOST_DEEP = 254
+_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
 
 
 def _other(value: Any) -> Any:
@@ -26,11 +28,31 @@ def _other(value: Any) -> Any:
     raise TypeError
 
 
+def _rounded(value: Any, depth: int = 0) -> Any:
+    # What is deeper orjson refuses too.
+    if depth > MOST_DEEP:
+        raise TypeError("nested too deep")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        try:
+            return float(value)
+        except OverflowError:
+            return None
+    if isinstance(value, dict):
+        return {name: _rounded(inner, depth + 1) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(inner, depth + 1) for inner in value]
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        return _rounded(value.tolist(), depth)
+    return value
+
+
 def dump(content: Any) -> bytes:
-    """JSON of plain values, datetimes (UTC, RFC 3339) and numpy arrays; NaN and infinity become null."""
-    return orjson.dumps(
-        content, default=_other, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
-    )
+    """JSON of plain values, datetimes (UTC, RFC 3339) and numpy arrays; NaN and infinity become null, integers beyond 64 bits floats (beyond those, null)."""
+    try:
+        return orjson.dumps(content, default=_other, option=_OPTIONS)
+    except TypeError:
+        # One such number in one row, as jsonb keeps 1e308, is no reason to refuse the whole list.
+        return orjson.dumps(_rounded(content), default=_other, option=_OPTIONS)
 
 
 def answer(content: Any, cache_control: str = "no-cache") -> Response:

@@ -81,9 +81,7 @@ async def start(request: Request, platform: ThePlatform, new: schemas.NewTask) -
     try:
         size = len(dump(new.args))
     except TypeError as problem:
-        raise BadRequest(
-            f"the arguments cannot be kept as JSON: {problem}", advice="Keep integers within 64 bits."
-        ) from None
+        raise BadRequest(f"the arguments cannot be kept as JSON: {problem}", advice="Nest them less.") from None
     if size > MAX_ARGS_BYTES:
         raise TooCostly(
             f"the arguments take {size:,} bytes; the limit MAX_ARGS_BYTES is {MAX_ARGS_BYTES:,}",
