@@ -229,4 +229,6 @@ def test_a_stream_names_nobody_by_a_folder_or_a_rule() -> None:
     when = datetime.now(UTC)
     told = encode(Event(1, when, "forecast", {"exe": "/home/s0085/bin/amg", "run_id": 3}))
     told += encode(Event(2, when, "alert", {"alert_id": 4, "rule": "watch-s0085"}))
+    told += encode(Event(3, when, "dead_letter", {"count": 2, "reason": "submit: 's0085' is not a time"}))
     assert b"s0085" not in told and b'"exe":"amg"' in told and b'"alert_id":4' in told
+    assert b'"count":2' in told and b"is not a time" in told

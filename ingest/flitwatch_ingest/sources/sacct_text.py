@@ -133,7 +133,7 @@ class _Reader:
     def _add_step(self, cluster: str, job_id: str, step: str, values: dict[str, Any]) -> None:
         at = self._latest.get((cluster, job_id))
         if at is None:
-            raise BadInput(f"step {step} of job {job_id}, which was not read before")
+            raise BadInput(f"step {step[:40]!r} of job {job_id[:40]!r}, which was not read before")
         job, known = self._jobs[at]
         self._jobs[at] = (replace(job, steps=(*job.steps, _step(step, values))), known)
 

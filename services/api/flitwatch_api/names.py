@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from flitwatch_api.platform import Reader
+from flitwatch_api.refusals import public
 from flitwatch_db.reads.jobs import Shown
 from flitwatch_db.reads.settings import pseudonym_key
 from flitwatch_domain.errors import Unavailable
@@ -102,6 +103,15 @@ def sees_names(request: Request) -> bool:
     sees = caller is not None and "names" in caller.scopes
     request.state.saw_names = sees
     return sees
+
+
+def refused(request: Request, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Refused records as the caller may read them; noted where a whole reason tells more than the cut one."""
+    cut = [public(row) for row in rows]
+    if not sees_names(request):
+        return cut
+    request.state.saw_names = any(row["reason"] != shown["reason"] for row, shown in zip(rows, cut, strict=True))
+    return rows
 
 
 async def names_of(request: Request, conn: Reader) -> Names:

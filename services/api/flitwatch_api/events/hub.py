@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import psycopg
 
+from flitwatch_api import refusals
 from flitwatch_api.answers import dump
 from flitwatch_db import conninfo
 from flitwatch_db.events import Event
@@ -60,7 +61,8 @@ class Stream:
 def encode(event: Event) -> bytes:
     """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know.
 
-    A stream's text is the same for all callers, so folders of executables and names of alert rules, which may name people, are not in it.
+    A stream's text is the same for all callers, so folders of executables, names of alert rules and values
+    that records were refused for, which may name people, are not in it.
     """
     kind = "".join(c for c in event.kind if c.isalnum() or c in "_-.") or "message"
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.event_id, kind.encode(), _one_line(dump(_public(event))))
@@ -72,6 +74,8 @@ def _public(event: Event) -> Any:
         return {**payload, "exe": payload["exe"].rsplit("/", 1)[-1]}
     if event.kind == "alert" and isinstance(payload, dict):
         return {name: value for name, value in payload.items() if name != "rule"}
+    if event.kind == "dead_letter" and isinstance(payload, dict):
+        return refusals.public(payload)
     return payload
 
 

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from flitwatch_api.answers import answer
 from flitwatch_api.ingest import schemas
 from flitwatch_api.ingest.lag import topics
+from flitwatch_api.names import refused
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
 from flitwatch_api.people.access import needs
 from flitwatch_api.platform import Reader, ThePlatform
@@ -25,7 +26,7 @@ OCTETS = "application/octet-stream"
 
 
 @http.get("/status", response_model=schemas.Status)
-async def status(platform: ThePlatform, conn: Reader) -> Response:
+async def status(request: Request, platform: ThePlatform, conn: Reader) -> Response:
     """What comes in, how far behind the writer is, what was refused."""
     now = datetime.now(UTC)
     return answer(
@@ -35,7 +36,7 @@ async def status(platform: ThePlatform, conn: Reader) -> Response:
             "schemas": await reads.schemas(conn),
             "dead_letters": {
                 "total": await reads.dead_letter_total(conn),
-                "recent": await reads.dead_letters(conn, LISTED),
+                "recent": refused(request, await reads.dead_letters(conn, LISTED)),
             },
             "gaps": await reads.gaps(conn, LISTED),
             "position_age_s": await reads.position_age_s(conn, now),
@@ -44,10 +45,10 @@ async def status(platform: ThePlatform, conn: Reader) -> Response:
 
 
 @http.get("/dead-letters", response_model=schemas.DeadLetterList)
-async def dead_letters(conn: Reader, limit: Limit = 100, cursor: CursorText = None) -> Response:
+async def dead_letters(request: Request, conn: Reader, limit: Limit = 100, cursor: CursorText = None) -> Response:
     """Records that could not be used, the newest first."""
     rows = await reads.dead_letters(conn, limit + 1, read_page_cursor(cursor))
-    items = rows[:limit]
+    items = refused(request, rows[:limit])
     return answer({"items": items, "next_cursor": make_cursor(items[-1]["id"]) if len(rows) > limit else None})
 
 
