@@ -182,6 +182,33 @@ def test_a_stopped_worker_gives_its_task_back(embedded_db: str, conn: psycopg.Co
     assert (done.state, done.attempts) == ("succeeded", 1)
 
 
+def test_a_task_however_long_does_not_hold_up_maintenance(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    with connect(embedded_db, role="owner", autocommit=True) as owner:
+
+        def grow_old() -> None:
+            events.emit(owner, "old", {})
+            owner.execute("UPDATE event SET at = now() - interval '8 days' WHERE kind = 'old'")
+
+        def wait_until_dropped() -> None:
+            deadline = time.monotonic() + PATIENCE_S
+            while owner.execute("SELECT FROM event WHERE kind = 'old'").rowcount:
+                assert time.monotonic() < deadline, "nothing is dropped"
+                time.sleep(0.2)
+
+        grow_old()
+        long = start(conn, "demo.count", {"to": 3000, "delay_s": 1})
+        with worker(embedded_db, "--queue", "db", "--concurrency", "1"):
+            wait_for(conn, long, lambda t: t.done > 0)
+            wait_until_dropped()
+            # And again when it is time.
+            owner.execute(
+                "UPDATE setting SET value = to_jsonb(now() - interval '11 minutes') WHERE key = 'maintained_at'"
+            )
+            grow_old()
+            wait_until_dropped()
+            assert get(conn, long).state == "running"
+
+
 def test_a_bad_argument_fails_with_a_reason(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     task_id = start(conn, "demo.count", {"to": "many"})
     with worker(embedded_db):

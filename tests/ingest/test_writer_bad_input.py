@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+import zstandard
 from ingest.writing import NODES, START_S, Quarters, append, kept, quality, stored
 
 from flitwatch_db import connect, fabrics
@@ -120,6 +121,32 @@ def test_sql_in_the_names_of_metrics_is_only_a_name(stack: tuple[str, str], fabr
         columns = [row[0] for row in conn.execute("SELECT columns FROM ldms_schema WHERE kind = 'other'").fetchall()]
         assert conn.execute("SELECT count(*) FROM fabric").fetchone() == (1,)
     assert len(columns) == 1 and all(any(name in str(one) for one in columns[0]) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "payload"), [(1, b"not zstd"), (1, zstandard.compress(bytes(64 << 20))), (0, b"too short"), (1, b"")]
+)
+def test_a_batch_of_the_log_that_cannot_be_read_is_a_dead_letter(
+    embedded_db: str, topic: str, encoding: int, payload: bytes
+) -> None:
+    fabric, name = dragonfly(1, 2, 4, name="bad-input"), f"ldms.{topic}"
+    with connect(embedded_db) as conn:
+        fabrics.save(conn, fabric)
+    feed = Quarters(fabric, range(8), topic=name)
+    with open_log(embedded_db) as log:
+        log.create_topic(name, 1)
+        for _ in range(3):
+            append(log, name, feed.tick())
+        with connect(embedded_db, role="owner") as conn:
+            conn.execute("UPDATE log.batch SET encoding = %s, payload = %s WHERE base_offset = 32", [encoding, payload])
+        for _ in range(2):
+            drain(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^{name}$"), limit_s=120)
+            append(log, name, feed.tick())
+    ((_, reason, raw),) = kept(embedded_db).letters
+    assert reason.startswith("a batch of 32 records of the log cannot be read: ") and raw == payload[:RAW_BYTES]
+    with connect(embedded_db, autocommit=True) as conn:
+        newest = conn.execute("SELECT extract(epoch FROM max(ts))::bigint FROM router_1s").fetchone()
+    assert newest == (feed.second - 2,)
 
 
 def test_json_may_be_written_with_spaces(stack: tuple[str, str], fabric: Fabric, topic: str) -> None:

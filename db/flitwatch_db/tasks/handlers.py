@@ -10,6 +10,8 @@ from flitwatch_domain.errors import BadRequest
 
 #: The cancel flag is looked at this often while waiting.
 PATIENCE_S = 0.1
+#: No example takes longer.
+MOST_S = 3600.0
 
 
 def count(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
@@ -19,6 +21,8 @@ def count(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         raise BadRequest("`to` is a whole number from 0 to 1,000,000")
     if not isinstance(delay_s, int | float) or not 0 <= delay_s <= 60:
         raise BadRequest("`delay_s` is a number of seconds from 0 to 60")
+    if to * delay_s > MOST_S:
+        raise BadRequest(f"that takes {to * delay_s:g} s, more than {MOST_S:g}", advice="Count less far, or faster.")
     for number in range(to):
         due = time.monotonic() + delay_s
         while (left := due - time.monotonic()) > 0:

@@ -17,8 +17,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.connection import connect, conninfo
-from flitwatch_db.maintenance import maintain
-from flitwatch_db.tasks import table
+from flitwatch_db.tasks import table, upkeep
 from flitwatch_db.tasks.context import Handler, TaskContext
 from flitwatch_domain.errors import Cancelled, FlitwatchError, Unavailable
 from flitwatch_domain.pulse import WAIT_S, Pulse
@@ -32,9 +31,8 @@ ATTEMPTS = 2
 WRITE_TIMEOUT_S = 120.0
 RECONNECT_S = 1.0
 SHUTDOWN_S = 10.0
-#: Retention runs by itself, on one of the workers that serve its queue.
+#: Runs also by itself, beside the tasks of the workers that serve its queue.
 MAINTENANCE = "db.maintain"
-MAINTENANCE_CRON = "*/10 * * * *"
 _RECOVERY_LOCK = 7205759403792795
 
 
@@ -83,6 +81,8 @@ class Worker:
         self.stalled_after_s = stalled_after_s
         self.periodic = dict(periodic or {})
         self.services = dict(services or {})
+        if MAINTENANCE in self.handlers:
+            self.services["upkeep"] = upkeep.run
         self.pulse = pulse or Pulse()
         self.heartbeat_s = min(10.0, stalled_after_s / 4)
         self.name = f"{socket.gethostname()}:{os.getpid()}"
@@ -194,10 +194,6 @@ class Worker:
         again = RetryStrategy(retry_exceptions={Interrupted})
         for name, handler in self.handlers.items():
             app.task(name=name, queue=table.queue_of(name), retry=again)(self._job(handler))
-        if MAINTENANCE in self.handlers:
-            # Without a row in table `task`: nobody asked for it, and it would bury what people did ask for.
-            upkeep = app.task(name=f"{MAINTENANCE}.periodic", queue=table.queue_of(MAINTENANCE))(self._maintain)
-            app.periodic(cron=MAINTENANCE_CRON)(upkeep)
         for name, (cron, call) in self.periodic.items():
             regular = app.task(name=f"{name}.periodic", queue=table.queue_of(name), queueing_lock=f"{name}.periodic")
             app.periodic(cron=cron)(regular(self._regular(name, call)))
@@ -210,9 +206,6 @@ class Worker:
                 log.warning("%s: %s", name, problem)
 
         return job
-
-    def _maintain(self, timestamp: int) -> None:
-        log.info("maintenance: %s", maintain(self.dsn)["dropped"])
 
     def _job(self, handler: Handler) -> Any:
         def job(task_id: int) -> None:

@@ -19,13 +19,14 @@ from flitwatch_ingest.writer import accounts
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
 from flitwatch_ingest.writer.flight import Flight
-from flitwatch_ingest.writer.gathered import letter_of
+from flitwatch_ingest.writer.gathered import header, letter_of
 from flitwatch_ingest.writer.holdings import OURS, Holdings
 from flitwatch_ingest.writer.marks import Mark
 from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.memory import Memory
 from flitwatch_ingest.writer.settings import WriterSettings
 from flitwatch_ingest.writer.topic_feed import TopicFeed
+from flitwatch_stream import topics
 from flitwatch_stream.log import Log, Record, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -151,7 +152,7 @@ class Writer:
     def _take_topic(self, topic: str, records: list[Record]) -> None:
         if topic not in OURS:
             try:
-                self._schemas.prepare(record.value for record in records)
+                self._schemas.prepare(record.value for record in records if not header(record, topics.DAMAGED))
             except Unavailable as away:
                 # Positions stay before these records, so they are read again later.
                 log.warning("%s waits: %s", topic, away)
@@ -170,6 +171,11 @@ class Writer:
             if mark.fresh:
                 self._first(record, mark)
             mark.position = record.offset + 1
+            if damage := header(record, topics.DAMAGED):
+                if record.offset >= mark.replay_until:
+                    self._memory.gathered.letter(record, damage)
+                    log.error("%s[%d]: %s", topic, record.partition, damage)
+                continue
             (known if record.offset < mark.replay_until else new).append(record)
         new = self._unrepeated(new)
         if topic in OURS:

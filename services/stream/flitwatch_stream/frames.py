@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 import zstandard
 
-from flitwatch_stream.log import Record
+from flitwatch_stream.log import MAX_RECORD_BYTES, Record
+from flitwatch_stream.topics import DAMAGED
 
 #: Encodings of a stored batch (column `encoding` of log.batch).
 PLAIN, ZSTD = 0, 1
@@ -15,6 +16,8 @@ PLAIN, ZSTD = 0, 1
 _LEVEL = 1
 #: Shorter payloads are not worth the call.
 _LEAST_BYTES = 1024
+#: More than any batch holds: records are limited, and rows of many are far smaller.
+_MOST_BYTES = 2 * MAX_RECORD_BYTES
 
 #: Milliseconds, length of the key (-1: none), length of the value, number of headers.
 _HEAD = struct.Struct("<qiiH")
@@ -37,13 +40,32 @@ def pack(frames: bytes) -> tuple[int, bytes]:
     """Return the encoding and the payload under which a batch's frames are stored."""
     if len(frames) < _LEAST_BYTES:
         return PLAIN, frames
-    packed = zstandard.ZstdCompressor(level=_LEVEL).compress(frames)
+    packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(frames)
     return (ZSTD, packed) if len(packed) < len(frames) else (PLAIN, frames)
 
 
 def unpack(encoding: int, payload: bytes) -> bytes:
-    """Return a batch's frames."""
-    return zstandard.ZstdDecompressor().decompress(payload) if encoding == ZSTD else payload
+    """Return a batch's frames. ValueError where they cannot be had."""
+    if encoding != ZSTD:
+        return payload
+    try:
+        size = zstandard.frame_content_size(payload)
+        if not 0 <= size <= _MOST_BYTES:
+            raise ValueError(
+                f"{size} bytes are in it, more than {_MOST_BYTES}" if size > 0 else "it does not say how much is in it"
+            )
+        return zstandard.ZstdDecompressor().decompress(payload)
+    except zstandard.ZstdError as problem:
+        raise ValueError(str(problem)) from problem
+
+
+def read(topic: str, partition: int, base_offset: int, records: int, encoding: int, payload: bytes) -> list[Record]:
+    """Return the records of a stored batch in order; where it cannot be read, one in their place that says so (`topics.DAMAGED`)."""
+    try:
+        return decode(topic, partition, base_offset, records, unpack(encoding, payload))
+    except (ValueError, struct.error) as problem:
+        why = f"a batch of {records} records of the log cannot be read: {problem}"
+        return [Record(topic, partition, base_offset, -1, None, payload, [(DAMAGED, why.encode())])]
 
 
 def decode(topic: str, partition: int, base_offset: int, records: int, payload: bytes) -> list[Record]:

@@ -129,7 +129,7 @@ class TableConsumer(Consumer):
         for topic_id, partition, base_offset, count, segment, encoding, payload in rows:
             at = names[topic_id, partition]
             place = self._places[at]
-            records = frames.decode(at.topic, partition, base_offset, count, frames.unpack(encoding, payload))
+            records = frames.read(at.topic, partition, base_offset, count, encoding, payload)
             self._ready.extend(records[max(0, place.position - base_offset) :])
             place.fetch_from, place.segment = base_offset + count, segment
 

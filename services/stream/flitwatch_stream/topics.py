@@ -18,6 +18,8 @@ SEQUENCE = "sequence"
 SIMULATED = "simulated"
 WHERE = "where"
 REASON = "reason"
+#: Header of a record that the embedded log hands out in place of a batch that it cannot read: why. Its value is what is stored.
+DAMAGED = "damaged"
 
 
 def ldms_topic(schema: str) -> str:

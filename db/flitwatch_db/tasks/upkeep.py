@@ -1,0 +1,40 @@
+"""Maintenance by itself, in a thread beside a worker's tasks: no task, however long, holds it up."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import psycopg
+
+from flitwatch_db.connection import connect
+from flitwatch_db.maintenance import maintain
+from flitwatch_domain.errors import FlitwatchError
+
+log = logging.getLogger(__name__)
+
+#: How often the database is maintained, and how often a worker looks whether it is time.
+EVERY_S, LOOK_S = 600.0, 20.0
+
+
+def run(url: str, stop: threading.Event) -> None:
+    """Maintain the database until `stop` is set; of several workers one does it."""
+    while True:
+        try:
+            if _is_due(url):
+                log.info("maintenance: %s", maintain(url)["dropped"])
+        except (psycopg.Error, OSError, FlitwatchError) as problem:
+            log.warning("maintenance waits: %s", problem)
+        if stop.wait(LOOK_S):
+            return
+
+
+def _is_due(url: str) -> bool:
+    """Whether it is time and no other worker has begun; by the database's clock, which may have been set back."""
+    with connect(url, role="owner", application="flitwatch upkeep") as conn:
+        taken = conn.execute(
+            "INSERT INTO setting VALUES ('maintained_at', to_jsonb(clock_timestamp())) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            " WHERE (setting.value #>> '{}')::timestamptz NOT BETWEEN clock_timestamp() - make_interval(secs => %s) AND clock_timestamp()",
+            [EVERY_S],
+        )
+        return taken.rowcount == 1
