@@ -113,3 +113,11 @@ def test_bad_use_is_one_line_on_standard_error(embedded_db: str) -> None:
         assert done.stdout == ""
         assert len(done.stderr.strip().splitlines()) == 1, done.stderr
         assert done.stderr.startswith("flitwatch: ")
+
+
+@pytest.mark.parametrize("size", ["nan", "inf", "-inf", "1e300", "1e7", "0", "-1", "1e-10", "much"])
+def test_bad_sizes_of_the_log_are_refused(embedded_db: str, size: str) -> None:
+    before = run("db", "status", "--db", embedded_db)["log"]
+    result = CliRunner().invoke(cli, ["db", "maintain", "--db", embedded_db, f"--log-gb={size}"])
+    assert result.exit_code == 2 and result.output.count("\n") <= 4 and "--log-gb" in result.output
+    assert run("db", "status", "--db", embedded_db)["log"] == before

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+#: A petabyte: no disk that a log lies on is larger.
+_MOST_LOG_GB = 1e6
+
+
+def _gigabytes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    # Not a range of click's: that takes what is not a number for one within. Less than a byte would keep nothing.
+    if value is not None and not 1e-9 <= value <= _MOST_LOG_GB:
+        raise click.BadParameter(f"{value:g} is not a size from a byte to {_MOST_LOG_GB:,.0f} GB")
+    return value
 
 
 @click.group()
@@ -80,7 +89,8 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 )
 @click.option(
     "--log-gb",
-    type=click.FloatRange(0, min_open=True),
+    type=float,
+    callback=_gigabytes,
     help="Keep so much of the embedded stack's log at most; stays set.",
 )
 @database_options
