@@ -368,6 +368,18 @@ def test_more_than_the_limit_is_told_when_to_come_back(embedded_db: str) -> None
         assert api.http.get("/healthz").status_code == 200
 
 
+def test_tasks_that_wait_are_limited_below_operator(embedded_db: str) -> None:
+    count = {"name": "demo.count", "args": {"to": 1, "delay_s": 0}}
+    with serving(Settings(db=embedded_db, api_anonymous="user", api_tasks_each=3)) as served:
+        made = [served.http.post("/api/v1/tasks", json=count) for _ in range(5)]
+        assert [one.status_code for one in made] == [202, 202, 202, 429, 429]
+        assert "api_tasks_each" in made[-1].json()["detail"] and int(made[-1].headers["retry-after"]) > 0
+        served.http.post(f"{made[0].headers['location']}/cancel")
+        assert served.http.post("/api/v1/tasks", json=count).status_code == 202
+    with serving(Settings(db=embedded_db, api_anonymous="operator", api_tasks_each=3)) as served:
+        assert served.http.post("/api/v1/tasks", json=count).status_code == 202
+
+
 def test_buckets_refill() -> None:
     buckets = Buckets(2.0, 2)
     assert [buckets.take("a", 0), buckets.take("a", 0), buckets.take("a", 0)] == [0, 0, 0.5]

@@ -5,7 +5,7 @@ The queue is procrastinate's (schema `queue`); what people and programs see of a
 
 from flitwatch_db.tasks.context import Handler, TaskContext
 from flitwatch_db.tasks.handlers import HANDLERS
-from flitwatch_db.tasks.table import Task, cancel, get, list_tasks, start
+from flitwatch_db.tasks.table import Task, cancel, get, list_tasks, open_of, start
 from flitwatch_db.tasks.worker import Worker
 
-__all__ = ["HANDLERS", "Handler", "Task", "TaskContext", "Worker", "cancel", "get", "list_tasks", "start"]
+__all__ = ["HANDLERS", "Handler", "Task", "TaskContext", "Worker", "cancel", "get", "list_tasks", "open_of", "start"]

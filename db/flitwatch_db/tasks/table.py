@@ -70,6 +70,15 @@ def _together(conn: psycopg.Connection[Any]) -> contextlib.AbstractContextManage
     return conn.transaction() if conn.autocommit else contextlib.nullcontext()
 
 
+def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
+    """How many tasks that somebody made wait or run."""
+    row = conn.execute(
+        "SELECT count(*) FROM task WHERE created_by = %s AND state IN ('queued', 'running')", [created_by]
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def start(
     conn: psycopg.Connection[Any], name: str, args: dict[str, Any] | None = None, created_by: str | None = None
 ) -> int:

@@ -40,6 +40,9 @@ class Settings(BaseSettings):
     api_streams_each: int = Field(
         default=50, ge=1, le=100_000, description="Event streams at once of one caller (account, token, or address)."
     )
+    api_tasks_each: int = Field(
+        default=50, ge=1, le=100_000, description="Tasks that wait or run, of one caller below scope `operate`."
+    )
     api_anonymous: Literal["none", "viewer", "user", "operator"] = Field(
         default="none", description="Role of callers who do not log in; `flitwatch api` takes `user` on loopback."
     )

@@ -19,7 +19,7 @@ from flitwatch_api.tasks.shown import is_own, shown_task
 from flitwatch_db import tasks as queue
 from flitwatch_db.reads import runs
 from flitwatch_db.reads import tasks as reads
-from flitwatch_domain.errors import BadRequest, Forbidden, NotFound, TooCostly
+from flitwatch_domain.errors import BadRequest, Forbidden, NotFound, TooCostly, TooMany
 
 http = APIRouter(prefix="/tasks", tags=["tasks"], responses=RESPONSES)
 
@@ -92,15 +92,25 @@ async def start(request: Request, platform: ThePlatform, new: schemas.NewTask) -
         args = await _meant(conn, names, new)
     if new.name == "alerting.test":
         check_tried(args.get("rule"), names)
-    task_id = await platform.in_thread(
-        "writer", lambda conn: queue.start(conn, new.name, args, created_by=made_by(request))
-    )
+    asker = made_by(request)
+    most = None if "operate" in request.state.caller.scopes else platform.settings.api_tasks_each
+    task_id = await platform.in_thread("writer", lambda conn: _start(conn, new.name, args, asker, most))
     async with platform.reading() as conn:
         row = await _one(conn, task_id)
     made = answer(shown_task(row, request, names))
     made.status_code = 202
     made.headers["Location"] = f"/api/v1/tasks/{task_id}"
     return made
+
+
+def _start(conn: Any, name: str, args: dict[str, Any], asker: str, most: int | None) -> int:
+    if most is not None and queue.open_of(conn, asker) >= most:
+        raise TooMany(
+            f"{most} tasks of {asker} wait or run, which is the limit api_tasks_each",
+            advice="Wait for some, or cancel them.",
+            retry_after_s=60,
+        )
+    return queue.start(conn, name, args, created_by=asker)
 
 
 @http.post(
