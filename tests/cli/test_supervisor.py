@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,9 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from flitwatch.main import cli
 from flitwatch.supervisor import Process, Server, Supervisor, running
 from flitwatch_domain.errors import Unavailable
 
@@ -113,6 +116,62 @@ def test_a_process_that_never_serves_is_named_with_its_log(tmp_path: Path) -> No
     with pytest.raises(Unavailable, match=r"api did not answer.*api\.log"):
         supervisor.start(lambda line: None, timeout_s=0.3)
     supervisor.stop()
+
+
+#: A platform of which a process never serves, as `flitwatch up` starts it; the last argument makes it one of flitwatch's.
+NEVER_SERVES = """
+import sys, pathlib
+from flitwatch.supervisor import Process, Supervisor
+from flitwatch_domain.errors import Cancelled
+sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
+supervisor = Supervisor(pathlib.Path(sys.argv[1]), [], [])
+supervisor.begin({"url": "http://127.0.0.1:1/", "stack": "embedded", "port": 1, "twin": "none"})
+supervisor.add([Process("one", sleeper, metrics_port=9201), Process("never", sleeper, ready=lambda: False)], {})
+try:
+    supervisor.start(print, 600)
+except Cancelled:
+    supervisor.stop()
+"""
+
+
+def test_what_is_still_starting_is_seen_and_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path))
+    starting = subprocess.Popen([sys.executable, "-c", NEVER_SERVES, str(tmp_path), "flitwatch"])
+    threading.Thread(target=starting.wait).start()  # or what has ended would still answer to its process id
+    try:
+        wait_for(lambda: len([p for p in (running(tmp_path) or {}).get("processes", []) if p["pid"]]) == 2)
+        told = json.loads(CliRunner().invoke(cli, ["status", "--json"], catch_exceptions=False).stdout)
+        assert (told["running"], told["state"], told["pid"]) == (True, "starting", starting.pid)
+        assert [(p["name"], p.get("metrics_port")) for p in told["processes"]] == [("one", 9201), ("never", None)]
+        again = CliRunner().invoke(cli, ["up", "--twin", "none"])
+        assert again.exit_code == 1 and "starting already" in again.stderr
+        down = json.loads(CliRunner().invoke(cli, ["down", "--json"], catch_exceptions=False).stdout)
+        assert down == {"stopped": True, "pid": starting.pid}
+        assert not any(alive(p["pid"]) for p in told["processes"]) and running(tmp_path) is None
+    finally:
+        starting.kill()
+
+
+def test_a_server_that_takes_long_to_start_is_broken_off(tmp_path: Path) -> None:
+    program = """
+import sys, pathlib, time
+from flitwatch.supervisor import Supervisor
+supervisor = Supervisor(pathlib.Path(sys.argv[1]), [], [])
+supervisor.begin({})
+with supervisor.breaking_off():
+    print(flush=True)
+    time.sleep(600)
+"""
+    starting = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert starting.stdout is not None and starting.stdout.readline() == "\n"
+        assert (tmp_path / "run" / "state.json").exists()
+        starting.terminate()
+        assert "Cancelled: stopped while it started" in starting.communicate(timeout=60)[1]
+    finally:
+        starting.kill()
 
 
 def test_output_of_processes_stands_in_their_log(tmp_path: Path) -> None:

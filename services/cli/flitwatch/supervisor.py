@@ -1,7 +1,7 @@
 """Keeps the platform's servers and processes running: starts in order, restarts what dies, stops in reverse.
 
 A *server* (database, broker) is a daemon of its own with an idempotent `ensure`; a *process* is a child of the
-supervisor. The supervisor writes its state to `<home>/run/state.json`, so that other commands can see and stop it.
+supervisor. The supervisor writes its state to `<home>/run/state.json` before it starts anything, so that other commands can see and stop it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 import orjson
 
 from flitwatch.watched import PULSE_FD
-from flitwatch_domain.errors import Unavailable
+from flitwatch_domain.errors import Cancelled, Unavailable
 from flitwatch_domain.pulse import HANGS_AFTER_S
 
 #: A child that lived this long starts again at once; one that dies sooner waits, up to the longest pause.
@@ -38,22 +38,31 @@ LOG_BYTES = 20_000_000
 
 @dataclass(frozen=True)
 class Server:
-    """A daemon that outlives its starter: `ensure` starts it when it is not up and returns its URL."""
+    """A daemon that outlives its starter: `ensure` starts it when it is not up and returns its URL; `title` names it to people."""
 
     name: str
     ensure: Callable[[], str]
     stop: Callable[[], None]
+    title: str = ""
 
 
 @dataclass(frozen=True)
 class Process:
-    """A child process; `ready` (if any) answers whether it serves. One whose loop beats (`flitwatch.watched`) and falls silent is killed."""
+    """A child process; `ready` (if any) answers whether it serves; `metrics_port` is where it serves its figures, which it is told.
+
+    One whose loop beats (`flitwatch.watched`) and falls silent is killed.
+    """
 
     name: str
     argv: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     ready: Callable[[], bool] | None = None
     hangs_after_s: float = HANGS_AFTER_S
+    metrics_port: int | None = None
+
+
+class _Told(BaseException):
+    """The signal to stop, in the middle of something that may be broken off; no handler of failures takes it for one."""
 
 
 @dataclass
@@ -79,6 +88,9 @@ class Supervisor:
         self.children = [_Child(process) for process in processes]
         self._stopping = threading.Event()
         self._told = False
+        self._breaks_off = False
+        self._known: dict[str, object] = {}
+        self._state: Literal["starting", "running"] = "starting"
         self._keepers: list[threading.Thread] = []
         (home / "log").mkdir(parents=True, exist_ok=True)
         (home / "run").mkdir(parents=True, exist_ok=True)
@@ -87,27 +99,71 @@ class Supervisor:
     def state_file(self) -> Path:
         return self.home / "run" / "state.json"
 
+    def begin(self, known: Mapping[str, object]) -> None:
+        """Heed signals, and say in the state file that it starts; `known` is added there. To be called before anything is started."""
+        self._known.update(known)
+        self._heed_signals()
+        self._write_state()
+
+    @contextlib.contextmanager
+    def breaking_off(self) -> Iterator[None]:
+        """Let a signal to stop break off what is done inside, where its end may be minutes away: a server that is fetched, a migration.
+
+        Raises
+        ------
+        Cancelled
+            Told to stop, before or meanwhile.
+        """
+        try:
+            self._breaks_off = True
+            if self._told:
+                raise _Told
+            yield
+        except _Told:
+            raise Cancelled("stopped while it started") from None
+        finally:
+            self._breaks_off = False
+
+    def add(self, processes: Sequence[Process], known: Mapping[str, object]) -> None:
+        """Take more processes to start; `known` is added to the state file."""
+        self.children += [_Child(process) for process in processes]
+        self._known.update(known)
+
     def start(self, report: Callable[[str], None], timeout_s: float = 120.0) -> None:
-        """Start every process in order and wait until each is ready; `report` gets one line a step."""
+        """Start every process in order and wait until each is ready; `report` gets one line a step.
+
+        Raises
+        ------
+        Unavailable
+            One is not ready in time.
+        Cancelled
+            Told to stop.
+        """
         for child in self.children:
             report(f"starting {child.process.name}")
             self._spawn(child)
+            self._write_state()
         deadline = time.monotonic() + timeout_s
         for child in self.children:
             ready = child.process.ready
             while ready is not None and not ready():
+                if self._told:
+                    raise Cancelled("stopped while it started")
                 if time.monotonic() > deadline:
                     log = self.home / "log" / f"{child.process.name}.log"
                     raise Unavailable(f"{child.process.name} did not answer in {timeout_s:.0f} s", advice=f"See {log}")
-                if child.handle is not None and child.handle.poll() is not None:
-                    self._revive(child)
+                for other in self.children:
+                    if other.handle is None or other.handle.poll() is not None:
+                        self._revive(other)
+                        self._write_state()
                 time.sleep(0.1)
 
     def run(self, extra: Mapping[str, object]) -> None:
         """Watch until told to stop; `extra` is added to the state file."""
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, self._tell)
-        self._write_state(extra)
+        self._heed_signals()
+        self._known.update(extra)
+        self._state = "running"
+        self._write_state()
         # Each server has its keeper: one that takes long to start must not hold up the others, nor the processes.
         self._keepers = [threading.Thread(target=self._keep, args=(server,), daemon=True) for server in self.servers]
         for keeper in self._keepers:
@@ -121,12 +177,18 @@ class Supervisor:
             if any(child.handle is None or child.handle.poll() is not None for child in self.children):
                 for child in self.children:
                     self._revive(child)
-                self._write_state(extra)
+                self._write_state()
         self.stop()
+
+    def _heed_signals(self) -> None:
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, self._tell)
 
     def _tell(self, *_: object) -> None:
         # A flag, not the event: this runs in the middle of whatever holds the event's lock.
-        self._told = True
+        told, self._told = self._told, True
+        if self._breaks_off and not told:
+            raise _Told
 
     def stop(self) -> None:
         """Stop processes in reverse order, then servers; kill what does not leave in time."""
@@ -188,12 +250,18 @@ class Supervisor:
             child.restarts += 1
             self._spawn(child)
 
-    def _write_state(self, extra: Mapping[str, object]) -> None:
+    def _write_state(self) -> None:
         state = {
             "pid": os.getpid(),
-            **extra,
+            "state": self._state,
+            **self._known,
             "processes": [
-                {"name": c.process.name, "pid": c.handle.pid if c.handle else None, "restarts": c.restarts}
+                {
+                    "name": c.process.name,
+                    "pid": c.handle.pid if c.handle else None,
+                    "restarts": c.restarts,
+                    **({} if c.process.metrics_port is None else {"metrics_port": c.process.metrics_port}),
+                }
                 for c in self.children
             ],
         }
@@ -233,7 +301,7 @@ def _terminate(child: _Child) -> None:
 
 
 def running(home: Path) -> dict | None:
-    """The state of the supervisor that runs for `home`, or None where none runs."""
+    """The state of the supervisor that runs or starts for `home` (its `state` says which), or None where there is none."""
     path = home / "run" / "state.json"
     try:
         state = orjson.loads(path.read_bytes())
@@ -243,4 +311,5 @@ def running(home: Path) -> dict | None:
     command = Path(f"/proc/{state['pid']}/cmdline")
     if command.exists() and b"flitwatch" not in command.read_bytes():
         return None  # the process id was given to another program since
-    return state
+    # One that an older version started says nothing of it: it wrote its state once all ran.
+    return {"state": "running", **state}

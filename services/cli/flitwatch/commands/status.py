@@ -14,13 +14,15 @@ from flitwatch.supervisor import running
 @click.command()
 @json_option
 def status(as_json: bool) -> None:
-    """Say what runs here: URL, database (without a password), stack, processes and how often each was started again."""
+    """Say what runs or starts here: URL, database (without a password), stack, processes, where their metrics are, and how often each was started again."""
     state = running(home())
     if state is None:
         emit({"running": False, "home": str(home())}, as_json)
         return
-    shown = {key: state[key] for key in ("url", "stack", "pid", "twin", "processes")}
-    emit({"running": True, "home": str(home()), "database": without_password(state["database"]), **shown}, as_json)
+    shown = {key: state[key] for key in ("state", "url", "stack", "pid", "twin", "processes")}
+    # While its server starts, a database has no URL yet.
+    database = {"database": without_password(state["database"])} if "database" in state else {}
+    emit({"running": True, "home": str(home()), **database, **shown}, as_json)
 
 
 def without_password(url: str) -> str:

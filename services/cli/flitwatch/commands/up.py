@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -9,7 +10,9 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,9 +20,16 @@ from flitwatch.console import emit, fail, json_option, stderr
 from flitwatch.home import home
 from flitwatch.supervisor import Process, Server, Supervisor, running
 
+if TYPE_CHECKING:
+    from flitwatch.stack.timescale import Timescale
+    from flitwatch_db.embedded import Embedded
+
 READY_TIMEOUT_S = 180.0
 #: Of the demo machine before its first start: about 34 runs of AMG and 20 of MILC.
 HISTORY_S = 14_400
+#: The processes that serve figures, in the order of their ports.
+METRICS = ("writer", "worker", "estimates", "alerting", "api")
+LAST_PORT = 65535
 
 
 @click.command()
@@ -38,18 +48,44 @@ HISTORY_S = 14_400
     show_default=True,
     help="Scenario or spec of the cluster twin; 'none' for real sources only.",
 )
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65535),
+    envvar="FLITWATCH_METRICS_PORT",
+    help="Serve /metrics of each process at a port of its own: writer at this one, then worker, estimates, alerting, api.",
+)
+@click.option(
+    "--metrics-host",
+    default="127.0.0.1",
+    show_default=True,
+    envvar="FLITWATCH_METRICS_HOST",
+    help="The address that they are served on; whoever reaches it may read them.",
+)
 @click.option("--foreground", is_flag=True, help="Stay in the foreground until stopped.")
 @json_option
-def up(stack: str, port: int, host: str, twin: str, foreground: bool, as_json: bool) -> None:
+def up(
+    stack: str,
+    port: int,
+    host: str,
+    twin: str,
+    metrics_port: int | None,
+    metrics_host: str,
+    foreground: bool,
+    as_json: bool,
+) -> None:
     """Start the platform: database, log, writer, worker, API and page, and the cluster twin as data source."""
     state = running(home())
     if state is not None:
+        if state["state"] == "starting":
+            fail(f"it is starting already (process {state['pid']}); wait for it, or stop it: flitwatch down")
         if (state["stack"], state["port"]) != (stack, port):
             fail(f"already running with stack {state['stack']} on port {state['port']}; stop it first: flitwatch down")
         emit({"url": state["url"], "stack": stack, "pid": state["pid"]}, as_json) if as_json else _say_url(state["url"])
         return
     _check_twin(twin)
-    _need_free(host, port)
+    _need_free(host, port, "make up PORT=")
+    metrics = None if metrics_port is None else (metrics_host, metrics_port)
+    _check_metrics(metrics, port)
     home().mkdir(parents=True, exist_ok=True)
     if foreground:
         _serve(
@@ -57,10 +93,11 @@ def up(stack: str, port: int, host: str, twin: str, foreground: bool, as_json: b
             host,
             port,
             twin,
+            metrics,
             lambda line: stderr.print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}"),
         )
         return
-    url = _detach(stack, host, port, twin)
+    url = _detach(stack, host, port, twin, metrics)
     emit({"url": url, "stack": stack, "pid": (running(home()) or {}).get("pid")}, as_json) if as_json else _say_url(url)
 
 
@@ -76,16 +113,28 @@ def _check_twin(twin: str) -> None:
         load_spec(twin)
 
 
-def _need_free(host: str, port: int) -> None:
-    with socket.socket() as probe:
+def _need_free(host: str, port: int, choose: str) -> None:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
         except OSError as taken:
-            fail(f"port {port} on {host} cannot be used ({taken.strerror}); choose another: make up PORT={port + 1}")
+            fail(f"port {port} on {host} cannot be used ({taken.strerror}); choose another: {choose}{port + 1}")
 
 
-def _detach(stack: str, host: str, port: int, twin: str) -> str:
+def _check_metrics(metrics: tuple[str, int] | None, api_port: int) -> None:
+    """Refuse at once ports that a process would die of."""
+    if metrics is None:
+        return
+    host, first = metrics
+    last = first + len(METRICS) - 1
+    if last > LAST_PORT or first <= api_port <= last:
+        fail(f"metrics take ports {first} to {last}: they end at {LAST_PORT}, and the API's, {api_port}, is not theirs")
+    for port in range(first, last + 1):
+        _need_free(host, port, f"metrics take {first} to {last}, FLITWATCH_METRICS_PORT=")
+
+
+def _detach(stack: str, host: str, port: int, twin: str, metrics: tuple[str, int] | None) -> str:
     """Run the supervisor in the background; pass its progress on until it serves; return the URL."""
     folder = home() / "log"
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,13 +142,15 @@ def _detach(stack: str, host: str, port: int, twin: str) -> str:
     offset = path.stat().st_size if path.exists() else 0
     argv = [sys.executable, "-m", "flitwatch.main", "up", "--foreground", "--stack", stack, "--host", host]
     argv += ["--port", str(port), "--twin", twin]
+    if metrics is not None:
+        argv += ["--metrics-host", metrics[0], "--metrics-port", str(metrics[1])]
     with open(path, "ab") as log:
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     deadline = time.monotonic() + READY_TIMEOUT_S
     while time.monotonic() < deadline:
         offset = _pass_on(path, offset)
         state = running(home())
-        if state is not None and state["pid"] == child.pid:
+        if state is not None and state["pid"] == child.pid and state["state"] == "running":
             _pass_on(path, offset)
             return state["url"]
         if child.poll() is not None:
@@ -107,6 +158,8 @@ def _detach(stack: str, host: str, port: int, twin: str) -> str:
             fail(f"the platform did not start; see {path}")
         time.sleep(0.1)
     child.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(READY_TIMEOUT_S)
     fail(f"the platform was not ready in {READY_TIMEOUT_S:.0f} s; see the logs in {folder}")
 
 
@@ -120,45 +173,90 @@ def _pass_on(path: Path, offset: int) -> int:
     return offset + len(text)
 
 
-def _serve(stack: str, host: str, port: int, twin: str, report: Callable[[str], None]) -> None:
+def _serve(
+    stack: str, host: str, port: int, twin: str, metrics: tuple[str, int] | None, report: Callable[[str], None]
+) -> None:
     """Start servers, then processes, and watch them until told to stop."""
     from flitwatch_db import migrations
 
-    servers, database_url, log_url = _servers(stack, report)
-    report("bringing the database's tables up to date")
-    migrations.migrate(database_url)
     url = f"http://{host}:{port}/"
-    supervisor = Supervisor(home(), servers, _processes(database_url, log_url, host, port, twin))
+    supervisor = Supervisor(home(), _servers(stack), [])
+    supervisor.begin({"url": url, "stack": stack, "port": port, "twin": twin})
     try:
+        with supervisor.breaking_off():
+            urls = []
+            for server in supervisor.servers:
+                report(f"starting {server.title}")
+                urls.append(server.ensure())
+            # The last of them is the log: of the embedded stack the database is both.
+            database_url, log_url = urls[0], urls[-1]
+            report("bringing the database's tables up to date")
+            migrations.migrate(database_url)
+        processes = _processes(database_url, log_url, host, port, twin)
+        supervisor.add(_with_metrics(processes, metrics), {"database": database_url, "log": log_url})
         supervisor.start(report, READY_TIMEOUT_S)
     except BaseException:
         supervisor.stop()
         raise
+    for child in supervisor.children:
+        if metrics is not None and child.process.metrics_port is not None:
+            report(f"metrics of {child.process.name} at port {child.process.metrics_port} of {metrics[0]}")
     report(f"serving {url}")
-    supervisor.run({"url": url, "stack": stack, "port": port, "database": database_url, "log": log_url, "twin": twin})
+    supervisor.run({})
 
 
-def _servers(stack: str, report: Callable[[str], None]) -> tuple[list[Server], str, str]:
+def _servers(stack: str) -> list[Server]:
+    """The database's server first, the log's last."""
+    from flitwatch_db.embedded import Embedded
+
     if stack == "full":
         from flitwatch.stack.kafka import Kafka
         from flitwatch.stack.timescale import Timescale
 
         database, broker = Timescale(home() / "timescale"), Kafka(home() / "kafka")
-        report("starting TimescaleDB (the first time it is fetched and unpacked)")
-        database_url = database.start()
-        report("starting Apache Kafka (the first time it is fetched)")
-        log_url = broker.start()
-        return (
-            [Server("timescale", database.start, database.stop), Server("kafka", broker.start, broker.stop)],
-            database_url,
-            log_url,
-        )
-    from flitwatch_db.embedded import Embedded
-
-    report("starting the embedded PostgreSQL")
+        return [
+            Server(
+                "timescale",
+                database.start,
+                _stop_of(database),
+                "TimescaleDB (the first time it is fetched and unpacked)",
+            ),
+            Server("kafka", broker.start, broker.stop, "Apache Kafka (the first time it is fetched)"),
+        ]
     embedded = Embedded(home() / "pg")
-    database_url = embedded.start()
-    return [Server("postgresql", embedded.start, embedded.stop)], database_url, database_url
+    return [Server("postgresql", embedded.start, _stop_of(embedded), "the embedded PostgreSQL")]
+
+
+def _stop_of(database: Embedded | Timescale) -> Callable[[], None]:
+    def stop() -> None:
+        if database.pid() is not None:
+            # One whose start was broken off runs and is held by nobody: nobody would be the last to leave it.
+            database.start()
+        database.stop()
+
+    return stop
+
+
+def _with_metrics(processes: list[Process], metrics: tuple[str, int] | None) -> list[Process]:
+    """The processes, each told a port of its own to serve its figures at: one that all inherited only the first of them would get."""
+    if metrics is None:
+        return processes
+    host, first = metrics
+    ports = {name: first + place for place, name in enumerate(METRICS)}
+    return [
+        replace(
+            process,
+            metrics_port=ports[process.name],
+            environment={
+                **process.environment,
+                "FLITWATCH_METRICS_HOST": host,
+                "FLITWATCH_METRICS_PORT": str(ports[process.name]),
+            },
+        )
+        if process.name in ports
+        else process
+        for process in processes
+    ]
 
 
 def _processes(database_url: str, log_url: str, host: str, port: int, twin: str) -> list[Process]:

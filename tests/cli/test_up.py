@@ -1,0 +1,93 @@
+"""`flitwatch up` with figures of every process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from fixtures.databases import PLACE
+
+from flitwatch.commands.up import METRICS
+
+#: Of each process' own figures.
+COMMAND = {"writer": "writer", "worker": "worker", "estimates": "worker", "alerting": "alerting"}
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="flitwatch-up-", dir=PLACE) as place:
+        yield Path(place)
+
+
+def flitwatch(home: Path, *argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "flitwatch.main", *argv],
+        env={**os.environ, "FLITWATCH_HOME": str(home), **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def free(count: int) -> int:
+    """The first of so many ports in a row that nobody has; below those that the system gives away."""
+    for first in range(18_000 + os.getpid() % 1000 * 10, 32_000, 10):
+        held = []
+        try:
+            for port in range(first, first + count):
+                held.append(socket.create_server(("127.0.0.1", port)))
+            return first
+        except OSError:
+            continue
+        finally:
+            for one in held:
+                one.close()
+    raise AssertionError("no ports are free")
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(400)
+def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path) -> None:
+    first = free(len(METRICS) + 1)
+    api = str(first + len(METRICS))
+    try:
+        up = flitwatch(home, "up", "--twin", "none", "--port", api, "--json", FLITWATCH_METRICS_PORT=str(first))
+        assert up.returncode == 0, up.stderr[-2000:]
+        told = json.loads(flitwatch(home, "status", "--json").stdout)
+        assert told["state"] == "running"
+        ports = {p["name"]: p["metrics_port"] for p in told["processes"]}
+        assert ports == {name: first + place for place, name in enumerate(METRICS)}
+        for name, port in ports.items():
+            assert f"metrics of {name} at port {port} of 127.0.0.1" in up.stderr
+        for name, command in COMMAND.items():
+            figures = httpx.get(f"http://127.0.0.1:{ports[name]}/metrics", timeout=30).text
+            said = re.search(r'flitwatch_process_info\{command="([^"]*)"', figures)
+            assert said is not None and said[1].split()[-1] == command
+        assert httpx.get(f"http://127.0.0.1:{ports['api']}/readyz", timeout=30).status_code == 200
+        assert all(p["restarts"] == 0 for p in told["processes"])
+    finally:
+        assert flitwatch(home, "down").returncode == 0
+
+
+def test_a_port_of_metrics_that_is_taken_is_told_before_anything_starts(home: Path) -> None:
+    first = free(len(METRICS))
+    with socket.create_server(("127.0.0.1", first + 3)):
+        up = flitwatch(home, "up", "--twin", "none", FLITWATCH_METRICS_PORT=str(first))
+    assert up.returncode == 1 and len(up.stderr.splitlines()) == 1
+    assert f"port {first + 3} on 127.0.0.1 cannot be used" in up.stderr
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("first", ["65533", "8763"])
+def test_ports_of_metrics_that_cannot_be_are_refused(home: Path, first: str) -> None:
+    up = flitwatch(home, "up", "--twin", "none", "--port", "8765", FLITWATCH_METRICS_PORT=first)
+    assert up.returncode == 1 and len(up.stderr.splitlines()) == 1 and f"metrics take ports {first} to" in up.stderr
