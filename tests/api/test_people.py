@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import httpx
 import psycopg
@@ -318,6 +319,43 @@ def test_what_an_agent_sees_again_and_again_is_summed_up(embedded_db: str) -> No
     again = [("/api/v1/jobs", 19), ("/api/v1/jobs/1", 19)]
     assert [one for one in seen("slurm") if one[1]] == again and len(seen("slurm")) == 6
     assert seen("otto") == [("/api/v1/jobs", 0)] * 3, "what a person sees is an entry each time"
+
+
+def test_another_look_of_a_token_is_an_entry_of_its_own(embedded_db: str) -> None:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "slurm", "service")
+        people.add(conn, "otto", "operator", PASSWORD)
+    headers = token(embedded_db, "slurm", "read", "names", "advice")
+
+    def looks(actor: str) -> list[dict]:
+        with connect(embedded_db, role="gate") as conn:
+            entries = audit.page(conn, 1000, actor=actor)
+        return [e["details"] for e in reversed(entries) if e["action"] == "see jobs"]
+
+    with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
+        for query in (
+            "", "from=1000&to=2000", "user=alice", "to=3000&user=alice", "junk=1&user=bob&user=alice", f"{'x' * 3000}=1&user=eve",
+            "q=al%00ice", "name=secret", "limit=7", "user=alice&from=5",
+        ):  # fmt: skip
+            answer = api.http.get(f"/api/v1/jobs?{query}", headers=headers)
+            assert answer.status_code == 200 or "%00" in query, answer.text
+        person = logged_in(api, "otto")
+        assert person.get("/api/v1/jobs", params={"user": "eve", "from": 1000}).status_code == 200
+        person.close()
+        # The sums are written when the platform stops.
+        after = datetime.now(UTC)
+    at_once = [one.get("query") for one in looks("slurm") if "times" not in one]
+    assert [one for one in at_once if one != {"q": "al\u2400ice"}] == [
+        None, {"user": "alice"}, {"user": "eve"}, {"name": "secret"}, {"limit": "7"}
+    ]  # fmt: skip
+    sums = [one for one in looks("slurm") if "times" in one]
+    assert [(one["times"], one["query"]) for one in sums] == [
+        (1, {"from": "1000", "to": "2000"}),
+        (3, {"user": "alice", "from": "5"}),
+    ]
+    for one in sums:
+        assert datetime.fromisoformat(one["since"]) <= datetime.fromisoformat(one["until"]) < after
+    assert looks("otto") == [{"query": {"user": "eve", "from": "1000"}}]
 
 
 def test_sums_of_what_was_seen_miss_nothing(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:

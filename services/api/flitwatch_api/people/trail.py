@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import psycopg
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,19 +31,24 @@ MOST_WAITING = 50_000
 #: A token that sees the same again, as a scheduler's agent does every few seconds, has an entry at once and then one so often, with how many times.
 SUM_EVERY_S = 3600.0
 MOST_SUMMED = 10_000
+#: Parameters that move on by themselves where the same is asked again and again; what differs in others is another look.
+MOVING = frozenset({"at", "from", "to", "cursor"})
+#: Of one parameter's value so much is kept; those that name people are shorter.
+MOST_LETTERS = 1000
 
 
 @dataclass
 class _Again:
-    """What a token saw again since its last entry."""
+    """What a token saw again since its last entry; `until`: when last."""
 
     entry: Entry
     since: datetime
+    until: datetime
     begun_s: float
     times: int = 0
 
     def summed(self) -> Entry:
-        span = {"since": self.since.isoformat(), "until": datetime.now(UTC).isoformat()}
+        span = {"since": self.since.isoformat(), "until": self.until.isoformat()}
         return replace(self.entry, details={**self.entry.details, "times": self.times, **span})
 
 
@@ -69,22 +77,23 @@ class Trail:
         self._sum_up(everything=True)
         await self._flush()
 
-    def saw(self, entry: Entry, token: str | None = None) -> None:
-        """Note what somebody saw; of what the same `token` saw in the same place before, only how many times."""
+    def saw(self, entry: Entry, token: str | None = None, asked: str = "") -> None:
+        """Note what somebody saw; of what the same `token` saw in the same place before, where it `asked` for the same, only how many times."""
+        now = datetime.now(UTC)
         if token is not None:
-            key = (token, entry.action, entry.target, entry.address)
+            key = (token, entry.action, entry.target, entry.address, asked)
             held = self._again.get(key)
             if held is not None:
                 held.times += 1
-                held.entry = entry
+                held.entry, held.until = entry, now
                 return
             if len(self._again) >= MOST_SUMMED:
                 self._sum_up(everything=True)
-            self._again[key] = _Again(entry, datetime.now(UTC), time.monotonic())
+            self._again[key] = _Again(entry, now, now, time.monotonic())
         self._waiting.append(entry)
 
     def _sum_up(self, everything: bool = False) -> None:
-        now_s = time.monotonic()
+        now, now_s = datetime.now(UTC), time.monotonic()
         for key, held in list(self._again.items()):
             if not everything and now_s - held.begun_s < SUM_EVERY_S:
                 continue
@@ -93,7 +102,7 @@ class Trail:
                 self._waiting.append(held.summed())
                 # It goes on: what comes next is part of the next sum.
                 if not everything:
-                    self._again[key] = _Again(held.entry, datetime.now(UTC), now_s)
+                    self._again[key] = _Again(held.entry, now, now, now_s)
 
     async def changed(self, entry: Entry) -> None:
         """Write what somebody changed, now; if the database is away, later."""
@@ -148,6 +157,11 @@ async def _leave(request: Request, status: int) -> None:
         return
     trail: Trail = request.app.state.trail
     route = getattr(request.scope.get("route"), "name", "")
+    details = dict(getattr(request.state, "audit", {}))
+    # A change is told by its path; parameters of a login are secrets.
+    asked = {} if need.changes else _asked(request)
+    if asked:
+        details["query"] = {name: value[:MOST_LETTERS].replace("\0", "\u2400") for name, value in asked.items()}
     entry = Entry(
         getattr(request.state, "named", None) or ("nobody" if caller is None else caller.name),
         None if caller is None else caller.role,
@@ -157,9 +171,28 @@ async def _leave(request: Request, status: int) -> None:
         status,
         address_of(request),
         request_id.get(),
-        getattr(request.state, "audit", {}),
+        details,
     )
     if need.changes:
         await trail.changed(entry)
     else:
-        trail.saw(entry, caller.number if caller is not None and caller.via == "token" else None)
+        trail.saw(entry, caller.number if caller is not None and caller.via == "token" else None, _digest(asked))
+
+
+def _asked(request: Request) -> dict[str, str]:
+    """The parameters that a route knows, as it reads them: of several of one name the last. Others change nothing of the answer, and would only crowd these out."""
+    route = request.scope.get("route")
+    if not isinstance(route, APIRoute) or not request.query_params:
+        return {}
+    known = _parameters(route.dependant)
+    return {name: value for name, value in request.query_params.items() if name in known}
+
+
+def _parameters(of: Dependant) -> set[str]:
+    return {field.alias for field in of.query_params}.union(*map(_parameters, of.dependencies))
+
+
+def _digest(asked: dict[str, str]) -> str:
+    # Sums are kept in memory by it, and a value may have thousands of letters.
+    lasting = sorted((name, value) for name, value in asked.items() if name not in MOVING)
+    return hashlib.blake2b(repr(lasting).encode("utf-8", "replace"), digest_size=16).hexdigest() if lasting else ""
