@@ -29,7 +29,20 @@ def test_expansion(text: str, hosts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["n[1-3", "n1-3]", "n[[1]]", "n[3-1]", "n[a-b]", "n[]", "n[1-99999999999]", "a[1-2000]b[1-2000]", "n[1-]"]
+    "text",
+    [
+        "n[1-3",
+        "n1-3]",
+        "n[[1]]",
+        "n[3-1]",
+        "n[a-b]",
+        "n[]",
+        "n[1-99999999999]",
+        "a[1-2000]b[1-2000]",
+        "n[1-]",
+        "a" * 256,
+        "n" * 250 + "[099999-100001]",
+    ],
 )
 def test_bad_lists_are_refused(text: str) -> None:
     with pytest.raises(BadInput):
@@ -44,6 +57,13 @@ def test_compress_is_the_inverse_of_expand_as_a_set(hosts: set[str]) -> None:
     text = compress(hosts)
     assert set(expand(text)) == hosts
     assert len(expand(text)) == len(hosts)
+
+
+def test_the_last_18_digits_of_a_name_are_ranged() -> None:
+    assert (
+        compress(["a12b" + "9" * 20 + "c-", "a12b" + "9" * 19 + "8c-", "7", "x"])
+        == "x,7,a12b99[999999999999999998-999999999999999999]c-"
+    )
 
 
 @given(first=st.integers(0, 99_000), count=st.integers(1, 300))

@@ -16,15 +16,19 @@ NO_NODES = frozenset({"", "none assigned", "none", "(null)", "unknown"})
 
 #: The largest machine has 158,976 nodes; a range beyond this is a slip or an attack, and would fill the tables.
 MOST_HOSTS = 200_000
+#: A name in the DNS is no longer; without a limit, a short text could name terabytes.
+MOST_NAME = 255
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_LAST_NUMBER = re.compile(r"(.*?)(\d{1,18})(\D*)", re.DOTALL)
+#: Of a name read backwards, which takes as long as the name; forwards every number in it would be tried.
+_LAST_NUMBER = re.compile(r"(\D*)(\d{1,18})")
 
 
 def expand(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
     """Every host of a host list, in the order written.
 
-    Raises BadInput for an unbalanced bracket, a range that runs backwards, or more than `limit` hosts.
+    Raises BadInput for an unbalanced bracket, a range that runs backwards, a name of more than
+    `MOST_NAME` characters, or more than `limit` hosts.
     """
     if text.strip().lower() in NO_NODES:
         return []
@@ -42,11 +46,11 @@ def compress(hosts: Iterable[str]) -> str:
     families: dict[tuple[str, str, int], list[int]] = {}
     plain: list[str] = []
     for host in sorted(set(hosts)):
-        match = _LAST_NUMBER.fullmatch(host)
+        match = _LAST_NUMBER.match(host[::-1])
         if match is None:
             plain.append(host)
             continue
-        prefix, digits, suffix = match.groups()
+        prefix, digits, suffix = host[: -match.end()], match.group(2)[::-1], match.group(1)[::-1]
         # A number without leading zeros has no fixed width: n9, n10 belong together.
         width = len(digits) if digits.startswith("0") and len(digits) > 1 else 0
         families.setdefault((prefix, suffix, width), []).append(int(digits))
@@ -109,6 +113,8 @@ def _expand_item(item: str, whole: str, limit: int) -> list[str]:
         count *= len(choices[-1])
         if count > limit:
             raise BadInput(f"host list {_short(whole)} names too many hosts", advice=f"The limit is {MOST_HOSTS:,}.")
+    if sum(max(map(len, choice)) for choice in choices) > MOST_NAME:
+        raise BadInput(f"a name of host list {_short(whole)} is longer than {MOST_NAME} characters")
     return ["".join(parts) for parts in product(*choices)]
 
 
