@@ -166,10 +166,12 @@ def erase(
     from flitwatch_db.archive.forgetting import forget
     from flitwatch_db.archive.policy import policy
     from flitwatch_db.erasure import erase as run
+    from flitwatch_db.erasure import left as rest
 
     with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
         with conn.transaction():
             found = run(conn, user, dry_run=not yes)
+            stays = rest(conn, user)
             has_account = people.has_account(conn, user)
             if yes and account and has_account:
                 people.remove(conn, user)
@@ -197,6 +199,12 @@ def erase(
         said["account"] = "stays" if not account else "deleted" if yes else "counted"
         if not account:
             stderr.print(f"the account {user} stays: --account deletes it too, with its sessions and tokens")
+    if stays:
+        said["left"] = stays
+    if not as_json:
+        said.pop("left", None)
+        for line in stays:
+            stderr.print(line, markup=False, soft_wrap=True)
     emit({"deleted": yes, "rows": found} | said, as_json)
 
 
