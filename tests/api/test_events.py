@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from api.conftest import Served, operating, serving
+from api.conftest import Served, bearer, operating, serving
+from flitwatch_api.events import http
 from flitwatch_api.events.hub import QUEUE, Stream, encode
+from flitwatch_api.people import callers
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, events
+from flitwatch_db import connect, events, people
 from flitwatch_db.events import Event
 
 
@@ -164,6 +166,47 @@ def test_text_of_users_cannot_forge_an_event(live: Served, embedded_db: str) -> 
         hostile = {"name": "x\n\nid: 1\nevent: forged\ndata: {}\r\r\u2028"}
         number = emit(embedded_db, hostile)[0]
         assert take(lines, 1) == [(number, "job", hostile)]
+
+
+def goes_on(lines: Iterator[str], comments: int = 12) -> bool:
+    """Whether a stream in which nothing happens lasts for so many more comments."""
+    try:
+        return sum(1 for _ in zip(range(2 * comments), lines, strict=False)) == 2 * comments
+    except httpx.RemoteProtocolError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        "UPDATE token SET revoked_at = now() WHERE label = 'otto'",
+        "UPDATE token SET expires_at = now() WHERE label = 'otto'",
+        "UPDATE account SET disabled = true WHERE name = 'otto'",
+        "UPDATE account SET role = 'user' WHERE name = 'otto'",
+        "DELETE FROM session",
+    ],
+)
+@pytest.mark.parametrize("anonymous", ["none", "viewer"])
+def test_a_stream_ends_with_what_it_was_opened_by(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch, ended: str, anonymous: str
+) -> None:
+    monkeypatch.setattr(callers, "BELIEVED_S", 0.1)
+    monkeypatch.setattr(http, "CHECK_S", 0.1)
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "otto", "operator", "correct horse battery")
+        people.add(conn, "anna", "operator")
+        opened, other = (bearer(people.add_token(conn, name, name, ["read", "names"])[1]) for name in ("otto", "anna"))
+    settings = Settings(db=embedded_db, web=None, api_anonymous=anonymous, api_heartbeat_s=0.05, api_streams_max=3)
+    with serving(settings) as api:
+        if "session" in ended:
+            login = api.http.post("/api/v1/session", json={"name": "otto", "password": "correct horse battery"})
+            opened = {"Cookie": f"flitwatch-session={login.cookies['flitwatch-session']}"}
+        with following(api, headers=opened) as lines, following(api, headers=other) as others:
+            assert goes_on(lines) and goes_on(others)
+            with connect(embedded_db, role="gate", autocommit=True) as conn:
+                assert conn.execute(ended.encode()).rowcount == 1
+            assert not goes_on(lines, 200)
+            assert goes_on(others, 30)
 
 
 def test_events_come_again_after_the_database_was_away(live: Served, embedded_db: str) -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from typing import Annotated
 
+import psycopg
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from flitwatch_api.events.hub import Stream, encode, reset_event
 from flitwatch_api.parameters import MAX_ID
-from flitwatch_api.people.callers import address_of, counted_as
+from flitwatch_api.people.callers import BELIEVED_S, Callers, address_of, counted_as
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.reads import events as reads
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.errors import BadRequest, FlitwatchError
 
 http = APIRouter(tags=["events"], responses=RESPONSES)
 
@@ -25,6 +27,28 @@ MAX_REPLAY = 5_000
 PAGE = 500
 RECONNECT_MS = 2_000
 MEDIA_TYPE = "text/event-stream"
+#: How often a stream asks whether its caller is still who they were.
+CHECK_S = BELIEVED_S
+
+
+class _Held:
+    """The right to a stream, which ends with the token, session or account that it was opened by, or when what they may do changes."""
+
+    def __init__(self, request: Request) -> None:
+        self._request, self._caller = request, request.state.caller
+        self._callers: Callers = request.app.state.callers
+        self._due_s = time.monotonic() + CHECK_S
+
+    async def lasts(self, tells: bool) -> bool:
+        """Whether the stream may go on; where nobody can say, as the database is away, only as long as it `tells` nothing."""
+        if time.monotonic() < self._due_s:
+            return True
+        try:
+            same = await self._callers.is_still(self._request, self._caller)
+        except (psycopg.Error, FlitwatchError):
+            return not tells
+        self._due_s = time.monotonic() + CHECK_S
+        return same
 
 
 def _number(header: str | None, query: str | None) -> int | None:
@@ -66,11 +90,12 @@ async def events(
     stack = ExitStack()
     stream = stack.enter_context(platform.hub.subscribe(counted_as(request.state.caller, address_of(request))))
     headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(platform, stream, stack, after, wanted), media_type=MEDIA_TYPE, headers=headers)
+    told = _events(platform, stream, stack, _Held(request), after, wanted)
+    return StreamingResponse(told, media_type=MEDIA_TYPE, headers=headers)
 
 
 async def _events(
-    platform: Platform, stream: Stream, stack: ExitStack, after: int | None, wanted: frozenset[str] | None
+    platform: Platform, stream: Stream, stack: ExitStack, held: _Held, after: int | None, wanted: frozenset[str] | None
 ) -> AsyncIterator[bytes]:
     with stack:
         yield b"retry: %d\n: connected\n\n" % RECONNECT_MS
@@ -78,19 +103,30 @@ async def _events(
         if after is not None:
             # The stream is subscribed already: what comes meanwhile waits in its queue and is told apart by its number.
             async for number, text in _replay(platform, after, wanted):
+                if not await held.lasts(tells=True):
+                    return
                 sent = number
                 yield text
+        told_s, heartbeat_s = time.monotonic(), platform.settings.api_heartbeat_s
         while True:
+            quiet_s = told_s + heartbeat_s - time.monotonic()
             try:
-                item = await asyncio.wait_for(stream.events.get(), platform.settings.api_heartbeat_s)
+                item = await asyncio.wait_for(stream.events.get(), max(0.0, min(quiet_s, CHECK_S)))
             except TimeoutError:
-                yield b": still here\n\n"
+                if not await held.lasts(tells=False):
+                    return
+                if quiet_s <= CHECK_S:
+                    told_s = time.monotonic()
+                    yield b": still here\n\n"
                 continue
             if item is None:
                 return
             number, kind, text = item
-            if number > sent and (wanted is None or kind in wanted):
-                sent = number
+            tells = number > sent and (wanted is None or kind in wanted)
+            if not await held.lasts(tells):
+                return
+            if tells:
+                sent, told_s = number, time.monotonic()
                 yield text
 
 

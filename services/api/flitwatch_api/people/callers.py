@@ -131,6 +131,13 @@ class Callers:
         known = await self._believed("session", cookie, address) if cookie else None
         return known or self.anonymous
 
+    async def is_still(self, request: Request, caller: Caller | None) -> bool:
+        """Whether a request of a while ago would be the same caller's now, with the same rights; what cannot be told while too many ask is none."""
+        try:
+            return await self.of(request) == caller
+        except (Unauthenticated, TooMany):
+            return False
+
     async def _believed(self, via: str, secret: str, address: str) -> Caller | None:
         key, now = people.digest(via + secret), time.monotonic()
         held = self._known.get(key)
