@@ -161,9 +161,22 @@ def test_an_expression_that_backtracking_would_never_end_is_matched_in_one_pass(
         (r"(\w+) \1", "write the alternatives out"), ("(?!test).*", "a second matcher"), ("(?<=a)b", "no regular expression"),
         ("a++", "a single"), ("a{2000}", "at most 1000"), (r"(\w?){1000}", "repeat fewer"), ("(((a{100}){100}){100})", "repe"), ("(", "missing"),
         ("[\ud800]", "surrogate"),
+        (r"\C", "single bytes"), (r"[\]]\C", "single bytes"), (r"\\\C", "single bytes"), (r"\Qa\E\C", "single bytes"), (r"a\Qb", "not ended"), ("(?P<\u00e9>a)", "other letters"),
     ],
 )  # fmt: skip
 def test_what_is_no_expression_of_alertmanager_is_refused_and_says_what_to_write(expression: str, instead: str) -> None:
     with pytest.raises(ValueError, match="no regular expression as Alertmanager takes them") as said:
         check_matchers({"user": f"/{expression}/"})
     assert instead in str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (r"(?P<x>a)(?P<x>b)", "ab"), (r"\\C", "\\C"), (r"\Q\C(?P<é>\E", "\\C(?P<é>"), ("[]a(?P<é>]+(?P<x>b)", "(b"),
+        ("[^](?P<é>[:alpha:]]([[:alpha:](?P<é>])(?P<x>b)", "1zb"), (r"\(?P<é>", "P<é>"),
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_it_is_an_expression(expression: str, value: str) -> None:
+    check_matchers({"user": f"/{expression}/"})
+    assert matches({"user": f"/{expression}/"}, {"user": value})

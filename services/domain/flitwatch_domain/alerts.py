@@ -35,6 +35,12 @@ _INSTEAD = {
     "invalid repetition size": "repeat at most 1000 times, or write + or *",
     "pattern too large": "repeat fewer times, or write + or *",
 }
+#: What RE2 reads and Go's regexp, which Alertmanager has, does not: any single byte, a group's name in other letters, quoted text without end.
+#: Quoted text, what is escaped and classes are passed over whole.
+_TOKEN = re.compile(
+    r"\\Q.*?(?:\\E|(?P<open>\Z))|(?P<byte>\\C)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\(\?P?<(?P<name>\w+)>",
+    re.DOTALL,
+)
 #: What JSON and the database hold: no NUL, and by its constraints no half of a surrogate pair.
 Text = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]
 #: Labels that every alert has beside those of its series.
@@ -240,11 +246,23 @@ def _compiled(expression: str) -> Any:
     raise ValueError(why + next((f" ({say})" for mark, say in _INSTEAD.items() if why.startswith(mark)), ""))
 
 
+def _check_go(expression: str) -> None:
+    for token in _TOKEN.finditer(expression):
+        if token["open"] is not None:
+            raise ValueError("\\Q is not ended: write \\E, for the expression stands in a group")
+        if token["byte"]:
+            raise ValueError("there are no single bytes (\\C): write . for any letter")
+        if not (token["name"] or "").isascii():
+            raise ValueError(f"the group's name {token['name']} has other letters than a-z, A-Z, 0-9 and _")
+
+
 def check_matchers(matchers: Mapping[str, str]) -> None:
-    """ValueError names a matcher that is no regular expression of RE2, and says what to write instead."""
+    """ValueError names a matcher that is no regular expression of both RE2 and Go, and says what to write instead."""
     for matcher in matchers.values():
+        expression = expression_of(matcher) or ""
         try:
-            _compiled(expression_of(matcher) or "")
+            _compiled(expression)
+            _check_go(expression)
         except ValueError as problem:
             raise ValueError(f"{matcher} is no regular expression as Alertmanager takes them: {problem}") from None
 
