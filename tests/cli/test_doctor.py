@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from flitwatch_stream.log import Log
+from flitwatch_db import connect, log_keep
+from flitwatch_stream.log import Log, open_log
 
 
 def doctor(*argv: str) -> tuple[int, dict]:
@@ -51,6 +52,30 @@ def test_topics_rates_and_clocks_of_a_log(any_log: Log, any_log_url: str, embedd
     assert checks["log"]["state"] == "ok" and "ldms.demo" in checks["log"]["detail"]
     assert checks["ldms.demo"]["state"] == "warning" and "unreadable" in checks["ldms.demo"]["detail"]
     assert checks["ldms.demo clock"]["state"] == "warning"
+    assert told["disk"]["log_bytes_a_day_uncompressed"] > 0
+    # What is set where nobody set anything: Kafka's topic with the one partition, and the segment that is being filled.
+    kept = told["disk"]["log_keeps"]
+    if any_log_url.startswith("kafka"):
+        topics = any_log.topics()
+        count = sum(number for name, number in topics.items() if name.startswith(("ldms.", "flitwatch.")))
+        assert kept == {"hours": 24, "bytes": count * ((1 << 30) + (1 << 28))}
+    else:
+        assert kept == {"hours": 24, "bytes": 6 << 30}
+
+
+def test_what_the_log_will_hold_is_told_beside_what_comes(embedded_db: str) -> None:
+    with connect(embedded_db, role="owner", autocommit=True) as conn:
+        log_keep.set_kept(conn, days=0.25, size_bytes=3_000_000_000)
+    argv = [sys.executable, "-m", "flitwatch.main", "doctor", "--db", embedded_db, "--log", embedded_db, "--listen", "3"]  # fmt: skip
+    asked = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    with open_log(embedded_db) as log, log.producer() as producer:
+        log.create_topic("ldms.demo", 1)
+        while asked.poll() is None:
+            producer.append("ldms.demo", b'{"component_id":7}')
+            producer.flush()
+            time.sleep(0.1)
+    said = asked.communicate()[1]
+    assert "come to the log before compression, and it keeps 6 h, at most 3.0 GB" in " ".join(said.split())
 
 
 @pytest.mark.parametrize("log", ["kafka://127.0.0.1:9", "postgresql://127.0.0.1:9/none"])

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
+from flitwatch.log_limits import LogLimits
 from flitwatch_domain.errors import FlitwatchError
 
 State = Literal["ok", "warning", "failed", "skipped"]
@@ -112,8 +113,8 @@ class TopicRate:
             self.unreadable += 1
 
 
-def check_log(url: str, listen_s: float, rates: dict[str, TopicRate]) -> Iterator[Check]:
-    """Reachability of the log, its topics, and what arrives while listening; fills `rates`."""
+def check_log(url: str, listen_s: float, rates: dict[str, TopicRate], partitions: dict[str, int]) -> Iterator[Check]:
+    """Reachability of the log, its topics, and what arrives while listening; fills `rates`, and `partitions` of the topics for Flitwatch."""
     from flitwatch_stream.log import open_log
     from flitwatch_stream.topics import LDMS_PREFIX, writer_pattern
 
@@ -121,6 +122,7 @@ def check_log(url: str, listen_s: float, rates: dict[str, TopicRate]) -> Iterato
         with open_log(url) as log:
             topics = log.topics()
             ours = sorted(name for name in topics if name.startswith((LDMS_PREFIX, "flitwatch.")))
+            partitions.update({name: topics[name] for name in ours})
             yield Check(
                 "log",
                 "ok",
@@ -159,8 +161,8 @@ def _arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Check]:
             yield _clock(f"{topic} clock", rate.newest_s - time.time())
 
 
-def disk_a_day(rates: dict[str, TopicRate], listen_s: float) -> dict[str, Any]:
-    """Bytes a day that the rates seen would store: the log as it came, and the database's rows."""
+def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits | None) -> dict[str, Any]:
+    """Bytes a day of the rates seen: what comes to the log, before it is compressed, and the database's rows; and what the log keeps of it."""
     components = set().union(*(rate.components for topic, rate in rates.items() if "rtr" in topic)) if rates else set()
     routers = -(-len(components) // NODES_PER_ROUTER)
     database = routers * DAY_S * (ROUTER_ROW_BYTES + PORT_ROW_BYTES / 10) * ROLLUP_SHARE
@@ -169,6 +171,7 @@ def disk_a_day(rates: dict[str, TopicRate], listen_s: float) -> dict[str, Any]:
         "routers_estimated": routers,
         "database_bytes_a_day": int(database),
         "log_bytes_a_day_uncompressed": int(log),
+        "log_keeps": None if limits is None else limits.as_dict(),
     }
 
 

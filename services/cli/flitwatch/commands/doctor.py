@@ -34,11 +34,13 @@ MARKS = {
 def doctor(db_url: str | None, log_url: str | None, listen_s: float, as_json: bool) -> None:
     """Check reachability, clocks, topics, schemas seen, rates, and disk a day, before the platform is started."""
     from flitwatch import site
+    from flitwatch.log_limits import log_limits
     from flitwatch.supervisor import running
 
     state = running(home()) or {}
     db_url, log_url = db_url or state.get("database"), log_url or state.get("log")
     rates: dict[str, site.TopicRate] = {}
+    partitions: dict[str, int] = {}
     checks = [*site.check_machine(home()), *site.check_slurm()]
     if db_url:
         checks += site.check_database(db_url)
@@ -50,11 +52,12 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, as_json: bo
         )
     if log_url:
         with stderr.status(f"listening for {listen_s:.0f} s"):
-            checks += site.check_log(log_url, listen_s, rates)
+            checks += site.check_log(log_url, listen_s, rates, partitions)
     else:
         checks.append(site.Check("log", "skipped", "no URL given", "--log kafka://HOST:PORT checks a broker"))
     failed = any(check.state == "failed" for check in checks)
-    disk = site.disk_a_day(rates, listen_s)
+    limits = log_limits(log_url, partitions) if log_url and partitions else None
+    disk = site.disk_a_day(rates, listen_s, limits)
     if as_json:
         emit({"healthy": not failed, "checks": [check.as_dict() for check in checks], "disk": disk}, True)
     else:
@@ -64,7 +67,9 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, as_json: bo
                 stderr.print(f"        {check.advice}", highlight=False, style="dim")
         if rates:
             stderr.print(
-                f"        about {disk['database_bytes_a_day'] / 1e9:.2f} GB a day of rows, {disk['log_bytes_a_day_uncompressed'] / 1e9:.2f} GB of log"
+                f"        about {disk['database_bytes_a_day'] / 1e9:.2f} GB a day of rows; {disk['log_bytes_a_day_uncompressed'] / 1e9:.2f} GB a day come to the log"
+                f" before compression{'' if limits is None else f', and {limits}'}",
+                highlight=False,
             )
     if failed:
         sys.exit(1)

@@ -1,0 +1,78 @@
+"""How much a log keeps, as it is set now: the embedded one in the database, Kafka's on each topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from flitwatch_domain.errors import FlitwatchError
+
+_CALL_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class LogLimits:
+    """Records are dropped that are older than `hours`, or that are over `bytes` together (compressed as they are); None: not for that."""
+
+    hours: float | None
+    bytes: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        kept = [] if self.hours is None else [f"{self.hours:g} h"]
+        kept += [] if self.bytes is None else [f"at most {self.bytes / 1e9:.1f} GB"]
+        return f"it keeps {', '.join(kept)}" if kept else "it keeps all: nothing bounds it"
+
+
+def log_limits(url: str, topics: Mapping[str, int]) -> LogLimits | None:
+    """What is set for `topics` (partitions by name), of Kafka for one replica; None where the log does not tell."""
+    try:
+        return _of_kafka(url, topics) if url.startswith("kafka://") else _of_table(url)
+    except FlitwatchError:
+        return None
+
+
+def _of_table(url: str) -> LogLimits:
+    import psycopg
+
+    from flitwatch_db import connect, log_keep
+    from flitwatch_domain.errors import Unavailable
+
+    try:
+        with connect(url, role="reader", autocommit=True) as conn:
+            held = log_keep.kept(conn)
+    except psycopg.Error as problem:
+        raise Unavailable(f"the log's limits cannot be read: {problem}") from None
+    return LogLimits(held.hours, held.bytes)
+
+
+def _of_kafka(url: str, topics: Mapping[str, int]) -> LogLimits:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+    from flitwatch_stream.kafka import RECONNECT, brokers_of, quiet, unavailable
+
+    brokers = brokers_of(url)
+    settled: dict[str, Any] = {"bootstrap.servers": brokers, "error_cb": quiet, **RECONNECT}
+    client = AdminClient(settled)
+    asked = [ConfigResource(ResourceType.TOPIC, name) for name in topics]
+    try:
+        told = client.describe_configs(asked, request_timeout=_CALL_TIMEOUT_S) if asked else {}
+        settings = {
+            resource.name: {key: entry.value for key, entry in answer.result(_CALL_TIMEOUT_S).items()}
+            for resource, answer in told.items()
+        }
+    except (KafkaException, TimeoutError) as problem:
+        raise unavailable(brokers, problem) from None
+    ages = [int(held["retention.ms"]) for held in settings.values()]
+    sizes = [int(held["retention.bytes"]) for held in settings.values()]
+    # A segment goes as a whole, once what is left without it is still over the limit.
+    whole = sum(
+        topics[name] * (int(held["retention.bytes"]) + int(held["segment.bytes"])) for name, held in settings.items()
+    )
+    return LogLimits(
+        None if min(ages, default=-1) < 0 else max(ages) / 3_600_000, None if min(sizes, default=-1) < 0 else whole
+    )
