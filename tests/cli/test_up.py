@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +78,33 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path) -> No
         assert all(p["restarts"] == 0 for p in told["processes"])
     finally:
         assert flitwatch(home, "down").returncode == 0
+
+
+@pytest.mark.integration
+def test_a_platform_stopped_while_its_database_starts_leaves_nothing(home: Path) -> None:
+    environment = {**os.environ, "FLITWATCH_HOME": str(home)}
+    up = subprocess.Popen(
+        [sys.executable, "-m", "flitwatch.main", "up", "--twin", "none", "--port", str(free(1))],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (home / "pg" / "data").exists():
+        assert up.poll() is None
+        time.sleep(0.001)
+    assert "stopped  true" in flitwatch(home, "down").stdout
+    assert "stopped while it started" in up.communicate(timeout=60)[1] and up.returncode == 1
+    assert not (home / "run" / "state.json").exists() and servers(home) == []
+
+
+def servers(home: Path) -> list[str]:
+    """Processes of the database."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(entry / "cwd").startswith(str(home)):
+                found.append((entry / "cmdline").read_text())
+    return found
 
 
 def test_a_port_of_metrics_that_is_taken_is_told_before_anything_starts(home: Path) -> None:

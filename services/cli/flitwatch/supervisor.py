@@ -38,12 +38,16 @@ LOG_BYTES = 20_000_000
 
 @dataclass(frozen=True)
 class Server:
-    """A daemon that outlives its starter: `ensure` starts it when it is not up and returns its URL; `title` names it to people."""
+    """A daemon that outlives its starter: `ensure` starts it when it is not up and returns its URL; `title` names it to people.
+
+    `fetch` gets what it needs, which the first time takes minutes, and may be broken off.
+    """
 
     name: str
     ensure: Callable[[], str]
     stop: Callable[[], None]
     title: str = ""
+    fetch: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def breaking_off(self) -> Iterator[None]:
-        """Let a signal to stop break off what is done inside, where its end may be minutes away: a server that is fetched, a migration.
+        """Let a signal to stop break off what is done inside, where its end may be minutes away: what a server needs is fetched, a migration.
 
         Raises
         ------

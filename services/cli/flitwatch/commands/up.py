@@ -12,17 +12,12 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from flitwatch.console import emit, fail, json_option, stderr
 from flitwatch.home import home
 from flitwatch.supervisor import Process, Server, Supervisor, running
-
-if TYPE_CHECKING:
-    from flitwatch.stack.timescale import Timescale
-    from flitwatch_db.embedded import Embedded
 
 READY_TIMEOUT_S = 180.0
 #: Of the demo machine before its first start: about 34 runs of AMG and 20 of MILC.
@@ -183,14 +178,17 @@ def _serve(
     supervisor = Supervisor(home(), _servers(stack), [])
     supervisor.begin({"url": url, "stack": stack, "port": port, "twin": twin})
     try:
+        urls = []
+        for server in supervisor.servers:
+            report(f"starting {server.title}")
+            with supervisor.breaking_off():
+                server.fetch()
+            # Not to be broken off: a server of which half was started is nobody's to stop.
+            urls.append(server.ensure())
+        # The last of them is the log: of the embedded stack the database is both.
+        database_url, log_url = urls[0], urls[-1]
+        report("bringing the database's tables up to date")
         with supervisor.breaking_off():
-            urls = []
-            for server in supervisor.servers:
-                report(f"starting {server.title}")
-                urls.append(server.ensure())
-            # The last of them is the log: of the embedded stack the database is both.
-            database_url, log_url = urls[0], urls[-1]
-            report("bringing the database's tables up to date")
             migrations.migrate(database_url)
         processes = _processes(database_url, log_url, host, port, twin)
         supervisor.add(_with_metrics(processes, metrics), {"database": database_url, "log": log_url})
@@ -210,31 +208,22 @@ def _servers(stack: str) -> list[Server]:
     from flitwatch_db.embedded import Embedded
 
     if stack == "full":
-        from flitwatch.stack.kafka import Kafka
-        from flitwatch.stack.timescale import Timescale
+        from flitwatch.stack.kafka import Kafka, jars
+        from flitwatch.stack.timescale import Timescale, programs
 
         database, broker = Timescale(home() / "timescale"), Kafka(home() / "kafka")
         return [
             Server(
                 "timescale",
                 database.start,
-                _stop_of(database),
+                database.stop,
                 "TimescaleDB (the first time it is fetched and unpacked)",
+                programs,
             ),
-            Server("kafka", broker.start, broker.stop, "Apache Kafka (the first time it is fetched)"),
+            Server("kafka", broker.start, broker.stop, "Apache Kafka (the first time it is fetched)", jars),
         ]
     embedded = Embedded(home() / "pg")
-    return [Server("postgresql", embedded.start, _stop_of(embedded), "the embedded PostgreSQL")]
-
-
-def _stop_of(database: Embedded | Timescale) -> Callable[[], None]:
-    def stop() -> None:
-        if database.pid() is not None:
-            # One whose start was broken off runs and is held by nobody: nobody would be the last to leave it.
-            database.start()
-        database.stop()
-
-    return stop
+    return [Server("postgresql", embedded.start, embedded.stop, "the embedded PostgreSQL")]
 
 
 def _with_metrics(processes: list[Process], metrics: tuple[str, int] | None) -> list[Process]:
