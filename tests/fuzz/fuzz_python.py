@@ -7,7 +7,13 @@ import sys
 
 import atheris
 
-PACKAGES = ["flitwatch_domain", "flitwatch_ingest", "flitwatch_routing", "flitwatch_simulation", "flitwatch.commands.imports"]
+PACKAGES = [
+    "flitwatch_domain",
+    "flitwatch_ingest",
+    "flitwatch_routing",
+    "flitwatch_simulation",
+    "flitwatch.commands.imports",
+]
 
 with atheris.instrument_imports(include=PACKAGES):
     from targets import TARGETS
