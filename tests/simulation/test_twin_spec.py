@@ -41,7 +41,10 @@ def test_the_demo_is_busy_from_the_first_second() -> None:
         ("interference: [{mechanism: noise, nodes: 4}]", r"interference\.0\.mechanism"),
         ("users: {load: 2, count: 0}", r"users\.count|users\.load.*and 1 more"),
         ("[1, 2]", "mapping"),
-        ("a: b: c", "not readable as YAML"),
+        ("a: b: c", r"spec\.yaml:1: is no YAML"),
+        ("name: 2026-02-30", "not of its type"),
+        ("name: !!bool maybe", "not of its type"),
+        ("name: 0x_", "not of its type"),
         ("name: 'Bad Name'", "name"),
     ],
 )

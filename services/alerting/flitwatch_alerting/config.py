@@ -6,14 +6,14 @@ import os
 import re
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from flitwatch_domain.alerts import OWN, SERIES_LABELS, Rule, check_matchers, read_rule, seconds
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
 
 Kind = Literal["alertmanager", "webhook", "slack", "mail"]
 _URL_KINDS = ("alertmanager", "webhook", "slack")
@@ -171,21 +171,14 @@ def read_config(path: Path | None = None) -> Config:
     BadInput
         The file cannot be read, is no YAML, or holds what is not understood; the message names the place.
     """
-    where = str(path) if path is not None else "default.yaml"
-    try:
-        source = resources.files(__package__) / "default.yaml" if path is None else path
-        content: Any = yaml.safe_load(source.read_text("utf-8")) or {}
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadInput(str(problem), where=where) from None
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        raise BadInput(
-            f"this is no YAML: {getattr(problem, 'problem', problem)}",
-            where=f"{where}:{mark.line + 1}" if mark else where,
-        ) from None
-    except (ValueError, RecursionError) as problem:
-        # A date that is none, or brackets without end.
-        raise BadInput(f"this is no YAML: {problem}", where=where) from None
+    if path is None:
+        where, content = (
+            "default.yaml",
+            parse_yaml((resources.files(__package__) / "default.yaml").read_text("utf-8"), ""),
+        )
+    else:
+        where, content = str(path), read_yaml(path)
+    content = {} if content is None else content
     if not isinstance(content, dict):
         raise BadInput("the file must be a mapping with rules and receivers", where=where)
     listed = content.get("rules")

@@ -96,17 +96,13 @@ def test(
 
 
 def _rule(conn: Any, name: str, config: Path | None) -> Any:
-    import yaml
-
     from flitwatch_alerting.config import read_config
     from flitwatch_db.alerts import rules
     from flitwatch_domain.alerts import read_rule
+    from flitwatch_domain.importers.yaml_text import read_yaml
 
     if Path(name).suffix in (".yaml", ".yml"):
-        try:
-            return read_rule(yaml.safe_load(Path(name).read_text("utf-8")), name)
-        except (OSError, yaml.YAMLError) as problem:
-            fail(f"{name}: {problem}", code=2)
+        return read_rule(read_yaml(name), name)
     known = {rule.name: rule for rule in read_config(config).rules}
     if config is None:
         known |= {rule.name: rule for rule, _ in rules(conn)}

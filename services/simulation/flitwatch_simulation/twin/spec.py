@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import cori_like, dragonfly, edison_like, theta
+from flitwatch_domain.importers.yaml_text import read_yaml
 from flitwatch_simulation.twin.applications import APPLICATIONS
 
 Seconds = Annotated[float, Field(gt=0, le=10_000_000)]
@@ -159,12 +159,7 @@ def load_spec(text: str) -> TwinSpec:
             f"there is no scenario and no file {text!r}",
             advice=f"Scenarios: {', '.join(SCENARIOS)}; or write a YAML file as TWIN.md describes.",
         )
-    try:
-        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadInput(f"not readable as YAML: {error}", where=str(path)) from error
-    except RecursionError:
-        raise BadInput("its lists are nested too deeply", where=str(path), advice="See TWIN.md.") from None
+    loaded = read_yaml(path)
     if not isinstance(loaded, dict):
         raise BadInput("a spec is a mapping of keys", where=str(path), advice="See TWIN.md.")
     return _checked(loaded, str(path))

@@ -1,0 +1,50 @@
+"""YAML files that people write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flitwatch_domain.errors import BadInput, NotFound
+from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
+
+
+def test_plain_data_comes_out() -> None:
+    assert parse_yaml("a: [1, 2.5, x, null]\nb: {c: true}\n", "t") == {"a": [1, 2.5, "x", None], "b": {"c": True}}
+    assert parse_yaml("", "t") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: b: c", r"^t:1: is no YAML: mapping values are not allowed here"),
+        ("a: 1\nb: [", r"^t:3?2?: is no YAML"),
+        ("a: \x00", r"^t: is no YAML: .*special characters"),
+        ("a: !!python/object:os.system x", r"^t:1: is no YAML"),
+        ("[" * 20_000, "nested too deeply"),
+        # PyYAML raises ValueError, KeyError and AttributeError here.
+        ("a: 2026-02-30", "not of its type .*day is out of range"),
+        ("a: " + "1" * 5_000, "not of its type"),
+        ("a: !!int one", "not of its type"),
+        ("a: !!float one", "not of its type"),
+        ("a: !!bool perhaps", "not of its type"),
+        ("a: !!timestamp now", "not of its type"),
+        ("a: 0x_", "not of its type"),
+    ],
+)
+def test_what_is_no_plain_data_is_refused_in_one_line(text: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said) as caught:
+        parse_yaml(text, "t")
+    assert "\n" not in str(caught.value)
+
+
+def test_files_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "some.yaml"
+    with pytest.raises(NotFound, match=r"some\.yaml does not exist"):
+        read_yaml(file)
+    file.write_bytes(b"\xef\xbb\xbfa: 1\r\n")
+    assert read_yaml(file) == {"a": 1}
+    file.write_bytes(b"\xff\xfea: 1")
+    with pytest.raises(BadInput, match=r"some\.yaml: is no text"):
+        read_yaml(file)
