@@ -75,7 +75,7 @@ def expected(samples: Sequence[Sample]) -> Account:
         before = [line[k].time_us - line[k - 1].time_us for k in range(max(1, i - 3), i)]
         limit = max(5 * SECOND_US, 3 * min(before)) if before else 180 * SECOND_US
         flits = sum(d for d, (columns, _, _) in zip(deltas, MEANING, strict=True) if "rt_flits" in columns)
-        odd_before, implausible = implausible, any(d >= 2**62 for d in deltas) or sum(deltas) >= 2**62
+        odd_before, implausible = implausible, sum(deltas) >= 2**53
         wraps = any(after < before for before, after in zip(a.values, b.values, strict=True))
         if implausible or (odd_before and wraps):
             account.gaps.add((a.time_us, b.time_us, "reset", None))

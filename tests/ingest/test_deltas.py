@@ -31,17 +31,19 @@ def check(bench: Bench, samples: list[Sample]) -> None:
 
 @st.composite
 def timelines(draw: st.DrawFn, most: int = 14) -> list[Sample]:
-    """Samples of an instance: steady seconds, pauses, wraps and resets, some counters idle."""
+    """Samples of an instance: steady seconds, pauses, wraps, resets and jumps, some counters idle."""
     values = [draw(st.sampled_from([0, 10**9, 2**53 + 1, 2**63 - 5, 2**64 - 3])) + 10**6 for _ in range(WIDTH)]
     values = [v % 2**64 for v in values]
     time_us = START_S * SECOND_US + draw(st.integers(0, SECOND_US - 1))
     out = []
     for _ in range(draw(st.integers(1, most))):
         out.append(Sample(time_us, tuple(values)))
-        event = draw(st.sampled_from(["step", "step", "step", "step", "pause", "reset", "idle"]))
+        event = draw(st.sampled_from(["step", "step", "step", "step", "pause", "reset", "idle", "jump"]))
         time_us += SECOND_US * draw(st.integers(6, 400)) if event == "pause" else draw(st.integers(900_000, 1_100_000))
         if event == "reset":
             values = [draw(st.integers(0, 999)) for _ in range(WIDTH)]
+        elif event == "jump":
+            values = [(v + draw(st.integers(2**45, 2**51))) % 2**64 for v in values]
         elif event != "idle":
             values = [(v + draw(st.integers(1, 10**4))) % 2**64 for v in values]
     return out

@@ -6,8 +6,10 @@
 
 namespace flitwatch::codec {
 
-// A modular difference from here on is a counter that went back (a reset), not one that wrapped.
-inline constexpr std::uint64_t kPlausible = std::uint64_t{1} << 62;
+// A modular difference from here on is a counter that went back (a reset), not one that wrapped. Less is exact in a double, which the tables hold.
+inline constexpr std::uint64_t kPlausible = std::uint64_t{1} << 53;
+// Counters that all moved by less need no sum: a record has at most 2^14.
+inline constexpr std::uint64_t kSmall = kPlausible >> 14;
 
 // Writes after - before modulo 2^64; false where a counter, or all together, moved implausibly far.
 inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after, std::uint64_t* out) {
@@ -18,7 +20,7 @@ inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const s
     out[i] = delta;
     any |= delta;
   }
-  if (any < std::uint64_t{1} << 48) [[likely]] return true;
+  if (any < kSmall) [[likely]] return true;
   if (any >= kPlausible) return false;
   std::uint64_t sum = 0;  // the sums of a record must fit as well
   for (std::size_t i = 0; i < n; ++i) {
@@ -26,6 +28,11 @@ inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const s
     if (sum >= kPlausible) return false;
   }
   return true;
+}
+
+// Sums are taken modulo 2^64, so that what was added can be taken back whatever it was.
+inline void add_to(std::int64_t& sum, std::int64_t amount) {
+  sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(amount));
 }
 
 // Whether a counter is less than before: it wrapped, where the movement is plausible.

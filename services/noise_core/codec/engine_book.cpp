@@ -71,7 +71,7 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
     values = ledger_.routers.values(row);
     known = ledger_.routers.known(row);
     ledger_.routers.samples(row) += sign;
-    ledger_.routers.time_us(row) += sign * dt_us * tally.tiles();
+    add_to(ledger_.routers.time_us(row), sign * dt_us * tally.tiles());
   }
   std::int64_t* port_values = nullptr;
   std::uint8_t* port_known = nullptr;
@@ -80,7 +80,7 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
     port_values = wiring.port_sums.values(row);
     port_known = wiring.port_sums.known(row);
     wiring.port_sums.samples(row) += sign;
-    wiring.port_sums.time_us(row) += sign * dt_us * tally.counted_ports();
+    add_to(wiring.port_sums.time_us(row), sign * dt_us * tally.counted_ports());
   }
   for (const std::uint16_t c : tally.active()) {
     const Cell& cell = tally.cells()[c];
@@ -88,20 +88,20 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
     if (values != nullptr) {
       for (const std::int8_t column : cell.columns) {
         if (column < 0) break;
-        values[column] += amount;
+        add_to(values[column], amount);
         known[column] = 1;
       }
       if (cell.class_part >= 0) {
         if (const int link_class = wiring.class_at(router, cell.port); link_class > 0) {
           const int column = kClassColumns + 2 * (link_class - 1) + cell.class_part;
-          values[column] += amount;
+          add_to(values[column], amount);
           known[column] = 1;
         }
       }
     }
     if (port_values != nullptr && cell.array >= 0) {
       const int place = cell.array * wiring.ports + cell.port;
-      port_values[place] += amount;
+      add_to(port_values[place], amount);
       port_known[place] = 1;
     }
   }
@@ -122,11 +122,11 @@ void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sampl
       rows[place] = static_cast<std::ptrdiff_t>(sums.row({in.target.wiring->fabric, endpoint, sample.time_us / 1'000'000}));
       if (sample.timed >> place & 1) {
         sums.samples(static_cast<std::size_t>(rows[place])) += sign;
-        sums.time_us(static_cast<std::size_t>(rows[place])) += sign * dt_us;
+        add_to(sums.time_us(static_cast<std::size_t>(rows[place])), sign * dt_us);
       }
     }
     const auto row = static_cast<std::size_t>(rows[place]);
-    sums.values(row)[cell.endpoint_column] += sign * cell_sums_[c] * cell.scale;
+    add_to(sums.values(row)[cell.endpoint_column], sign * cell_sums_[c] * cell.scale);
     sums.known(row)[cell.endpoint_column] = 1;
   }
 }
