@@ -110,6 +110,14 @@ def test_what_is_no_table_is_an_error_and_no_warning(fabric: Fabric, tmp_path: P
                 read()
 
 
+@pytest.mark.parametrize("number", ["4" * 80, "1_0", "１", "1.0", ""])
+def test_endpoints_of_jobs_are_whole_numbers(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text(f"job,endpoint\na,1\na,{number}\n")
+    with pytest.raises(BadInput, match=r"f\.csv:3: .* is no whole number"):
+        files.read_jobs(path)
+
+
 def test_marks_and_line_ends_of_other_systems_change_nothing(fabric: Fabric, known: Study, tmp_path: Path) -> None:
     for name in ("counters.csv", "sl2vl.csv", "pair_sl.csv"):
         text = (tmp_path / name).read_text()

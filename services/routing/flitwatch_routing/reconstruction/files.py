@@ -255,10 +255,9 @@ def _fields(line: str, where: str) -> list[str]:
 
 
 def _whole(text: str, where: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise BadInput(f"{text[:40]!r} is no whole number", where=where) from None
+    if not _WHOLE.fullmatch(text):
+        raise BadInput(f"{text[:40]!r} is no whole number", where=where)
+    return int(text)
 
 
 def _amount(text: str, where: str, what: str = "bytes") -> float:
