@@ -14,7 +14,7 @@ from flitwatch_domain.errors import MissingDependency, Unavailable
 
 COMMAND_LIMIT_S = 30
 #: The plugin and the agent mark what they did; what bears no mark is not touched.
-MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=(\d+)")
+MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=(\d{1,12})(?!\d)")
 _APPLICATION = re.compile(r"(?:^|[\s,;])flitwatch_app=([\w.+-]+)", re.ASCII)
 _OFF = re.compile(r"(?:^|[\s,;])flitwatch=off")
 _WISHES = (
@@ -109,11 +109,21 @@ def _features(text: str) -> frozenset[str]:
 
 def pending() -> list[Pending]:
     """Jobs that wait. As JSON: a job's name or comment may hold anything, also what looks like a field of the text forms."""
+    return read_pending(run("squeue", "--json"))
+
+
+def read_pending(told: str | bytes) -> list[Pending]:
+    """The jobs that wait, of the output of `squeue --json`.
+
+    Raises
+    ------
+    Unavailable
+        It is no list of jobs as Slurm 21.08 and newer write it.
+    """
     try:
-        held = orjson.loads(run("squeue", "--json"))["jobs"]
-    except (orjson.JSONDecodeError, KeyError):
+        return [_pending(job) for job in orjson.loads(told)["jobs"] if "PENDING" in job["job_state"]]
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         raise Unavailable("squeue --json gave no list of jobs", advice="It needs Slurm 21.08 or newer.") from None
-    return [_pending(job) for job in held if "PENDING" in job["job_state"]]
 
 
 def _pending(job: dict[str, Any]) -> Pending:
