@@ -8,11 +8,16 @@ import sys
 import atheris
 
 PACKAGES = [
+    "flitwatch_alerting",
     "flitwatch_domain",
     "flitwatch_ingest",
+    "flitwatch_ml.tables",
     "flitwatch_routing",
     "flitwatch_simulation",
+    "flitwatch_stream",
     "flitwatch.commands.imports",
+    "flitwatch.slurm",
+    "yaml",
 ]
 
 with atheris.instrument_imports(include=PACKAGES):

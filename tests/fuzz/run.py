@@ -26,6 +26,11 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD, CORE = ROOT / "build/fuzz", ROOT / "services/noise_core"
 FINDS = BUILD / "finds"
+#: A key, a name or a punctuated number of a format; without quotes and backslashes, which a dictionary would have to escape.
+WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_.:-]{2,39}")
+MOST_WORDS = 400
+#: Of an input on a core of its own; longer is a find.
+SLOWEST_S = 20
 
 
 @dataclass
@@ -72,17 +77,32 @@ def build(names: Sequence[str]) -> None:
     subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
 
 
-def fuzz(name: str, program: Sequence[str | Path], corpus: Path, seconds: int, files: str) -> Fuzzed:
-    """Run one target; its own files go to the folder `files`."""
+def dictionary(name: str) -> Path | None:
+    """A target's words for libFuzzer: those of its seeds, which mutations of bytes would hardly come upon. None where there are none."""
+    words: set[bytes] = set()
+    for seed in (HERE / "corpus" / name).glob("seed*"):
+        words.update(WORD.findall(seed.read_bytes()))
+    if not words:
+        return None
+    path = BUILD / f"{name}.dict"
+    path.write_text("".join(f'"{word.decode("ascii")}"\n' for word in sorted(words)[:MOST_WORDS]))
+    return path
+
+
+def fuzz(name: str, program: Sequence[str | Path], corpus: Path, seconds: int, slowest_s: int, files: str) -> Fuzzed:
+    """Run one target, whose inputs take `slowest_s` at most; its own files go to the folder `files`."""
     log, grown = BUILD / f"{name}.log", corpus / name
     grown.mkdir(parents=True, exist_ok=True)
     limits = [
         f"-max_total_time={seconds}",
         "-max_len=8192",
-        "-timeout=20",
+        f"-timeout={slowest_s}",
         "-rss_limit_mb=2048",
         "-print_final_stats=1",
     ]
+    words = dictionary(name)
+    if words is not None:
+        limits.append(f"-dict={words}")
     command = [*program, grown, HERE / "corpus" / name, f"-artifact_prefix={FINDS}/{name}-", *limits]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, "TMPDIR": files})
@@ -113,11 +133,14 @@ def run(names: Sequence[str], seconds: int, at_a_time: int, corpus: Path, say: C
         f"# commit {commit}, {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}, {len(names)} targets, {seconds} s each, {at_a_time} at a time"
     )
 
+    # libFuzzer measures an input by the clock on the wall.
+    slowest_s = SLOWEST_S * max(1, round(at_a_time / (os.cpu_count() or 1)))
+
     def one(name: str) -> Fuzzed:
         program: list[str | Path] = (
             [BUILD / f"fuzz/fuzz_{name}"] if name in cxx else [sys.executable, HERE / "fuzz_python.py", name]
         )
-        fuzzed = fuzz(name, program, corpus, seconds, files)
+        fuzzed = fuzz(name, program, corpus, seconds, slowest_s, files)
         say(fuzzed.line())
         return fuzzed
 

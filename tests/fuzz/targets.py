@@ -12,18 +12,35 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from flitwatch.commands.imports import noise_bench
-from flitwatch_domain import hostlist
+from flitwatch.slurm.cluster import read_pending
+from flitwatch_alerting.config import read_config
+from flitwatch_core.codec import Ledger
+from flitwatch_domain import generators, hostlist
+from flitwatch_domain.errors import NotFound
 from flitwatch_domain.importers import read_fabric, read_snapshot
+from flitwatch_ingest.registry import Schemas
+from flitwatch_ingest.sampler.plan import SamplerPlan
+from flitwatch_ingest.schemas import Claims
 from flitwatch_ingest.sources import ldms_csv, ncl, sacct
 from flitwatch_ingest.sources.ncl_run import read_run_json
-from flitwatch_routing.matrices import read_matrix
+from flitwatch_ingest.writer import accounts
+from flitwatch_ingest.writer.gathered import Gathered
+from flitwatch_ingest.writer.places import Place
+from flitwatch_ingest.writer.topic_feed import TopicFeed
+from flitwatch_ml import tables
+from flitwatch_routing import lft, patterns
+from flitwatch_routing.reconstruction import files as epoch
 from flitwatch_simulation import topologies
 from flitwatch_simulation.packet.jobs import read_jobs
 from flitwatch_simulation.twin.spec import load_spec
 from flitwatch_simulation.workloads.dag import read_dag
 from flitwatch_simulation.workloads.dumpi import read_dumpi
 from flitwatch_simulation.workloads.traffic import read_traffic_csv
+from flitwatch_stream import topics
+from flitwatch_stream.log import Record
 
 CUT = b"\n===\n"
 
@@ -136,9 +153,9 @@ def traffic_csv(data: bytes) -> None:
     read_traffic_csv(_file(data, "traffic.csv"), 64)
 
 
-def traffic_matrix(data: bytes) -> None:
-    """A measured communication matrix."""
-    read_matrix(_file(data, "matrix.txt"))
+def routed_traffic(data: bytes) -> None:
+    """Traffic to route: CSV of pairs, with packets or with bounds, or a measured communication matrix."""
+    patterns.read_file(_file(data, "traffic"), 64)
 
 
 def jobs_csv(data: bytes) -> None:
@@ -157,10 +174,112 @@ def host_list(data: bytes) -> None:
     hostlist.compress(hosts)
 
 
+#: Three routers with two endpoints each; a file's counters, tables and LIDs are looked up in it.
+_FABRIC = generators.dragonfly(1, 1, 3, endpoints_per_router=2, blue_routers=0, name="fuzz")
+#: One router of 48 ports of link class 0.
+_WIRED = np.ones((1, 48), np.uint8)
+
+
+def sensing_epoch(data: bytes) -> None:
+    """counters.csv, sl2vl.csv, pair_sl.csv or jobs.csv of a sensing epoch: the first byte says which."""
+    which, path = data[:1], _file(data[1:], "epoch.csv")
+    if which == b"c":
+        epoch.read_counters(path, _FABRIC, 2)
+    elif which == b"m":
+        epoch.read_counters(path, _FABRIC, 2, 4096.0)
+    elif which == b"l":
+        epoch.read_lanes([path], _FABRIC)
+    elif which == b"p":
+        epoch.read_pairs(path, 64)
+    else:
+        epoch.read_jobs(path)
+
+
+def lft_tables(data: bytes) -> None:
+    """A dump of linear forwarding tables, looked up in a fabric; the first byte is the LMC."""
+    lft.read_dump(_file(data[1:], "opensm-lfts.dump"), _FABRIC, data[0] % 4 if data else 0)
+
+
+def run_tables(data: bytes) -> None:
+    """CSV tables of runs: presence and times, or steps with their counters."""
+    if data[:1] == b"p":
+        tables.read_presence(*_files(data[1:], "presence.csv", "times.csv"))
+    else:
+        tables.read_steps(_file(data[1:], "steps.csv"))
+
+
+def alert_config(data: bytes) -> None:
+    """The file of alerting."""
+    read_config(_file(data, "alerts.yaml")).check()
+
+
+def sampler_plan(data: bytes) -> None:
+    """A packet sampler's plan."""
+    SamplerPlan.read(_file(data, "plan.json"))
+
+
+def squeue_json(data: bytes) -> None:
+    """What squeue tells the Slurm agent."""
+    read_pending(data)
+
+
+class _OneSchema:
+    """A registry that knows a single schema."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def text(self, schema_id: int) -> str:
+        if schema_id != 1:
+            raise NotFound(f"schema {schema_id} is unknown")
+        return self._text
+
+
+class _OneRouter:
+    """Whoever sends is the first router, with its own endpoints."""
+
+    def find(self, kind: object, component: int | None, identity: str, hint: str) -> Place:
+        return Place(1, 0, (0, 1, 2, 3, -1), "router") if component != 7 else Place(device="nobody", reason="unknown")
+
+
+def _records(topic: str, lines: list[bytes]) -> list[Record]:
+    return [Record(topic, 0, offset, 0, None, line, []) for offset, line in enumerate(lines)]
+
+
+def ldms_topic(data: bytes) -> None:
+    """Records of a topic that nobody knows yet: its name, the Avro schema 1, then a line each. All are counted or told why not."""
+    name, schema, rest = ([*data.split(CUT, 2), b"", b""])[:3]
+    lines = rest.split(b"\n")
+    topic = "ldms." + name.decode("utf-8", errors="replace")
+    ledger, gathered = Ledger(), Gathered()
+    ledger.wire(1, _WIRED, 4)
+    schemas = Schemas(_OneSchema(schema.decode("utf-8", errors="replace")))
+    feed = TopicFeed(topic, ledger, Claims(), _OneRouter(), schemas, lambda schema: len(schema.columns))  # type: ignore[arg-type]
+    feed.consume(_records(topic, lines), gathered, replaying=False)
+    feed.consume(_records(topic, lines), gathered, replaying=True)
+    feed.feed.give_up_held()
+    feed.collect(gathered)
+    taken = sum(gathered.schema_records.values()) + gathered.rates[topic].duplicates + len(gathered.letters)
+    assert taken <= 2 * len(lines)
+
+
+def own_records(data: bytes) -> None:
+    """Records of our own topics, as the writer takes them: what cannot be used becomes a dead letter."""
+    topic = {b"j": topics.JOBS, b"r": topics.RUNS, b"s": topics.SAMPLES}.get(data[:1], topics.JOBS)
+    gathered = Gathered()
+    for record in _records(topic, data[1:].split(b"\n")):
+        accounts.take(record, gathered)
+    assert (
+        len(gathered.letters) + len(gathered.jobs) + len(gathered.runs) + len(gathered.samples)
+        == data[1:].count(b"\n") + 1
+    )
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
         cray_interconnect, ibnetdiscover, topology_spec, dragonview, sacct_output, aries_ncl, aries_ncl_yaml, run_json, ldms_store_csv,
-        noise_bench_lines, message_dag, dumpi_text, traffic_csv, traffic_matrix, jobs_csv, twin_spec, host_list,
+        noise_bench_lines, message_dag, dumpi_text, traffic_csv, routed_traffic, jobs_csv, twin_spec, host_list, sensing_epoch, lft_tables, run_tables, alert_config,
+        sampler_plan, squeue_json, ldms_topic, own_records,
     )
 }  # fmt: skip
