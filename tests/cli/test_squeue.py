@@ -32,7 +32,7 @@ def test_old_and_new_forms_tell_the_same_things() -> None:
     ["", "error: none", "[]", "{}", '{"jobs": 3}', '{"jobs": [3]}', json.dumps({"jobs": [{"job_state": "PENDING"}]}), json.dumps({"jobs": [OLD | {"node_count": "many"}]})],
 )  # fmt: skip
 def test_what_is_no_list_of_jobs_says_what_it_needs(told: str) -> None:
-    with pytest.raises(Unavailable, match="Slurm 21.08"):
+    with pytest.raises(Unavailable, match=r"Slurm 21\.08"):
         read_pending(told)
 
 
