@@ -27,7 +27,7 @@ from flitwatch_ingest.schemas import Claims
 from flitwatch_ingest.sources import ldms_csv, ncl, sacct
 from flitwatch_ingest.sources.ncl_run import read_run_json
 from flitwatch_ingest.writer import accounts
-from flitwatch_ingest.writer.gathered import Gathered
+from flitwatch_ingest.writer.gathered import OUR_FAULT, Gathered
 from flitwatch_ingest.writer.places import Place
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 from flitwatch_ml import tables
@@ -261,6 +261,11 @@ def ldms_topic(data: bytes) -> None:
     feed.collect(gathered)
     taken = sum(gathered.schema_records.values()) + gathered.rates[topic].duplicates + len(gathered.letters)
     assert taken <= 2 * len(lines)
+    _no_fault(gathered)
+
+
+def _no_fault(gathered: Gathered) -> None:
+    assert not [letter.reason for letter in gathered.letters if OUR_FAULT in letter.reason]
 
 
 def own_records(data: bytes) -> None:
@@ -273,6 +278,7 @@ def own_records(data: bytes) -> None:
         len(gathered.letters) + len(gathered.jobs) + len(gathered.runs) + len(gathered.samples)
         == data[1:].count(b"\n") + 1
     )
+    _no_fault(gathered)
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {

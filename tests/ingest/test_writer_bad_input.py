@@ -179,6 +179,19 @@ def test_bad_json_is_kept_with_its_reason_and_stops_nothing(stack: tuple[str, st
         assert conn.execute("SELECT max(raw_bytes) > 10000000 FROM dead_letter").fetchone() == (True,)
 
 
+def test_a_metric_twice_in_the_shorter_of_two_known_rows_stops_nothing(
+    stack: tuple[str, str], fabric: Fabric, topic: str
+) -> None:
+    feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
+    short = {"timestamp": START_S + 1.5, "component_id": 999_999, "load": 1}
+    twice = b'{"timestamp":%d.5,"component_id":999999,"load":1.5,"load":2}' % (START_S + 2)
+    carry(stack, feed.topic, [json.dumps(short, separators=(",", ":")).encode(), *feed.tick(), twice, *feed.tick()])
+    assert stored(stack[0]) == feed.expected()
+    found = kept(stack[0])
+    assert found.accepted == 1 and [(reason, raw) for _, reason, raw in found.letters] == [(found.letters[0][1], twice)]
+    assert "(load, byte " in found.letters[0][1]
+
+
 def test_repeats_and_disorder_change_nothing(stack: tuple[str, str], fabric: Fabric, topic: str) -> None:
     rng = random.Random(5)
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")

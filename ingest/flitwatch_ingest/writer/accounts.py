@@ -15,7 +15,7 @@ from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, split_job_id
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_ingest.writer.gathered import Gathered, header
+from flitwatch_ingest.writer.gathered import FAULTS, Gathered, header, our_fault
 from flitwatch_stream import shapes, topics
 from flitwatch_stream.log import Record
 
@@ -42,8 +42,8 @@ def take(record: Record, gathered: Gathered) -> None:
             gathered.letter(
                 record, header(record, topics.REASON) or "rejected by its collector", header(record, topics.WHERE)
             )
-    except BadInput as bad:
-        gathered.letter(record, bad.reason)
+    except (BadInput, *FAULTS) as bad:
+        gathered.letter(record, bad.reason if isinstance(bad, BadInput) else our_fault(record, bad))
 
 
 def job_of(value: shapes.JobValue) -> Job:

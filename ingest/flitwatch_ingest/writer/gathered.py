@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -12,6 +13,12 @@ from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_stream import topics
 from flitwatch_stream.log import Record
+
+log = logging.getLogger(__name__)
+
+OUR_FAULT = "finds a fault of the writer"
+#: What a fault of ours raises when a record comes that nobody thought of; not what a lost database or registry raises.
+FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 
 
 @dataclass
@@ -53,6 +60,12 @@ class Gathered:
         self.letters.append(letter)
         self.kept_bytes += len(letter.raw)
         self.rates[record.topic].dead += 1
+
+
+def our_fault(record: Record, problem: Exception) -> str:
+    """The reason of a record that finds a fault of ours: it is kept and told, and the records behind it are read."""
+    log.error("%s[%d] offset %d finds a fault", record.topic, record.partition, record.offset, exc_info=problem)
+    return f"{OUR_FAULT} ({type(problem).__name__}): report it, with this record"
 
 
 def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:

@@ -14,7 +14,7 @@ from flitwatch_db.observations import Observation
 from flitwatch_domain.errors import BadInput
 from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.schemas import Claims, Column, RowKind, RowSchema, chart_arrays, json_schema
-from flitwatch_ingest.writer.gathered import Gathered
+from flitwatch_ingest.writer.gathered import FAULTS, Gathered, our_fault
 from flitwatch_ingest.writer.places import NOWHERE, Place, Places
 from flitwatch_stream.log import Record
 from flitwatch_stream.topics import LDMS_PREFIX
@@ -125,23 +125,24 @@ class TopicFeed:
         """Learn what records wait for; return which to give again, the others are dead letters now."""
         again: list[int] = []
         fresh: set[tuple[int, int]] = set()
-        for index, need, number, code, field, byte in pending:
+        for index, need, number in pending:
             # One new plan at a time: nearly always it fits all that wait, and learning costs milliseconds.
             if need == Need.INSTANCE or (need, number) in fresh:
                 again.append(index)
                 continue
             try:
-                self._learn(records[index].value, need, number, (code, field, byte))
+                self._learn(records[index].value, need, number)
                 fresh.add((need, number))
                 again.append(index)
-            except BadInput as bad:
+            except (BadInput, *FAULTS) as bad:
                 if not replaying:
-                    gathered.letter(records[index], bad.reason)
+                    why = bad.reason if isinstance(bad, BadInput) else our_fault(records[index], bad)
+                    gathered.letter(records[index], why)
         for plan, component, identity, hint in strangers:
             self._meet(plan, component, identity, hint, gathered)
         return np.array(again, np.uint32)
 
-    def _learn(self, value: bytes, need: int, number: int, why: tuple[int, int, int]) -> None:
+    def _learn(self, value: bytes, need: int, number: int) -> None:
         wires = None
         if need == Need.PLAN:
             schema = json_schema(self.name, value, self._columns)
@@ -149,19 +150,15 @@ class TopicFeed:
             fields = self._schemas.fields(number)
             schema = fields.row_schema(self.name, value)
             wires = fields.wires_for(schema)
-        known = next(
-            (
-                p
-                for p in self.plans
-                if p.schema.digest == schema.digest and p.avro_id == (None if wires is None else number)
-            ),
-            None,
-        )
-        if known is not None:
-            raise BadInput(reason(why[0], known.schema.columns[why[1]].name if why[1] >= 0 else None, why[2]))
+        avro_id = None if wires is None else number
+        for index, known in enumerate(self.plans):
+            if known.schema.digest == schema.digest and known.avro_id == avro_id:
+                # Its metrics are those of a plan that does not fit: one stands twice, for instance.
+                code, field, byte = self.feed.fault_of(index, value)
+                raise BadInput(reason(code, schema.columns[field].name if field >= 0 else None, byte))
         if len(self.plans) >= MOST_PLANS:
             raise BadInput(f"more than {MOST_PLANS} different lists of metrics on one topic")
-        self._add_plan(schema, None if wires is None else number, wires)
+        self._add_plan(schema, avro_id, wires)
 
     def _add_plan(self, schema: RowSchema, avro_id: int | None, wires: Sequence[tuple] | None) -> None:
         fields = [(c.name, int(c.kind), int(c.role), c.use is not None, c.length) for c in schema.columns]

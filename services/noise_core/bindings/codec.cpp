@@ -141,7 +141,7 @@ nb::tuple consume(Feed& feed, nb::list records, In<std::int32_t> partitions, In<
   nb::list accepted, pending, strangers, refused;
   for (const std::uint64_t count : out.accepted) accepted.append(count);
   for (const Pending& p : out.pending)
-    pending.append(nb::make_tuple(p.record, static_cast<int>(p.need), p.number, static_cast<int>(p.fault.code), p.fault.field, p.fault.at));
+    pending.append(nb::make_tuple(p.record, static_cast<int>(p.need), p.number));
   for (const Stranger& s : out.strangers)
     strangers.append(nb::make_tuple(s.plan, s.has_component ? nb::object(nb::int_(s.component)) : nb::none(), nb::bytes(s.identity.data(), s.identity.size()), s.hint));
   for (const Refused& r : out.refused)
@@ -264,6 +264,11 @@ NB_MODULE(_codec, m) {
       }, "ledger"_a, "instance"_a, "fabric"_a, "router"_a, "endpoints"_a, "observed"_a)
       .def("consume", &consume, "records"_a, "partitions"_a, "offsets"_a, "chosen"_a, "replaying"_a = false,
            nb::sig("def consume(self, records: list[bytes], partitions: object, offsets: object, chosen: object, replaying: bool = False) -> tuple"))
+      .def("fault_of", [](Feed& f, std::uint32_t plan, nb::bytes record) {
+        if (plan >= f.plans()) throw std::invalid_argument("no such plan");
+        const Fault fault = f.fault_of(plan, view_of(record));
+        return std::tuple{static_cast<int>(fault.code), fault.field, fault.at};
+      }, "plan"_a, "record"_a, "Why a plan does not fit a record: code, field, byte.")
       .def("replay", [](Feed& f, bool on, std::int64_t closed_s) { f.engine().replay(on, closed_s); }, "on"_a, "closed_s"_a = -1)
       .def("take_letters", &take_letters)
       .def("take_gaps", &take_gaps, nb::sig("def take_gaps(self) -> tuple"))

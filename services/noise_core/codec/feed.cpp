@@ -106,12 +106,11 @@ std::int32_t Feed::decode_avro(std::string_view record, std::uint32_t index, Con
   const std::uint32_t id = big_endian32(record.substr(1));
   const auto found = avro_.find(id);
   if (found == avro_.end()) {
-    out.pending.push_back({index, Need::kAvroSchema, id, {}});
+    out.pending.push_back({index, Need::kAvroSchema, id});
     return -1;
   }
-  Fault fault;
   for (const auto& [plan, schema] : found->second) {
-    fault = schema.decode(record.substr(kAvroPrefix), row_);
+    Fault fault = schema.decode(record.substr(kAvroPrefix), row_);
     fault.at += kAvroPrefix;
     if (!fault) return static_cast<std::int32_t>(plan);
     if (!is_mismatch(fault.code)) {
@@ -119,12 +118,11 @@ std::int32_t Feed::decode_avro(std::string_view record, std::uint32_t index, Con
       return -1;
     }
   }
-  out.pending.push_back({index, Need::kAvroLists, id, fault});
+  out.pending.push_back({index, Need::kAvroLists, id});
   return -1;
 }
 
 std::int32_t Feed::decode_json(std::string_view record, std::uint32_t index, Consumed& out) {
-  Fault fault;
   for (std::size_t i = 0; i < json_order_.size(); ++i) {
     const std::uint32_t plan = json_order_[i];
     const Fault found = codec::decode_json(*entries_[plan]->plan, record, row_);
@@ -136,10 +134,22 @@ std::int32_t Feed::decode_json(std::string_view record, std::uint32_t index, Con
       out.refused.push_back({index, static_cast<std::int32_t>(plan), found, row_.time_us});
       return -1;
     }
-    if (i == 0) fault = found;
   }
-  out.pending.push_back({index, Need::kPlan, 0, fault});
+  out.pending.push_back({index, Need::kPlan, 0});
   return -1;
+}
+
+Fault Feed::fault_of(std::uint32_t plan, std::string_view record) {
+  if (record.empty() || record[0] != kAvroMagic) return codec::decode_json(*entries_.at(plan)->plan, record, row_);
+  Fault fault{Code::kTruncated, -1, static_cast<std::uint32_t>(record.size())};
+  const auto found = record.size() < kAvroPrefix ? avro_.end() : avro_.find(big_endian32(record.substr(1)));
+  if (found == avro_.end()) return fault;
+  for (const auto& [other, schema] : found->second) {
+    if (other != plan) continue;
+    fault = schema.decode(record.substr(kAvroPrefix), row_);
+    fault.at += kAvroPrefix;
+  }
+  return fault;
 }
 
 void Feed::book(std::uint32_t plan, std::uint32_t index, const Batch& batch, bool replaying, Consumed& out, std::map<std::string, std::uint32_t>& strangers) {
@@ -156,7 +166,7 @@ void Feed::book(std::uint32_t plan, std::uint32_t index, const Batch& batch, boo
       const std::string_view hint = entry.hint < 0 ? std::string_view{} : row_.texts[entry.plan->fields()[static_cast<std::size_t>(entry.hint)].slot];
       out.strangers.push_back({plan, row_.has_component, row_.component, row_.identity, std::string(hint)});
     }
-    out.pending.push_back({index, Need::kInstance, stranger->second, {}});
+    out.pending.push_back({index, Need::kInstance, stranger->second});
     return;
   }
   const Plan& layout = *entries_[plan]->plan;

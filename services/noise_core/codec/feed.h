@@ -23,7 +23,6 @@ struct Pending {
   std::uint32_t record;
   Need need;
   std::uint32_t number;  // the Avro schema's id, or an index into `strangers`
-  Fault fault;           // why the plans that are known do not fit
 };
 
 struct Stranger {
@@ -78,6 +77,8 @@ class Feed {
   // New target of an instance; `observed`: its rows are kept as they come.
   void retarget(std::uint32_t instance, const Target& target, bool observed);
   Consumed consume(const Batch& batch, bool replaying);
+  // Why a plan does not fit a record.
+  Fault fault_of(std::uint32_t plan, std::string_view record);
 
   // Records of a later time are refused: a clock that is years ahead must not open partitions there.
   std::int64_t latest_us = kTimeEndUs;
