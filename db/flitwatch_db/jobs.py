@@ -131,8 +131,11 @@ def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:
 
 
 def _json(rows: list[dict[str, Any]]) -> str:
-    # PostgreSQL's text has no NUL, and orjson writes one as six characters; the name of a job is the user's.
-    return orjson.dumps(rows).replace(b"\\u0000", b"\xe2\x90\x80").decode()
+    # PostgreSQL's text has no NUL; the name of a job is the user's.
+    shown = [
+        {k: v.replace("\0", "\N{SYMBOL FOR NULL}") if isinstance(v, str) else v for k, v in row.items()} for row in rows
+    ]
+    return orjson.dumps(shown).decode()
 
 
 def _expand(job: Job) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadInput
@@ -193,6 +193,7 @@ def test_a_fabric_without_levels_is_a_graph() -> None:
     assert fabric.of_class(LinkClass.LINK).sum() == 12
 
 
+@example(data='\x1b"', cut=212)
 @given(data=st.text(max_size=200), cut=st.integers(0, 4000))
 @settings(max_examples=150, deadline=None)
 def test_damaged_files_raise_bad_input_only(data: str, cut: int) -> None:

@@ -104,10 +104,12 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
     Raises
     ------
     BadInput
-        No timestamp, or more than `MOST_COLUMNS` columns.
+        No timestamp, more than `MOST_COLUMNS` columns, or a name that cannot be stored.
     """
     if len(columns) > MOST_COLUMNS:
         raise BadInput(f"the record has {len(columns)} metrics, more than {MOST_COLUMNS}")
+    if any("\0" in c.name for c in columns):
+        raise BadInput("a metric's name holds NUL, which cannot be stored")
     technology = technology_of(name)
     present = {c.name for c in columns}
     if TIME not in present:

@@ -21,6 +21,8 @@ from flitwatch_stream.log import Record
 
 #: Takes a record that the database refuses, and why.
 Refuse = Callable[[Record, str], None]
+#: What a record that cannot be stored raises.
+REFUSED = (psycopg.DataError, psycopg.IntegrityError, BadInput, *FAULTS)
 
 
 def take(record: Record, gathered: Gathered) -> None:
@@ -43,7 +45,7 @@ def take(record: Record, gathered: Gathered) -> None:
                 record, header(record, topics.REASON) or "rejected by its collector", header(record, topics.WHERE)
             )
     except (BadInput, *FAULTS) as bad:
-        gathered.letter(record, bad.reason if isinstance(bad, BadInput) else our_fault(record, bad))
+        gathered.letter(record, _why(record, bad))
 
 
 def job_of(value: shapes.JobValue) -> Job:
@@ -105,6 +107,12 @@ def summary_of(value: shapes.SampleValue) -> sample_table.Summary:
     )  # fmt: skip
 
 
+def _why(record: Record, problem: Exception) -> str:
+    if isinstance(problem, BadInput):
+        return problem.reason
+    return f"the database refuses this: {problem}" if isinstance(problem, psycopg.Error) else our_fault(record, problem)
+
+
 def write_samples(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> None:
     """Add summaries of packet samples. One that the database refuses is handed to `refuse`."""
     if not gathered.samples:
@@ -112,14 +120,13 @@ def write_samples(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Ref
     try:
         with conn.transaction():
             sample_table.write_samples(conn, [summary for _, summary in gathered.samples])
-    except (psycopg.DataError, psycopg.IntegrityError, BadInput):
+    except REFUSED:
         for record, summary in gathered.samples:
             try:
                 with conn.transaction():
                     sample_table.write_samples(conn, [summary])
-            except (psycopg.DataError, psycopg.IntegrityError, BadInput) as problem:
-                reason = problem.reason if isinstance(problem, BadInput) else f"the database refuses this: {problem}"
-                refuse(record, reason)
+            except REFUSED as problem:
+                refuse(record, _why(record, problem))
 
 
 def write_jobs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[dict[str, Any]]:
@@ -131,13 +138,13 @@ def write_jobs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse
         with conn.transaction():
             jobs = [job for _, job in gathered.jobs]
             stored = list(zip(job_table.upsert(conn, jobs), jobs, strict=True))
-    except (psycopg.DataError, psycopg.IntegrityError, BadInput):
+    except REFUSED:
         for record, job in gathered.jobs:
             try:
                 with conn.transaction():
                     stored.append((job_table.upsert(conn, [job])[0], job))
-            except (psycopg.DataError, psycopg.IntegrityError, BadInput) as problem:
-                refuse(record, f"the database refuses this job: {problem}")
+            except REFUSED as problem:
+                refuse(record, _why(record, problem))
     return [{"job_pk": key, "job_id": job.job_id, "state": job.state} for key, job in dict(stored).items()]
 
 
@@ -150,8 +157,8 @@ def write_runs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse
             with conn.transaction():
                 run_id, steps = _write_run(conn, item, ids)
                 new[run_id] = new.get(run_id, 0) + steps
-        except (psycopg.DataError, psycopg.IntegrityError, BadInput) as problem:
-            refuse(record, problem.reason if isinstance(problem, BadInput) else f"the database refuses this: {problem}")
+        except REFUSED as problem:
+            refuse(record, _why(record, problem))
     return [{"run_id": run_id, "steps": steps} for run_id, steps in new.items()]
 
 

@@ -16,6 +16,7 @@ from flitwatch_stream.log import Record
 
 log = logging.getLogger(__name__)
 
+REASON_LETTERS = 500
 OUR_FAULT = "finds a fault of the writer"
 #: What a fault of ours raises when a record comes that nobody thought of; not what a lost database or registry raises.
 FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
@@ -69,7 +70,8 @@ def our_fault(record: Record, problem: Exception) -> str:
 
 
 def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
-    """A record that cannot be used, with the first of its bytes."""
+    """A record that cannot be used, with the first of its bytes and of its reason, which may name a metric of any length."""
+    reason = reason if len(reason) <= REASON_LETTERS else reason[: REASON_LETTERS - 1] + "…"
     return DeadLetter(
         record.topic, record.partition, record.offset, reason, record.value[:RAW_BYTES],
         source=header(record, topics.SOURCE), where=where or _where(record), raw_bytes=len(record.value),

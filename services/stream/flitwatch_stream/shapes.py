@@ -11,6 +11,11 @@ from flitwatch_domain.errors import BadInput
 #: Seconds since 1970 UTC, at most in the year 2106.
 EpochSeconds = Annotated[float, Field(ge=0, lt=1 << 32, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=1024)]
+#: As the database's int4 and int8 hold them.
+Small = Annotated[int, Field(ge=0, lt=1 << 31)]
+Nanoseconds = Annotated[int, Field(ge=0, lt=1 << 63)]
+#: A name by which rows are found again, or that events tell: PostgreSQL has no NUL.
+Key = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[^\x00]*$")]
 
 
 class _Shape(BaseModel):
@@ -22,31 +27,31 @@ class _Shape(BaseModel):
 class JobStepValue(_Shape):
     """A step within a job's record."""
 
-    step: Name
+    step: Key
     name: str | None = None
     state: str | None = None
     start: EpochSeconds | None = None
     end: EpochSeconds | None = None
-    nodes: Annotated[int, Field(ge=0)] | None = None
+    nodes: Small | None = None
     node_list: str | None = None
 
 
 class JobValue(_Shape):
     """One job, or one requeue of a job (topic flitwatch.jobs.v1)."""
 
-    cluster: Name
-    job_id: Name
-    restart: Annotated[int, Field(ge=0)] = 0
+    cluster: Key
+    job_id: Key
+    restart: Small = 0
     user: Name | None = None
     account: str | None = None
     name: str | None = None
     partition: str | None = None
-    state: Name
+    state: Key
     exit_code: str | None = None
     submit: EpochSeconds | None = None
     start: EpochSeconds | None = None
     end: EpochSeconds | None = None
-    nodes: Annotated[int, Field(ge=0)] | None = None
+    nodes: Small | None = None
     node_list: str | None = None
     steps: list[JobStepValue] = []
     simulated: bool = False
@@ -55,7 +60,7 @@ class JobValue(_Shape):
 class RankPlace(_Shape):
     """Where one rank ran."""
 
-    rank: Annotated[int, Field(ge=0)]
+    rank: Small
     node: Name | None = None
 
 
@@ -63,7 +68,7 @@ class RunValue(_Shape):
     """The header of a run (topic flitwatch.runs.v1)."""
 
     type: Literal["run"]
-    run_key: Name
+    run_key: Key
     job_id: str | None = None
     exe: Name
     start: EpochSeconds | None = None
@@ -76,9 +81,9 @@ class StepValue(_Shape):
     """One step of a run: its time by rank and, where counted, its counters as [rank][counter]."""
 
     type: Literal["step"]
-    run_key: Name
-    step: Annotated[int, Field(ge=0)]
-    time_ns: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+    run_key: Key
+    step: Small
+    time_ns: Annotated[list[Nanoseconds], Field(min_length=1)]
     values: list[list[int]] | None = None
 
     @model_validator(mode="after")

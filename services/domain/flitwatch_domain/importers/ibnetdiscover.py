@@ -113,10 +113,12 @@ def _add_port(
     port, peer_port, peer_guid = int(port_text), int(peer_port_text), peer_guid.lower()
     if current.ports and port > current.ports:
         raise BadInput(f"port {port} of a device with {current.ports} ports (line {current.line})", where=here)
-    quoted = _QUOTED.search(comment or "")
     peer = devices.get(peer_guid)
     if peer is None:
-        peer = Device(peer_guid, letter == "S", number, 0, quoted.group(1) if quoted else "", defined=False)
+        quoted = _QUOTED.search(comment or "")
+        description = quoted.group(1) if quoted else ""
+        check_name("device", description, here)
+        peer = Device(peer_guid, letter == "S", number, 0, description, defined=False)
         devices[peer_guid] = peer
     elif peer.is_switch != (letter == "S"):
         raise BadInput(f'"{letter}-{peer_guid}" has another kind on line {peer.line}', where=here)

@@ -56,7 +56,7 @@ def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejecte
     BadInput
         The file is empty or lacks one of the `required` columns.
     """
-    lines = enumerate(io.StringIO(read_text(path).replace("\0", "\ufffd"), newline=None), start=1)
+    lines = enumerate(io.StringIO(read_text(path), newline=None), start=1)
     try:
         header = [cell.strip().lstrip("\ufeff").lower() for cell in _cells(next(lines, (1, ""))[1])]
     except csv.Error as bad:

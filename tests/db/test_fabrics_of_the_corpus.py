@@ -1,0 +1,36 @@
+"""Whatever an importer makes a fabric of, the database can hold: the fuzz corpus has the oddest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from flitwatch_db import connect, fabrics
+from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.importers import read_fabric
+
+pytestmark = pytest.mark.integration
+
+CORPUS = Path(__file__).parents[1] / "fuzz/corpus"
+
+
+@pytest.mark.parametrize(("target", "kind"), [("ibnetdiscover", "ibnetdiscover"), ("cray_interconnect", "cray")])
+def test_fabrics_of_odd_files_can_be_stored(embedded_db: str, target: str, kind: str) -> None:
+    stored, refused = 0, {}
+    for file in sorted((CORPUS / target).iterdir()):
+        try:
+            fabric = read_fabric(file, kind)
+        except FlitwatchError:
+            continue
+        try:
+            with connect(embedded_db) as conn:
+                fabrics.save(conn, fabric)
+                conn.rollback()
+            stored += 1
+        except FlitwatchError:
+            continue
+        except psycopg.Error as problem:
+            refused[file.name] = str(problem)
+    assert refused == {} and stored > 10
