@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from ingest.writing import START_S, append
+from ingest.writing import START_S
 
 from flitwatch_db import connect, fabrics
 from flitwatch_domain.generators import dragonfly
@@ -19,7 +19,10 @@ from flitwatch_stream.log import open_log
 
 pytestmark = pytest.mark.integration
 
+#: Of no pattern that a database could compress.
+LONG = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9000), k=5000)))
 TEXTS = [
+    LONG, LONG[:300], LONG[:1000],
     "a\0b", "\0", "", " ", "x" * 5000, "é☃", "\U0001f600", "'; DROP TABLE job; --", "\\N", "\t", "\n", "{}", '"', "\x7f", "\u202e", "\x1f", "NULL", "nan", "0",
 ]  # fmt: skip
 NUMBERS = [0, -1, 2**31, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -(2**63), 1.5, 1e308, 5e-324, -0.0, 10**30]
@@ -67,6 +70,14 @@ def changed(rng: random.Random, value: Any) -> Any:
     return odd(rng)
 
 
+def odd_headers(rng: random.Random) -> list[tuple[str, bytes]]:
+    """Who sent it and its number there, mostly neither."""
+    if rng.random() < 0.8:
+        return []
+    texts = [rng.choice(TEXTS).encode(), rng.randbytes(9), str(rng.choice(NUMBERS)).encode(), "²".encode()]
+    return [(topics.SOURCE, rng.choice(texts)), (topics.SEQUENCE, rng.choice(texts))]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_odd_records_are_stored_or_dead_letters_and_stop_nothing(embedded_db: str, topic: str, seed: int) -> None:
     rng = random.Random(seed)
@@ -80,10 +91,14 @@ def test_odd_records_are_stored_or_dead_letters_and_stop_nothing(embedded_db: st
     with connect(embedded_db) as conn:
         fabrics.save(conn, fabric)
     with open_log(embedded_db) as log:
-        for name, records in sent.items():
+        for name in sent:
             if name not in log.topics():
                 log.create_topic(name, 1)
-            append(log, name, [json.dumps(one).encode() for one in records])
+        with log.producer() as producer:
+            for name, records in sent.items():
+                for record in records:
+                    producer.append(name, json.dumps(record).encode(), partition=0, headers=odd_headers(rng))
+            producer.flush()
     drain(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^ldms\\..*{topic}$"), limit_s=120)
     with connect(embedded_db, autocommit=True) as conn:
         read = dict(conn.execute("SELECT topic, position FROM stream_position").fetchall())

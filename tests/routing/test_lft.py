@@ -124,6 +124,9 @@ def test_what_is_no_dump_is_named(tmp_path: Path) -> None:
         (gzip.compress(b"Unicast lids"), "is no text.*Unpack it"),
         (b"", "line 1: no switch"),
         (b"src,dst\n", "line 1: 'src,dst'"),
+        # Cut within a character, the message would be no text.
+        (b"x" * 39 + "é and more\n".encode(), f"line 1: '{'x' * 39}' is neither"),
+        ("漢".encode() * 14, f"line 1: '{'漢' * 13}' is neither"),
     ):
         file.write_bytes(content)
         with pytest.raises(BadInput, match=rf"r\.lfts: {words}"):

@@ -13,6 +13,9 @@ from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_ingest.schemas import RowKind
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 
+#: Of a device in an index; whoever names a set at greater length is told by its beginning.
+DEVICE_LETTERS = 500
+
 
 def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
     """(gaps to store, gaps to take away first), each gap at most once."""
@@ -48,7 +51,7 @@ def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
 
 def _device(feed: TopicFeed, identity: str, device: str) -> str:
     part = identity.strip("\x1f").replace("\x1f", " ")
-    return f"{device} {part}".strip()
+    return f"{device} {part}".strip()[:DEVICE_LETTERS]
 
 
 def _at(us: int) -> datetime:

@@ -79,10 +79,10 @@ def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
 
 
 def header(record: Record, name: str) -> str:
-    """A header's text, or nothing."""
+    """A header's text, or nothing; NUL, which cannot be stored, is U+FFFD."""
     for key, value in record.headers:
         if key == name:
-            return value.decode("utf-8", "replace")
+            return value.decode("utf-8", "replace").replace("\0", "\ufffd")
     return ""
 
 

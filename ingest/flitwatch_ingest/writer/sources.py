@@ -11,6 +11,7 @@ from flitwatch_db import ingest
 from flitwatch_ingest.writer.gathered import header
 from flitwatch_stream import topics
 from flitwatch_stream.log import Record
+from flitwatch_stream.shapes import INDEXED_BYTES
 
 
 class Sequences:
@@ -21,11 +22,7 @@ class Sequences:
 
     def learn(self, conn: psycopg.Connection[Any], records: Sequence[Record]) -> None:
         """Read what is stored of the sources of `records` that are new here."""
-        unknown = {
-            source
-            for record in records
-            if record.headers and (source := header(record, topics.SOURCE)) not in self._last
-        }
+        unknown = {source for record in records if record.headers and (source := _source(record)) not in self._last}
         unknown.discard("")
         if unknown:
             stored = ingest.source_positions(conn, sorted(unknown))
@@ -33,7 +30,7 @@ class Sequences:
 
     def repeats(self, record: Record, moved: dict[str, int]) -> bool:
         """Whether the record was written before; else it is the source's last now, and stands in `moved`."""
-        source, sequence = header(record, topics.SOURCE), header(record, topics.SEQUENCE)
+        source, sequence = _source(record), header(record, topics.SEQUENCE)
         if not source or not sequence.isascii() or not sequence.isdigit() or len(sequence) > 18:
             return False
         number = int(sequence)
@@ -41,3 +38,9 @@ class Sequences:
             return True
         self._last[source] = moved[source] = number
         return False
+
+
+def _source(record: Record) -> str:
+    """Who sent a record; nobody where the name is none of a collector's."""
+    source = header(record, topics.SOURCE)
+    return source if len(source.encode()) <= INDEXED_BYTES else ""

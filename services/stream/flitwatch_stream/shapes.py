@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from flitwatch_domain.errors import BadInput
 
 #: Seconds since 1970 UTC, at most in the year 2106.
 EpochSeconds = Annotated[float, Field(ge=0, lt=1 << 32, allow_inf_nan=False)]
-Name = Annotated[str, Field(min_length=1, max_length=1024)]
+#: Two of them fit into a row of a B-tree.
+INDEXED_BYTES = 1200
+
+
+def _indexable(text: str) -> str:
+    if len(text.encode()) > INDEXED_BYTES:
+        raise ValueError(f"is longer than {INDEXED_BYTES} bytes")
+    return text
+
+
+Indexed = Annotated[str, AfterValidator(_indexable)]
+Name = Annotated[Indexed, Field(min_length=1)]
 #: As the database's int4 and int8 hold them.
 Small = Annotated[int, Field(ge=0, lt=1 << 31)]
 Nanoseconds = Annotated[int, Field(ge=0, lt=1 << 63)]
 #: A name by which rows are found again, or that events tell: PostgreSQL has no NUL.
-Key = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[^\x00]*$")]
+Key = Annotated[Name, Field(pattern=r"^[^\x00]*$")]
 
 
 class _Shape(BaseModel):
@@ -69,7 +80,7 @@ class RunValue(_Shape):
 
     type: Literal["run"]
     run_key: Key
-    job_id: str | None = None
+    job_id: Indexed | None = None
     exe: Name
     start: EpochSeconds | None = None
     ranks: list[RankPlace]

@@ -1,5 +1,6 @@
 #include "sim/topology/lft_dump.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -14,6 +15,13 @@ std::string_view trimmed(std::string_view text) {
   const auto begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+// The beginning of a line, for a message: whole characters of UTF-8.
+std::string quoted(std::string_view line) {
+  std::size_t end = std::min<std::size_t>(line.size(), 40);
+  while (end > 0 && end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+  return "'" + std::string(line.substr(0, end)) + "'";
 }
 
 // Takes a number off the front; `text` then begins after it.
@@ -96,7 +104,7 @@ void entry(std::string_view line, std::size_t number, LftDump& dump, Seen& seen)
   const auto lid = take<std::uint16_t>(rest, 16);
   rest = trimmed(rest);
   const auto port = take<std::uint16_t>(rest, 10);
-  if (!lid || !port || *port > 255) throw LftSyntaxError(number, "'" + std::string(line.substr(0, 40)) + "' is no LID with an output port");
+  if (!lid || !port || *port > 255) throw LftSyntaxError(number, quoted(line) + " is no LID with an output port");
   rest = trimmed(rest);
   if (!rest.empty() && rest.front() != '#' && rest.front() != ':') throw LftSyntaxError(number, "unexpected text after the output port");
   dump.at_switch.push_back(static_cast<std::uint32_t>(dump.switches.size() - 1));
@@ -132,7 +140,7 @@ LftDump parse_lft_dump(std::string_view text) {
     } else if (line.starts_with("0x")) {
       entry(line, number, dump, seen);
     } else if (!line.empty() && !is_decoration(line)) {
-      throw LftSyntaxError(number, "'" + std::string(line.substr(0, 40)) + "' is neither a switch nor an entry");
+      throw LftSyntaxError(number, quoted(line) + " is neither a switch nor an entry");
     }
   }
   if (dump.switches.empty()) throw LftSyntaxError(1, "no switch: this is no dump of forwarding tables");
