@@ -67,10 +67,15 @@ def checked(record: Any) -> dict[str, Any]:
     for key in ("network", "collective"):
         if not isinstance(record.get(key), str) or "\0" in record[key] or len(record[key]) > 200:
             raise ValueError(f"{key} is no text of at most 200 characters")
-    if not isinstance(record.get("ratio"), int | float) or not 0 <= record["ratio"] <= 1:
+    if not _is_number(record.get("ratio")) or not 0 <= record["ratio"] <= 1:
         raise ValueError("ratio lies outside [0, 1]")
     for key in ("perturbed_s", "quiet_s"):
         times = record.get(key)
-        if not isinstance(times, list) or not all(isinstance(one, int | float) and one >= 0 for one in times):
+        if not isinstance(times, list) or not all(_is_number(one) and one >= 0 for one in times):
             raise ValueError(f"{key} is no list of seconds")
     return record
+
+
+def _is_number(value: Any) -> bool:
+    # In Python true is an integer.
+    return isinstance(value, int | float) and not isinstance(value, bool)
