@@ -54,9 +54,9 @@ function columnsAt(now: number) {
   ];
   const letters: Column<DeadLetter>[] = [
     { key: "at", header: `Refused, ${ZONE}`, numeric: true, value: (d) => d.at, render: (d) => when(d.at) },
-    { key: "topic", header: "Topic", value: (d) => d.topic },
-    { key: "where", header: "Where", value: (d) => d.where },
     { key: "reason", header: "Reason", value: (d) => d.reason, render: (d) => <span title={d.reason}>{d.reason}</span> },
+    { key: "topic", header: "Topic", value: (d) => d.topic },
+    { key: "where", header: "Where", value: (d) => d.where, render: (d) => (d.where ?? "–").replace(`${d.topic}[`, "partition ").replace(/^(partition \d+)\]/, "$1,") },
     { key: "bytes", header: "size", numeric: true, value: (d) => d.raw_bytes, render: (d) => bytes(d.raw_bytes) },
     { key: "raw", header: "Record", value: (d) => d.id, render: (d) => <a href={`/api/v1/ingest/dead-letters/${d.id}/raw`} download>raw bytes</a> },
   ];
