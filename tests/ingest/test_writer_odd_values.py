@@ -13,6 +13,9 @@ from flitwatch_ingest.writer.drain import drain
 from flitwatch_ingest.writer.gathered import OUR_FAULT
 from ingest import odd
 
+from flitwatch_ingest.writer.gathered import header
+from flitwatch_stream.log import Record
+
 pytestmark = pytest.mark.integration
 
 
@@ -30,3 +33,8 @@ def test_odd_records_are_stored_or_dead_letters_and_stop_nothing(embedded_db: st
         letters = conn.execute("SELECT topic, reason FROM dead_letter").fetchall()
         assert [reason for _, reason in letters if OUR_FAULT in reason or not reason or len(reason) > 500] == []
         assert conn.execute("SELECT count(*) FROM job WHERE job_id = '999999'").fetchone() == (1,)
+
+
+def test_a_header_without_a_value_names_nobody() -> None:
+    record = Record("t", 0, 0, 0, None, b"", [("source", None), ("source", b"a\0b"), ("sequence", b"\xff")])  # type: ignore[list-item]
+    assert (header(record, "source"), header(record, "sequence"), header(record, "where")) == ("a\ufffdb", "\ufffd", "")

@@ -81,7 +81,8 @@ def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
 def header(record: Record, name: str) -> str:
     """A header's text, or nothing; NUL, which cannot be stored, is U+FFFD."""
     for key, value in record.headers:
-        if key == name:
+        # Kafka's headers may have no value.
+        if key == name and value is not None:
             return value.decode("utf-8", "replace").replace("\0", "\ufffd")
     return ""
 
