@@ -10,11 +10,9 @@ from flitwatch_db import connect, fabrics
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
-from flitwatch_ingest.writer.gathered import OUR_FAULT
-from ingest import odd
-
-from flitwatch_ingest.writer.gathered import header
+from flitwatch_ingest.writer.gathered import OUR_FAULT, header
 from flitwatch_stream.log import Record
+from ingest import odd
 
 pytestmark = pytest.mark.integration
 
