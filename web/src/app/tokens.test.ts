@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { luminance } from "../charts/scale";
+import css from "./tokens.css?raw";
 
-const css = readFileSync(new URL("tokens.css", import.meta.url), "utf8");
 const [light = "", dark = ""] = css.split(':root[data-theme="dark"]');
 
 function colour(part: string, name: string): number {
