@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from flitwatch.main import cli
+from flitwatch.orphans import end_orphans, orphans
 from flitwatch.supervisor import Process, Server, Supervisor, running
 from flitwatch_domain.errors import Unavailable
 
@@ -121,6 +122,7 @@ def test_a_process_that_never_serves_is_named_with_its_log(tmp_path: Path) -> No
 #: A platform of which a process never serves, as `flitwatch up` starts it; the last argument makes it one of flitwatch's.
 NEVER_SERVES = """
 import sys, pathlib
+from flitwatch.orphans import end_orphans, orphans, state_of
 from flitwatch.supervisor import Process, Supervisor
 from flitwatch_domain.errors import Cancelled
 sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -187,3 +189,30 @@ def test_a_stale_state_file_is_not_taken_for_a_running_platform(tmp_path: Path) 
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "state.json").write_text(f'{{"pid": {ended.pid}}}')
     assert running(tmp_path) is None
+
+
+def test_what_a_killed_supervisor_left_running_is_seen_and_ended(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from flitwatch.supervisor import Process, Supervisor\n"
+        f"s = Supervisor(Path({str(tmp_path)!r}), [], [Process(n, [sys.executable, '-c', 'import time; time.sleep(600)', 'flitwatch']) for n in 'ab'])\n"
+        "s.begin({'stack': 'embedded'}); s.start(print); s.run({})"
+    )
+    supervisor = subprocess.Popen([sys.executable, "-c", code, "flitwatch"])
+    try:
+        wait_for(lambda: (running(tmp_path) or {}).get("state") == "running")
+        assert orphans(tmp_path) == []
+    finally:
+        supervisor.kill()
+        supervisor.wait()
+    left = orphans(tmp_path)
+    assert len(left) == 2 and all(map(alive, left)) and running(tmp_path) is None
+    assert end_orphans(tmp_path) == left
+    wait_for(lambda: not any(map(alive, left)))
+    assert orphans(tmp_path) == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"processes": [{"pid": "x"}, {}]}', '{"processes": [{"pid": 1}]}'])
+def test_a_state_file_that_says_nothing_names_no_orphans(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "state.json").write_text(text)
+    assert orphans(tmp_path) == []

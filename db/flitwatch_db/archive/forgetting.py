@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,23 +45,25 @@ def forget(
     """
     if not user.strip():
         raise BadRequest("no user is named", advice="Write the name as the scheduler has it.")
-    count = {"jobs": 0, "runs": 0, "parts": 0}
     with Folder(root) as folder:
-        parts = folder.parts()
-        for done, part in enumerate(parts):
-            on_step(done, len(parts), part.shown)
-            part.verify()
-            jobs = {row["job_pk"] for row in part.rows("job") if row["user_name"] == user}
-            if not jobs:
-                continue
-            runs = {row["run_id"] for row in part.rows("run") if row["job_pk"] in jobs}
-            count["jobs"] += len(jobs)
-            count["runs"] += len(runs)
-            count["parts"] += 1
-            if not dry_run:
-                _rewrite(folder, part, jobs, runs)
-        on_step(len(parts), len(parts), "")
-    return count
+        # All of it is read before any of it changes: a damaged part leaves everything as it was.
+        found = list(_found(folder.parts(), user, on_step))
+        for part, jobs, runs in () if dry_run else found:
+            _rewrite(folder, part, jobs, runs)
+    return {
+        "jobs": sum(len(jobs) for _, jobs, _ in found), "runs": sum(len(runs) for _, _, runs in found), "parts": len(found),
+    }  # fmt: skip
+
+
+def _found(parts: Sequence[Part], user: str, on_step: OnStep) -> Iterator[tuple[Part, set[int], set[int]]]:
+    """The parts that hold jobs of the user, with the numbers of these and of their runs."""
+    for done, part in enumerate(parts):
+        on_step(done, len(parts), part.shown)
+        part.verify()
+        jobs = {row["job_pk"] for row in part.rows("job") if row["user_name"] == user}
+        if jobs:
+            yield part, jobs, {row["run_id"] for row in part.rows("run") if row["job_pk"] in jobs}
+    on_step(len(parts), len(parts), "")
 
 
 def _rewrite(folder: Folder, part: Part, jobs: set[int], runs: set[int]) -> None:

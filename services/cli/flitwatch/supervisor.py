@@ -310,7 +310,7 @@ def running(home: Path) -> dict | None:
     try:
         state = orjson.loads(path.read_bytes())
         os.kill(int(state["pid"]), 0)
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, LookupError, TypeError):
         return None
     command = Path(f"/proc/{state['pid']}/cmdline")
     if command.exists() and b"flitwatch" not in command.read_bytes():

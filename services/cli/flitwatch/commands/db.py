@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from flitwatch.console import database_options, emit, json_option, progress, stderr
+from flitwatch.console import OutPath, database_options, emit, json_option, progress, stderr
 from flitwatch.platform import database
 
 if TYPE_CHECKING:
@@ -121,9 +122,7 @@ def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, e
 @db.command()
 @click.argument("job_id")
 @click.option("--cluster", help="Where several clusters use the same id; else the newest.")
-@click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="The file; by default job-ID.zip in this folder."
-)
+@click.option("--out", type=OutPath(), help="The file; by default job-ID.zip in this folder.")
 @database_options
 @json_option
 def evidence(
@@ -169,6 +168,9 @@ def erase(
     from flitwatch_db.erasure import left as rest
 
     with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+        folders = _archives_of(policy(conn), archives)
+        # Whatever an archive refuses is said before the first row goes.
+        left = {str(folder): forget(folder, user, dry_run=True) for folder in folders}
         with conn.transaction():
             found = run(conn, user, dry_run=not yes)
             stays = rest(conn, user)
@@ -184,16 +186,8 @@ def erase(
                     archives=[str(folder) for folder in archives],
                     account=account and has_account,
                 )
-        by_itself = policy(conn)
-    folders = list(archives)
-    if by_itself is not None:
-        if Path(by_itself.folder).exists():
-            folders.append(Path(by_itself.folder))
-        else:
-            stderr.print(
-                f"the archive {by_itself.folder} is not on this machine: run the same with --archive where it is"
-            )
-    left = {str(folder): forget(folder, user, dry_run=not yes) for folder in dict.fromkeys(map(Path.absolute, folders))}
+    if yes:
+        left = {str(folder): forget(folder, user) for folder in folders}
     said: dict[str, Any] = {"archives": left} if left else {}
     if has_account:
         said["account"] = "stays" if not account else "deleted" if yes else "counted"
@@ -206,6 +200,16 @@ def erase(
         for line in stays:
             stderr.print(line, markup=False, soft_wrap=True)
     emit({"deleted": yes, "rows": found} | said, as_json)
+
+
+def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
+    """Archives to erase from: those named, and the one that is written by itself where it is on this machine."""
+    folders = [folder.absolute() for folder in named]
+    if by_itself is not None and Path(by_itself.folder).exists():
+        folders.append(Path(by_itself.folder).absolute())
+    elif by_itself is not None:
+        stderr.print(f"the archive {by_itself.folder} is not on this machine: run the same with --archive where it is")
+    return list(dict.fromkeys(folders))
 
 
 @db.command()
@@ -269,6 +273,9 @@ def archive_policy(
 
     if off and folder is not None:
         raise click.UsageError("--off and --folder exclude each other")
+    given = click.get_current_context().get_parameter_source
+    if folder is None and any(given(name) is ParameterSource.COMMANDLINE for name in ("after_days", "drop_after_days")):
+        raise click.UsageError("days are set together with the folder: give --folder too")
     wanted = None if folder is None else Policy(str(folder), after_days, drop_after_days)
     with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
         if off or wanted is not None:

@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from flitwatch.console import emit, json_option
+from flitwatch.console import emit, json_option, stderr
 from flitwatch.home import home
+from flitwatch.orphans import orphans
 from flitwatch.supervisor import running
 
 
@@ -17,7 +18,12 @@ def status(as_json: bool) -> None:
     """Say what runs or starts here: URL, database (without a password), stack, processes, where their metrics are, and how often each was started again."""
     state = running(home())
     if state is None:
-        emit({"running": False, "home": str(home())}, as_json)
+        left = orphans(home())
+        emit({"running": False, "home": str(home())} | ({"left_running": left} if left else {}), as_json)
+        if left:
+            stderr.print(
+                "their supervisor was killed: `flitwatch down` ends them, `flitwatch up` ends them and starts anew"
+            )
         return
     shown = {key: state[key] for key in ("state", "url", "stack", "pid", "twin", "processes")}
     # While its server starts, a database has no URL yet.

@@ -12,11 +12,14 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from flitwatch.console import emit, fail, json_option, stderr
 from flitwatch.home import home
+from flitwatch.orphans import end_orphans
 from flitwatch.supervisor import Process, Server, Supervisor, running
 
 READY_TIMEOUT_S = 180.0
@@ -73,11 +76,17 @@ def up(
     if state is not None:
         if state["state"] == "starting":
             fail(f"it is starting already (process {state['pid']}); wait for it, or stop it: flitwatch down")
-        if (state["stack"], state["port"]) != (stack, port):
-            fail(f"already running with stack {state['stack']} on port {state['port']}; stop it first: flitwatch down")
+        asked = {"stack": stack, "port": port} | _given({"host": host, "twin": twin, "metrics_port": metrics_port})
+        other = [name for name, value in asked.items() if state.get(name, value) != value]
+        if other:
+            had = ", ".join(f"{name} {state[name]}" for name in other)
+            fail(f"already running with {had}; stop it first: flitwatch down")
         emit({"url": state["url"], "stack": stack, "pid": state["pid"]}, as_json) if as_json else _say_url(state["url"])
         return
     _check_twin(twin)
+    left = end_orphans(home())
+    if left:
+        stderr.print(f"ended {len(left)} processes whose supervisor was killed")
     _need_free(host, port, "make up PORT=")
     metrics = None if metrics_port is None else (metrics_host, metrics_port)
     _check_metrics(metrics, port)
@@ -94,6 +103,12 @@ def up(
         return
     url = _detach(stack, host, port, twin, metrics)
     emit({"url": url, "stack": stack, "pid": (running(home()) or {}).get("pid")}, as_json) if as_json else _say_url(url)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the options that somebody gave: a default asks for nothing."""
+    source = click.get_current_context().get_parameter_source
+    return {name: value for name, value in options.items() if source(name) is not ParameterSource.DEFAULT}
 
 
 def _say_url(url: str) -> None:
@@ -174,9 +189,10 @@ def _serve(
     """Start servers, then processes, and watch them until told to stop."""
     from flitwatch_db import migrations
 
-    url = f"http://{host}:{port}/"
-    supervisor = Supervisor(home(), _servers(stack), [])
-    supervisor.begin({"url": url, "stack": stack, "port": port, "twin": twin})
+    url = _url(host, port)
+    supervisor = Supervisor(home(), servers(stack), [])
+    known = {"url": url, "stack": stack, "host": host, "port": port, "twin": twin}
+    supervisor.begin(known | {"metrics_port": None if metrics is None else metrics[1]})
     try:
         urls = []
         for server in supervisor.servers:
@@ -203,7 +219,7 @@ def _serve(
     supervisor.run({})
 
 
-def _servers(stack: str) -> list[Server]:
+def servers(stack: str) -> list[Server]:
     """The database's server first, the log's last."""
     from flitwatch_db.embedded import Embedded
 
@@ -299,9 +315,13 @@ def _queues() -> list[str]:
     ]
 
 
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
 def _answers(host: str, port: int) -> bool:
     try:
-        with urllib.request.urlopen(f"http://{host}:{port}/readyz", timeout=1) as answer:
+        with urllib.request.urlopen(f"{_url(host, port)}readyz", timeout=1) as answer:
             return answer.status == 200
     except OSError:
         return False
