@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from flitwatch_db import connect, fabrics, jobs, runs
+from flitwatch_db import async_pool, connect, fabrics, jobs, runs
+from flitwatch_db.reads import runs as reads
 from flitwatch_domain import generators
 from flitwatch_domain.errors import BadInput, Conflict, NotFound
 from flitwatch_domain.fabric import Fabric
@@ -167,3 +169,27 @@ def test_runs_and_steps(embedded_db: str, theta: Fabric) -> None:
         assert runs.upsert_steps(conn, run_id, steps[1:]) == 0
         found = conn.execute("SELECT step, time_s, rank_time_ns, counters FROM run_step ORDER BY step").fetchall()
     assert found == [(0, 9e-9, [5, 9], None), (1, 2.0, [2_000_000_000, 1], [1, 2**62, 3, 4])]
+
+
+@pytest.mark.parametrize("new", [0, 5, 9])
+async def test_a_step_that_comes_while_steps_are_read_moves_no_sum(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch, new: int
+) -> None:
+    def step(number: int) -> RunStep:
+        return RunStep(number, np.array([5, 9]), np.full((2, 2), number, dtype=np.int64))
+
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        run_id = runs.upsert_run(conn, Run("amg-2", "amg", ranks=(0, 1), nodes=(None, None), counters=("AR_A", "AR_B")))
+        runs.upsert_steps(conn, run_id, [step(3), step(7)])
+        columns = reads.columns
+
+        async def then_another(*given: Any) -> Any:
+            found = await columns(*given)
+            runs.upsert_steps(conn, run_id, [step(new)])
+            return found
+
+        monkeypatch.setattr(reads, "columns", then_another)
+        async with async_pool(embedded_db, role="reader") as pool, pool.connection() as reading:
+            found = await reads.steps(reading, run_id, 2)
+    assert found.step.tolist() == [3, 7]
+    assert found.counters is not None and found.counters.tolist() == [[6, 6], [14, 14]]

@@ -133,7 +133,9 @@ async def _counter_sums(
     if not len(found["step"]):
         return None
     sums = np.full((len(step), counters), np.nan)
-    sums[np.searchsorted(step, found["step"]), found["counter"]] = found["value"]
+    # Steps that came since `step` was read have no place in it.
+    held = np.isin(found["step"], step)
+    sums[np.searchsorted(step, found["step"][held]), found["counter"][held]] = found["value"][held]
     return sums
 
 
