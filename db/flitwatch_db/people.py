@@ -130,7 +130,7 @@ def accounts(conn: Conn) -> list[Row]:
 
 
 def change(conn: Conn, name: str, *, role: str | None = None, disabled: bool | None = None) -> None:
-    """Give an account another role, or switch it off or on; its sessions end where it loses rights.
+    """Give an account another role, or switch it off or on; its sessions end, and what becomes a service has no password any more.
 
     Raises
     ------
@@ -144,17 +144,26 @@ def change(conn: Conn, name: str, *, role: str | None = None, disabled: bool | N
         conn.execute("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE")
         held = _account(conn, name)
         conn.execute(
-            "UPDATE account SET role = coalesce(%s, role), disabled = coalesce(%s, disabled) WHERE account_id = %s",
-            [role, disabled, held["account_id"]],
+            "UPDATE account SET role = coalesce(%(role)s, role), disabled = coalesce(%(disabled)s, disabled),"
+            " password_hash = CASE WHEN 'service' NOT IN (role, coalesce(%(role)s, role)) THEN password_hash END"
+            " WHERE account_id = %(account)s",
+            {"role": role, "disabled": disabled, "account": held["account_id"]},
         )
         _check_admins(conn, held)
         conn.execute("DELETE FROM session WHERE account_id = %s", [held["account_id"]])
 
 
 def _check_admins(conn: Conn, held: Row) -> None:
-    left = conn.execute("SELECT 1 FROM account WHERE role = 'admin' AND NOT disabled").fetchone()
+    """Conflict where the change takes the last admin who can log in, or of those who cannot the last of all."""
+    left = conn.execute(
+        "SELECT 1 FROM account WHERE role = 'admin' AND NOT disabled AND (NOT %s OR password_hash IS NOT NULL OR issuer IS NOT NULL)",
+        [held["logs_in"]],
+    ).fetchone()
     if held["role"] == "admin" and not held["disabled"] and not left:
-        raise Conflict("it is the last admin", advice="Make another account admin first.")
+        raise Conflict(
+            f"it is the last admin{' who can log in' if held['logs_in'] else ''}",
+            advice="Make another account admin first, with a password.",
+        )
 
 
 def has_account(conn: Conn, name: str) -> bool:
@@ -219,15 +228,16 @@ def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
     Raises
     ------
     Unauthenticated
-        Wrong, or no such account, or disabled: the caller is not told which.
+        Wrong, or no such account, or disabled, or a service's: the caller is not told which.
     """
     row = conn.execute(
-        "SELECT account_id, password_hash, disabled FROM account WHERE name = %s", [name.replace("\0", "")]
+        "SELECT account_id, password_hash, disabled OR role = 'service' FROM account WHERE name = %s",
+        [name.replace("\0", "")],
     ).fetchone()
-    number, hashed, disabled = row if row else (None, None, False)
+    number, hashed, refused = row if row else (None, None, False)
     try:
         _HASHER.verify(hashed or _NOBODY, password[: PASSWORD_MAX + 1])
-        right = hashed is not None and not disabled
+        right = hashed is not None and not refused
     except (VerifyMismatchError, InvalidHashError):
         right = False
     if not right or hashed is None or number is None:
@@ -258,10 +268,10 @@ def end_session(conn: Conn, secret: str) -> None:
 
 
 def of_session(conn: Conn, secret: str) -> Caller | None:
-    """The caller of a session; None where it ended or its account is disabled."""
+    """The caller of a session; None where it ended, or its account is disabled or a service's."""
     row = conn.execute(
         "SELECT a.name, a.role, a.account_id, a.issuer FROM session s JOIN account a USING (account_id)"
-        " WHERE s.digest = %s AND s.expires_at > now() AND NOT a.disabled",
+        " WHERE s.digest = %s AND s.expires_at > now() AND NOT a.disabled AND a.role <> 'service'",
         [digest(secret)],
     ).fetchone()
     if row is None:
@@ -348,7 +358,7 @@ def of_provider(conn: Conn, issuer: str, subject: str, name: str, role: str | No
     BadRequest
         The name cannot be an account's.
     Forbidden
-        The account is disabled, or the name belongs to another: an equal name is never a claim to it.
+        The account is disabled or a service's, or the name belongs to another: an equal name is never a claim to it.
     """
     with conn.transaction():
         row = conn.execute(
@@ -359,6 +369,8 @@ def of_provider(conn: Conn, issuer: str, subject: str, name: str, role: str | No
             return _first_login(conn, issuer, subject, name, role or "user"), name
         if row[2]:
             raise Forbidden("this account is disabled", advice="Ask an admin of this site.")
+        if row[3] == "service":
+            raise Forbidden("this account is a service's, which has no login", advice="Ask an admin of this site.")
         if role is not None and row[3] != role:
             conn.execute("UPDATE account SET role = %s WHERE account_id = %s", [role, row[0]])
             conn.execute("DELETE FROM session WHERE account_id = %s", [row[0]])
@@ -381,7 +393,9 @@ def _first_login(conn: Conn, issuer: str, subject: str, name: str, role: str) ->
 
 def _account(conn: Conn, name: str) -> Row:
     rows = _rows(
-        conn, "SELECT account_id, role, disabled, issuer FROM account WHERE name = %s", [name.replace("\0", "")]
+        conn,
+        "SELECT account_id, role, disabled, issuer, password_hash IS NOT NULL OR issuer IS NOT NULL AS logs_in FROM account WHERE name = %s",
+        [name.replace("\0", "")],
     )
     if not rows:
         raise NotFound(f"there is no account {name[:80]!r}", advice="`flitwatch users list` lists them.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import httpx
@@ -16,12 +17,12 @@ from flitwatch_api.app import create_app
 from flitwatch_api.logs import JsonLines, request_id
 from flitwatch_api.names import Names
 from flitwatch_api.people import trail
-from flitwatch_api.people.access import RANK, SAFE
+from flitwatch_api.people.access import RANK, SAFE, Need, check
 from flitwatch_api.people.callers import UNKNOWN_BURST, Buckets
 from flitwatch_api.settings import Settings
 from flitwatch_db import audit, connect, jobs, people
 from flitwatch_db import tasks as queue
-from flitwatch_domain.errors import BadRequest, Conflict
+from flitwatch_domain.errors import BadRequest, Conflict, Forbidden
 from flitwatch_domain.jobs import Job
 
 PASSWORD = "correct horse battery"
@@ -279,6 +280,66 @@ def test_admins_handle_accounts_and_the_last_one_stays(
     assert admin.patch("/api/v1/users/admin", json={"disabled": True}).status_code == 409
     assert admin.patch("/api/v1/users/nobody", json={"role": "user"}).status_code == 404
     assert "argon2" not in admin.get("/api/v1/users").text
+
+
+def test_who_becomes_a_service_logs_in_no_more(embedded_db: str) -> None:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "root", "admin", PASSWORD)
+        people.add(conn, "eve", "user", PASSWORD)
+        people.add(conn, "old", "user", PASSWORD)
+        with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
+            eve, root = logged_in(api, "eve"), logged_in(api, "root")
+            changed = root.patch("/api/v1/users/eve", json={"role": "service"})
+            assert changed.status_code == 200 and changed.json()["items"][0]["password"] is False
+            assert eve.get("/api/v1/jobs").status_code == 401
+            assert api.http.post("/api/v1/session", json={"name": "eve", "password": PASSWORD}).status_code == 401
+            assert api.http.get("/api/v1/jobs", headers=token(embedded_db, "eve", "read")).status_code == 200
+            # As it was left by a version that kept them: password and session are worth nothing.
+            old = logged_in(api, "old")
+            conn.execute("UPDATE account SET role = 'service' WHERE name = 'old'")
+            secret = people.begin_session(conn, conn.execute("SELECT account_id FROM account WHERE name = 'old'").fetchone()[0])[0]  # type: ignore[index]  # fmt: skip
+            assert people.of_session(conn, secret) is None
+            assert api.http.post("/api/v1/session", json={"name": "old", "password": PASSWORD}).status_code == 401
+            # Nor does the old password come back with another role.
+            for name in ("eve", "old"):
+                assert root.patch(f"/api/v1/users/{name}", json={"role": "user"}).status_code == 200
+                assert api.http.post("/api/v1/session", json={"name": name, "password": PASSWORD}).status_code == 401
+            for client in (eve, root, old):
+                client.close()
+
+
+def test_a_service_by_a_session_passes_no_check() -> None:
+    service = people.Caller("s", "service", "session", frozenset(people.SCOPES_OF["service"]), "account 1")
+    with pytest.raises(Forbidden):
+        check(service, Need("user", "tasks", True))
+    check(replace(service, via="token"), Need("user", "tasks", True))
+
+
+def test_the_last_admin_who_can_log_in_stays(embedded_db: str) -> None:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "root", "admin", PASSWORD)
+        people.add(conn, "ghost", "admin")
+        for taken in ({"disabled": True}, {"role": "viewer"}, {"role": "service"}):
+            with pytest.raises(Conflict, match="who can log in"):
+                people.change(conn, "root", **taken)  # type: ignore[arg-type]
+        with pytest.raises(Conflict):
+            people.remove(conn, "root")
+        assert people.log_in(conn, "root", PASSWORD)
+        # Whom a provider vouches for can, too; an admin by token alone may go while another stays.
+        people.of_provider(conn, "https://idp.example", "7", "ann", "admin")
+        people.change(conn, "root", disabled=True)
+        people.change(conn, "ghost", role="viewer")
+        with pytest.raises(Conflict):
+            people.change(conn, "ann", role="service")
+
+
+def test_a_provider_logs_nobody_in_as_a_service(embedded_db: str) -> None:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.of_provider(conn, "https://idp.example", "7", "ann", None)
+        people.change(conn, "ann", role="service")
+        for role in (None, "admin"):
+            with pytest.raises(Forbidden, match="service"):
+                people.of_provider(conn, "https://idp.example", "7", "ann", role)
 
 
 @pytest.mark.parametrize("name", ["anonymous", "nobody", "erased", " x"])

@@ -72,7 +72,7 @@ def check(caller: Caller | None, need: Need) -> None:
         raise Unauthenticated(
             "this site asks who you are", advice="Log in at /login, or send a token: Authorization: Bearer fwt_..."
         )
-    by_role = caller.role == "service" or RANK[caller.role] >= RANK[need.role]
+    by_role = (caller.role == "service" and caller.via == "token") or RANK[caller.role] >= RANK[need.role]
     if by_role and need.scope in caller.scopes:
         return
     if caller.via == "anonymous":
