@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from flitwatch.home import LOG_BYTES
 from flitwatch.main import cli
 from flitwatch.orphans import end_orphans, orphans
 from flitwatch.supervisor import Process, Server, Supervisor, running
@@ -98,6 +100,21 @@ def test_a_process_whose_loop_stops_coming_round_is_started_again(tmp_path: Path
     finally:
         supervisor._stopping.set()
         thread.join()
+
+
+def test_logs_are_for_their_owner_alone_and_those_of_before_become_so(tmp_path: Path) -> None:
+    logs = tmp_path / "log"
+    logs.mkdir()
+    for name, length in (("one", 5), ("two", LOG_BYTES + 1)):
+        (logs / f"{name}.log").write_bytes(b"x" * length)
+        (logs / f"{name}.log").chmod(0o644)
+    processes = [Process(name, SLEEPER) for name in ("one", "two", "three")]
+    supervisor = Supervisor(tmp_path, [], processes)
+    supervisor.start(lambda line: None)
+    supervisor.stop()
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in logs.iterdir()}
+    assert modes == dict.fromkeys(("one.log", "two.log", "two.log.1", "three.log"), 0o600)
+    assert (logs / "one.log").read_bytes().startswith(b"xxxxx")
 
 
 def test_stop_ends_every_process_and_server(tmp_path: Path) -> None:

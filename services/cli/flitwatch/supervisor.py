@@ -19,6 +19,7 @@ from typing import IO, Literal
 
 import orjson
 
+from flitwatch.home import open_log
 from flitwatch.watched import PULSE_FD
 from flitwatch_domain.errors import Cancelled, Unavailable
 from flitwatch_domain.pulse import HANGS_AFTER_S
@@ -33,7 +34,6 @@ KEEP_EVERY_S = 1.0
 WATCH_EVERY_S = 0.2
 #: The most silence that one look at a child counts.
 MOST_SILENCE_S = 1.0
-LOG_BYTES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -216,9 +216,7 @@ class Supervisor:
 
     def _spawn(self, child: _Child) -> None:
         path = self.home / "log" / f"{child.process.name}.log"
-        if path.exists() and path.stat().st_size > LOG_BYTES:
-            path.replace(path.with_suffix(".log.1"))
-        child.log = open(path, "ab")
+        child.log = open_log(path)
         child.pulse, beats = os.pipe()
         child.silent_s = None
         os.set_blocking(child.pulse, False)

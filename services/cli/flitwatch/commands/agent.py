@@ -85,7 +85,6 @@ def slurm(
     from flitwatch_domain.errors import FlitwatchError
 
     log_to_stderr(logging.INFO)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     if release:
         emit({"released": pending_jobs.release_all(cluster.pending(), "an operator ended it")}, as_json)
         return

@@ -18,7 +18,7 @@ import click
 from click.core import ParameterSource
 
 from flitwatch.console import emit, fail, json_option, stderr
-from flitwatch.home import home
+from flitwatch.home import home, open_log
 from flitwatch.orphans import end_orphans
 from flitwatch.supervisor import Process, Server, Supervisor, running
 
@@ -149,12 +149,12 @@ def _detach(stack: str, host: str, port: int, twin: str, metrics: tuple[str, int
     folder = home() / "log"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "supervisor.log"
-    offset = path.stat().st_size if path.exists() else 0
     argv = [sys.executable, "-m", "flitwatch.main", "up", "--foreground", "--stack", stack, "--host", host]
     argv += ["--port", str(port), "--twin", twin]
     if metrics is not None:
         argv += ["--metrics-host", metrics[0], "--metrics-port", str(metrics[1])]
-    with open(path, "ab") as log:
+    with open_log(path) as log:
+        offset = path.stat().st_size
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     deadline = time.monotonic() + READY_TIMEOUT_S
     while time.monotonic() < deadline:

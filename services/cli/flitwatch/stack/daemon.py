@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from flitwatch.home import open_log
 from flitwatch_domain.errors import Unavailable
 
 
@@ -62,9 +63,7 @@ class Daemon:
 
     def spawn(self, argv: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         """Start it in a session of its own, its output appended to the log."""
-        if self.log.exists() and self.log.stat().st_size > 20_000_000:
-            self.log.replace(self.log.with_suffix(".log.1"))
-        with self.log.open("ab") as log:
+        with open_log(self.log) as log:
             self._child = subprocess.Popen(
                 list(argv),
                 stdin=subprocess.DEVNULL,
