@@ -85,6 +85,7 @@ def test_what_waits_for_an_absent_receiver_is_kept_quiet_too(embedded_db: str, h
         if why == "silence":
             ends = conn.execute("SELECT now(), now() + interval '1 hour'").fetchone() or ()
             alerts.add_silence(conn, {"rule": r"/(.)\1/"}, *ends, "one that an older version took", "ops")
+            alerts.add_silence(conn, {"nosuchlabel": ""}, *ends, "another", "ops")
             number = alerts.add_silence(conn, {"rule": "/q1|q2/"}, *ends, "known", "ops")
         else:
             number = fire(conn, "source")

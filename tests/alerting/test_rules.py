@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from flitwatch.commands.alerting import alerting
 from flitwatch.commands.alerts import Moment, alerts
 from flitwatch_alerting.config import read_config
-from flitwatch_domain.alerts import LONGEST_S, Rule, Sample, Standing, advance, check_matchers, matches, read_rule
+from flitwatch_domain.alerts import (
+    LONGEST_S,
+    Rule,
+    Sample,
+    Standing,
+    advance,
+    check_matchers,
+    check_silence,
+    matches,
+    read_rule,
+)
 from flitwatch_domain.errors import BadInput
 
 RULE = read_rule({"name": "r", "signal": "stall_ratio", "above": 4, "clear": 2, "for": "2m", "every": "1m"})
@@ -169,6 +179,20 @@ def test_what_is_no_expression_of_alertmanager_is_refused_and_says_what_to_write
     with pytest.raises(ValueError, match="no regular expression as Alertmanager takes them") as said:
         check_matchers({"user": f"/{expression}/"})
     assert instead in str(said.value)
+
+
+@pytest.mark.parametrize("matchers", [{"nosuchlabel": ""}, {"user": "/.*/"}, {"user": "/a?|b*/", "exe": ""}, {}])
+def test_a_silence_that_holds_for_what_an_alert_lacks_is_refused_and_says_what_to_write(matchers: dict) -> None:
+    check_matchers(matchers)
+    with pytest.raises(ValueError, match=r"silence everything.* write /\.\+/ for any"):
+        check_silence(matchers)
+
+
+def test_a_silence_needs_one_matcher_of_a_value() -> None:
+    for matchers in ({"rule": "/.+/"}, {"user": "", "rule": "x"}, {"user": "/.*/", "exe": "/a+/"}):
+        check_silence(matchers)
+    with pytest.raises(ValueError, match="no regular expression"):
+        check_silence({"rule": "/(/"})
 
 
 @pytest.mark.parametrize(

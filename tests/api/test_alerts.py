@@ -230,5 +230,15 @@ def test_silences_begin_and_end(served: tuple[Served, str]) -> None:
     body = {"matchers": {"rule": "/(?=a).*/"}, "ends": ends, "comment": "why"}
     refused = api.http.post("/api/v1/alerts/silences", json=body)
     assert refused.status_code == 422 and "write what the whole value may be" in refused.text
+    past = {"starts": "2020-01-01T00:00:00Z", "ends": "2020-01-02T00:00:00Z"}
+    for wrong, said in (
+        ({"matchers": {"nosuchlabel": ""}}, "silence everything"),
+        ({"matchers": {"rule": "/.*/", "user": ""}}, "write /.+/ for any"),
+        (past, "the silence lies in the past"),
+        ({"ends": "2020-01-02T00:00:00Z"}, "the silence lies in the past"),
+    ):
+        body = {"matchers": {"rule": "x"}, "ends": ends, "comment": "why", **wrong}
+        refused = api.http.post("/api/v1/alerts/silences", json=body)
+        assert refused.status_code == 422 and said in refused.text
     assert api.http.delete(f"/api/v1/alerts/silences/{silence['silence_id']}").status_code == 204
     assert not api.get("/alerts/silences")["items"][0]["active"]

@@ -10,7 +10,7 @@ from typing import Any
 from flitwatch_alerting.config import Config, Receiver
 from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, Absent, labels_of, send
 from flitwatch_db import alerts
-from flitwatch_domain.alerts import check_matchers, matches
+from flitwatch_domain.alerts import check_silence, matches
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.pulse import Pulse
 
@@ -44,11 +44,11 @@ def _unheard(what: str, why: str) -> None:
 
 
 def silences(conn: Any, refused: Refused = _unheard) -> list[dict[str, str]]:
-    """Matchers of the silences that hold; one that cannot be read silences nothing, and `refused` is told of it."""
+    """Matchers of the silences that hold; one that cannot be read, or would hold for everything, silences nothing, and `refused` is told of it."""
     read = []
     for number, matchers in alerts.active_silences(conn):
         try:
-            check_matchers(matchers)
+            check_silence(matchers)
         except ValueError as problem:
             refused(f"silence {number}", str(problem))
         else:

@@ -267,6 +267,16 @@ def check_matchers(matchers: Mapping[str, str]) -> None:
             raise ValueError(f"{matcher} is no regular expression as Alertmanager takes them: {problem}") from None
 
 
+def check_silence(matchers: Mapping[str, str]) -> None:
+    """ValueError where matchers cannot be read, or where all of them match what an alert lacks: the silence of a typo would be one of everything, which Alertmanager refuses too."""
+    check_matchers(matchers)
+    if matches(matchers, {}):
+        named = ", ".join(f"{name}={wanted}" for name, wanted in matchers.items())
+        raise ValueError(
+            f"{named or 'no matcher'} matches alerts without these labels too, so it would silence everything: give one label a value, or write /.+/ for any"
+        )
+
+
 def matches(matchers: Mapping[str, str], labels: Mapping[str, str]) -> bool:
     """Whether labels have every matcher's value; a value between slashes is a regular expression of the whole value."""
     for name, wanted in matchers.items():

@@ -32,7 +32,7 @@ from flitwatch_db import tasks as queue
 from flitwatch_db.reads import alerts as reads
 from flitwatch_db.reads import tasks as task_reads
 from flitwatch_domain.alerts import Rule, read_rule
-from flitwatch_domain.errors import BadRequest, NotFound
+from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 
 http = APIRouter(prefix="/alerts", tags=["alerts"], responses=RESPONSES)
 RuleName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="The rule's name.")]
@@ -132,8 +132,10 @@ async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Respons
 @http.post("/silences", response_model=schemas.SilenceList, status_code=201, name="add_alert_silence")
 async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewSilence) -> Response:
     """Keep alerts that match from being told for a while."""
-    starts_s = _seconds(new.starts) if new.starts else datetime.now(UTC).timestamp()
-    ends_s = _seconds(new.ends)
+    now_s, ends_s = datetime.now(UTC).timestamp(), _seconds(new.ends)
+    starts_s = _seconds(new.starts) if new.starts else now_s
+    if ends_s <= now_s:
+        raise BadInput("the silence lies in the past", advice="Give a time to come as `ends`.")
     if ends_s <= starts_s:
         raise BadRequest("the silence ends before it begins")
     by = made_by(request)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from flitwatch_domain.alerts import check_matchers
+from flitwatch_domain.alerts import check_silence
 
 Word = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]{0,39}$")]
 Value = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]
@@ -150,5 +150,5 @@ class NewSilence(BaseModel):
     @field_validator("matchers")
     @classmethod
     def _expressions(cls, value: dict[str, str]) -> dict[str, str]:
-        check_matchers(value)
+        check_silence(value)
         return value
