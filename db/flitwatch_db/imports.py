@@ -67,16 +67,25 @@ def runs(conn: psycopg.Connection[Any], run_keys: Sequence[str]) -> RunCounts:
     return RunCounts(*(int(value) for value in row))
 
 
-def refused(conn: psycopg.Connection[Any], sources: Collection[str], limit: int) -> tuple[int, list[Refused]]:
-    """How many dead letters `sources` have, and the first `limit` of them."""
-    names = list(sources)
-    count = conn.execute("SELECT count(*) FROM dead_letter WHERE source = ANY(%s)", [names]).fetchone()
+def refused(
+    conn: psycopg.Connection[Any], sources: Collection[str], limit: int, shared: Collection[str] = (), after: int = 0
+) -> tuple[int, list[Refused]]:
+    """How many dead letters `sources` have, and `shared` ones behind number `after`; and the first `limit` of them."""
+    which = "FROM dead_letter WHERE source = ANY(%s) OR (source = ANY(%s) AND dead_letter_id > %s)"
+    values = [list(sources), list(shared), after]
+    count = conn.execute(f"SELECT count(*) {which}", values).fetchone()
     assert count is not None
     rows = conn.execute(
-        "SELECT coalesce(where_, ''), reason FROM dead_letter WHERE source = ANY(%s) ORDER BY dead_letter_id LIMIT %s",
-        [names, limit],
+        f"SELECT coalesce(where_, ''), reason {which} ORDER BY dead_letter_id LIMIT %s", [*values, limit]
     ).fetchall()
     return int(count[0]), [Refused(*row) for row in rows]
+
+
+def last_refused(conn: psycopg.Connection[Any]) -> int:
+    """The newest dead letter's number; 0 where there is none."""
+    row = conn.execute("SELECT coalesce(max(dead_letter_id), 0) FROM dead_letter").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def refused_by(conn: psycopg.Connection[Any], sources: Collection[str], beginning: str) -> dict[str, tuple[int, int]]:

@@ -44,6 +44,19 @@ def test_sacct_captures(embedded_db: str, shared: Path, file: str, jobs: int, st
     assert scalar(embedded_db, "SELECT count(*) FROM job") == jobs
 
 
+def test_what_another_day_s_file_of_the_same_name_refused_is_its_own(embedded_db: str, tmp_path: Path) -> None:
+    file, head = tmp_path / "jobs.txt", "JobID|User|State|Start|End\n"
+    days = ["1|a|COMPLETED|2026-02-30T00:00:00|\n", "2|a|COMPLETED|garbage|\n", "3|a|COMPLETED|2026-03-01T00:00:00|\n"]
+    told = []
+    for day in [*days, days[1]]:
+        file.write_text(head + day)
+        result = succeed("import", "sacct", str(file), "--timezone", "UTC", "--db", embedded_db)
+        told.append((result["rejected_total"], [one["reason"] for one in result["rejected"]]))
+    assert [count for count, _ in told] == [1, 1, 0, 1]
+    assert "2026-02-30" in told[0][1][0] and "garbage" in told[1][1][0] and told[3] == told[1]
+    assert scalar(embedded_db, "SELECT count(*) FROM dead_letter") == 2
+
+
 @pytest.mark.shared
 @pytest.mark.parametrize("reverse", [False, True])
 def test_outputs_that_show_one_incarnation_each_keep_both(embedded_db: str, shared: Path, reverse: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,17 +33,19 @@ def sacct(file: Path, timezone: str | None, cluster: str, db_url: str | None, ep
     from flitwatch_ingest.sources import sacct as source
     from flitwatch_ingest.sources.incarnations import number_restarts, unnumbered
 
-    found, rejected = source.read(read_bytes(file), str(file), zone=zone_named(timezone), cluster=cluster)
+    data = read_bytes(file)
+    found, rejected = source.read(data, str(file), zone=zone_named(timezone), cluster=cluster)
     with door(db_url, ephemeral) as through:
         # What the log still carries of these jobs is stored first: their numbers go on from there.
         through.write()
         jobs = number_restarts(found, _held(through.conn, unnumbered(found)))
         publish_jobs(jobs, through.publisher)
-        # The rejected of one file are one source: importing it again does not list them twice.
-        name = f"sacct:{file.absolute()}"
+        # The rejected of one file's content are one source: importing it again does not list them twice, another day's file of the name does not hide them.
+        name = f"sacct:{file.absolute()}#{hashlib.blake2b(data, digest_size=8).hexdigest()}"
         for number, item in enumerate(rejected, start=1):
             through.publisher.reject(item, name, number)
-        through.sources |= {name, *(f"sacct:{job.cluster}" for job in jobs)}
+        through.sources.add(name)
+        through.shared |= {f"sacct:{job.cluster}" for job in jobs}
         through.write()
         counts = imports.jobs(through.conn, {(job.cluster, job.job_id, job.restart) for job in jobs})
         report = counts._asdict() | through.rejected()

@@ -21,12 +21,21 @@ _PATIENCE_S = 60.0
 
 @dataclass
 class Door:
-    """An open log before a database, for one import."""
+    """An open log before a database, for one import.
+
+    Attributes
+    ----------
+    sources : set of str     what only this file's records are said to come from
+    shared : set of str      what others' do too: refusals count from the import's begin
+    before : int             the newest dead letter when it began
+    """
 
     url: str
     publisher: Publisher
     conn: psycopg.Connection[Any]
     sources: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
+    before: int = 0
 
     def write(self) -> None:
         """Run the writer up to everything that was published."""
@@ -47,7 +56,7 @@ class Door:
         from flitwatch_db import imports
 
         names = {*self.sources, *(f"{source}#rejected" for source in self.sources)}
-        count, found = imports.refused(self.conn, names, MOST_LISTED)
+        count, found = imports.refused(self.conn, names, MOST_LISTED, self.shared, self.before)
         return {"rejected": [{"where": item.where, "reason": item.reason} for item in found], "rejected_total": count}
 
 
@@ -55,7 +64,7 @@ class Door:
 def door(db_url: str | None, ephemeral: bool) -> Iterator[Door]:
     """Open the database, its log and a producer."""
     from flitwatch import platform
-    from flitwatch_db import connect
+    from flitwatch_db import connect, imports
     from flitwatch_ingest.collectors import Publisher
     from flitwatch_stream.log import open_log
 
@@ -65,7 +74,8 @@ def door(db_url: str | None, ephemeral: bool) -> Iterator[Door]:
         log.producer("flitwatch-import") as producer,
         connect(url, autocommit=True) as conn,
     ):
-        yield Door(url, Publisher(producer, say=say, patience_s=_PATIENCE_S), conn)
+        publisher = Publisher(producer, say=say, patience_s=_PATIENCE_S)
+        yield Door(url, publisher, conn, before=imports.last_refused(conn))
 
 
 def say(text: str) -> None:
