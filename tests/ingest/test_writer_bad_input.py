@@ -91,6 +91,8 @@ def bad_json(good: bytes) -> dict[str, tuple[bytes, str]]:
         "below 64 bits": (raw(good, METRIC, b"-9223372036854775809"), "64 bits"),
         "a thousand digits": (raw(good, METRIC, b"9" * 1000), "64 bits"),
         "no time": (good.replace(b'"timestamp"', b'"time"'), "no timestamp"),
+        "a list for the time": (b'{"timestamp":[1,2],"other":2}', "timestamp"),
+        "a text for the time": (b'{"timestamp":"now","another":2}', "another type"),
         "time before 1970": (changed(good, timestamp=-1.5), "outside 1970 to 2106"),
         "time after 2106": (changed(good, timestamp=2**40), "outside 1970 to 2106"),
         "time far ahead": (changed(good, timestamp=START_S + 2_000_000_000), "future"),

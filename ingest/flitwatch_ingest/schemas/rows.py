@@ -111,9 +111,11 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
     if any("\0" in c.name for c in columns):
         raise BadInput("a metric's name holds NUL, which cannot be stored")
     technology = technology_of(name)
-    present = {c.name for c in columns}
-    if TIME not in present:
+    time = next((c for c in columns if c.name == TIME), None)
+    if time is None:
         raise BadInput("no timestamp")
+    if time.length or time.kind is Kind.TEXT:
+        raise BadInput(f"the timestamp is a {'list' if time.length else 'text'}, expected seconds")
     prefix = _list_prefix(columns)
     has_component = any(c.name == COMPONENT and c.kind is Kind.UNSIGNED and not c.length for c in columns)
     cast = [_with_role(c, prefix, has_component) for c in columns]
