@@ -13,6 +13,7 @@ from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
 def test_plain_data_comes_out() -> None:
     assert parse_yaml("a: [1, 2.5, x, null]\nb: {c: true}\n", "t") == {"a": [1, 2.5, "x", None], "b": {"c": True}}
     assert parse_yaml("", "t") is None
+    assert parse_yaml("{=: 1, <<: {z: 2}}", "t") == {"=": 1, "z": 2}
 
 
 @pytest.mark.parametrize(
@@ -31,12 +32,31 @@ def test_plain_data_comes_out() -> None:
         ("a: !!bool perhaps", "not of its type"),
         ("a: !!timestamp now", "not of its type"),
         ("a: 0x_", "not of its type"),
+        ("rules: [1]\nreceivers: []\nrules: [2]\n", r"^t:3: is no YAML: the key 'rules' stands in line 1 already"),
+        ("rules:\n- name: x\n  above: 1\n  above: 1000\n", r"^t:4: .*'above' stands in line 3"),
+        ("{1: a, 0x1: b}", r"^t:1: .*'0x1' stands in line 1"),
+        ("a: &a {x: 1}\nb: {<<: *a, y: 1,\n y: 2}\n", r"^t:3: .*'y' stands in line 2"),
+        ("b:\n  <<: {x: 1,\n    x: 2}\n", r"^t:3: .*'x'"),
     ],
 )
 def test_what_is_no_plain_data_is_refused_in_one_line(text: str, said: str) -> None:
     with pytest.raises(BadInput, match=said) as caught:
         parse_yaml(text, "t")
     assert "\n" not in str(caught.value)
+
+
+def test_an_own_key_over_a_merged_one_is_no_repetition() -> None:
+    text = """
+top: {inner: {<<: &mid {<<: &base {x: 1, y: 1}, y: 2}, x: 3}}
+mid: *mid
+twice: {<<: [*mid, *base], <<: {z: 4}, x: 5}
+again: [*mid, {<<: *mid, y: 6}]
+"""
+    assert parse_yaml(text, "t") == {
+        "top": {"inner": {"x": 3, "y": 2}}, "mid": {"x": 1, "y": 2}, "twice": {"x": 5, "y": 2, "z": 4},
+        "again": [{"x": 1, "y": 2}, {"x": 1, "y": 6}],
+    }  # fmt: skip
+    assert parse_yaml("[{a: 1}, {a: 2}, {1: x, '1': y}]", "t") == [{"a": 1}, {"a": 2}, {1: "x", "1": "y"}]
 
 
 def test_files_are_named(tmp_path: Path) -> None:

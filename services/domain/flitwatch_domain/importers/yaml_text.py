@@ -10,6 +10,37 @@ import yaml
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_utf8
 
+#: The keys `<<` and `=`, which are not made as others are: the second is read as text.
+_MERGE, _EQUALS = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, which of a key that stands twice in a mapping would keep the last value and say nothing."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._flattened: set[yaml.MappingNode] = set()
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put what `<<` merges before the mapping's own keys, after a look at these: an own key over a merged one is no repetition."""
+        # Of a mapping that others merge, this is asked again: then what it merged itself stands among its keys.
+        if node not in self._flattened:
+            self._flattened.add(node)
+            self._refuse_repeated_keys(node)
+        super().flatten_mapping(node)
+
+    def _refuse_repeated_keys(self, node: yaml.MappingNode) -> None:
+        lines: dict[Any, int] = {}
+        for key_node, _ in node.value:
+            # Lists and mappings are no keys, which is refused where the mapping is made.
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _MERGE:
+                continue
+            key = key_node.value if key_node.tag == _EQUALS else self.construct_object(key_node)
+            if key in lines:
+                said = f"the key {key_node.value[:80]!r} stands in line {lines[key]} already"
+                raise yaml.constructor.ConstructorError(None, None, said, key_node.start_mark)
+            lines[key] = key_node.start_mark.line + 1
+
 
 def read_yaml(path: str | Path) -> Any:
     """A file's content; None where it is empty. NotFound or BadInput name the file, and the line where there is one."""
@@ -19,7 +50,8 @@ def read_yaml(path: str | Path) -> Any:
 def parse_yaml(text: str, where: str) -> Any:
     """The content of `text`; BadInput names `where` and the line."""
     try:
-        return yaml.safe_load(text)
+        # A safe loader: plain data only.
+        return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as bad:
         mark, said = getattr(bad, "problem_mark", None), getattr(bad, "problem", None)
         said = said or str(bad).partition("\n")[0]
