@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from flitwatch.commands.alerting import alerting
 from flitwatch.commands.alerts import Moment, alerts
-from flitwatch_alerting.config import read_config
+from flitwatch_alerting.config import Receiver, read_config
 from flitwatch_domain.alerts import (
     LONGEST_S,
     Rule,
@@ -106,10 +106,62 @@ def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
         ("receivers: [{name: m, kind: mail, to: [a], server: 'host:70000'}]", "no mail server"),
         ("inhibit: [{source: {rule: '/(/'}, target: {rule: a}}]", "no regular expression"),
         ("inhibit: [{source: {rule: a}, target: {rule: '/a{9999}/'}}]", "no regular expression"),
+        (
+            "receivers: [{name: h, kind: webhook, url: 'http://h', match: {sevrity: warning}}]",
+            "`match` of receiver h names sevrity; labels are rule, severity, signal, run,",
+        ),
+        ("inhibit: [{source: {rul: a}, target: {rule: b}}]", "`source` of inhibition 1 names rul;"),
+        ("inhibit: [{source: {rule: a}, target: {grp: b}}]", "`target` of inhibition 1 names grp;"),
+        ("inhibit: [{source: {rule: a}, target: {rule: b}, equal: [fabrik]}]", "`equal` of inhibition 1 names fabrik;"),
+        ('receivers: [{name: m, kind: mail, to: ["ops@x\\nBcc: y"]}]', "is no mail address"),
+        ('receivers: [{name: m, kind: mail, to: [a], sender: "a\\nb"}]', "is no mail address"),
+        ("receivers: [{name: m, kind: mail, to: }]", "mail needs `to`"),
+        ('receivers: [{name: h, kind: webhook, url: "http://h/\\nx"}]', "a host"),
     ):
         path.write_text(text)
         with pytest.raises(BadInput, match=word):
             read_config(path)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "a@b\x07", "a@b, c@d", "ops@", "@x", "a b@c", "a(b@c", "", "a@b..c", "a@\ud800", "a@b\u2028c", "Ann, Bob <a@b>",
+        "=?utf-8?q?a=0Ab?= <a@b>", "a@b c@d",
+    ],
+)  # fmt: skip
+def test_what_is_no_address_of_one_mailbox_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match="is no mail address"):
+        Receiver.model_validate({"name": "m", "kind": "mail", "to": [address]})
+
+
+@pytest.mark.parametrize(
+    "address", ["a@b", "root", "Ops of the site <ops@x.y>", "é@x.de", "a@[::1]", '"a,b" <a+c@b>', "<a@b>"]
+)
+def test_addresses_are_taken_as_they_are_written(address: str) -> None:
+    assert Receiver.model_validate({"name": "m", "kind": "mail", "to": [address]}).to == (address,)
+
+
+def test_a_list_without_entries_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.yaml"
+    path.write_text("rules:\nreceivers:\ninhibit:\ngroup_by:\n")
+    read = read_config(path)
+    assert (read.rules, read.receivers, read.inhibit, read.group_by) == ((), (), (), ())
+    path.write_text("inhibit: [{source: {rule: a}, target: {rule: b}, equal: }]")
+    assert read_config(path).inhibit[0].equal == ()
+
+
+def test_receivers_and_inhibitions_name_labels_of_the_files_rules(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.yaml"
+    path.write_text(
+        "rules: [{name: a, signal: ingest_gap, above: 1, labels: {team: net}}]\n"
+        "receivers: [{name: h, kind: webhook, url: 'http://h', match: {team: net}}]\n"
+        "inhibit: [{source: {team: net, severity: critical}, target: {signal: stall_ratio}, equal: [team, fabric]}]\n"
+    )
+    assert read_config(path).receivers[0].match == {"team": "net"}
+    path.write_text(path.read_text().replace(", labels: {team: net}", ""))
+    with pytest.raises(BadInput, match="receiver h names team"):
+        read_config(path)
 
 
 def test_alerts_are_grouped_by_labels_of_signals_and_of_the_files_rules(tmp_path: Path) -> None:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
+from email import policy
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from flitwatch_domain.alerts import OWN, SERIES_LABELS, Rule, check_matchers, read_rule, seconds
 from flitwatch_domain.errors import BadInput
@@ -34,7 +45,7 @@ def _is_web(text: str) -> bool:
     """Whether this is an http or https URL with a host."""
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return text.isprintable() and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 
@@ -44,7 +55,24 @@ def _checked(matchers: dict[str, str]) -> dict[str, str]:
     return matchers
 
 
+def _mailbox(text: str) -> str:
+    """One address, `name@host`, a local name, or `Words <name@host>`, of which a message's header can be made; ValueError otherwise."""
+    try:
+        read = policy.default.header_factory("To", text).addresses if text.isprintable() else ()
+    except (ValueError, IndexError):
+        # The package raises them over `ops@`, and over line breaks that are encoded.
+        read = ()
+    # It mends a space in a name, and drops what follows an address: nobody meant that.
+    whole = [one for one in read if one.username and text.removesuffix(">").endswith(one.addr_spec)]
+    if len(read) != 1 or not whole:
+        raise ValueError(f"{text!r} is no mail address: write name@host, one an entry")
+    return text
+
+
 Matchers = Annotated[dict[str, str], AfterValidator(_checked)]
+Mailbox = Annotated[str, AfterValidator(_mailbox)]
+#: A list of which nothing is written but its name holds nothing.
+_NONE_IS_EMPTY = BeforeValidator(lambda value: () if value is None else value)
 
 
 class Receiver(BaseModel):
@@ -58,8 +86,8 @@ class Receiver(BaseModel):
     url_env: str = ""
     url_file: str = ""
     server: str = Field(default="127.0.0.1:25", description="Mail server, host:port.")
-    sender: str = "flitwatch@localhost"
-    to: tuple[str, ...] = ()
+    sender: Mailbox = "flitwatch@localhost"
+    to: Annotated[tuple[Mailbox, ...], _NONE_IS_EMPTY] = ()
     username: str = ""
     password_env: str = ""
     starttls: bool = False
@@ -117,7 +145,7 @@ class Inhibition(BaseModel):
 
     source: Matchers = Field(min_length=1)
     target: Matchers = Field(min_length=1)
-    equal: tuple[str, ...] = ()
+    equal: Annotated[tuple[str, ...], _NONE_IS_EMPTY] = ()
 
 
 class Config(BaseModel):
@@ -126,13 +154,13 @@ class Config(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     external_url: str = Field(default="http://127.0.0.1:8765", description="Under which the page is reached.")
-    group_by: tuple[str, ...] = ("rule",)
+    group_by: Annotated[tuple[str, ...], _NONE_IS_EMPTY] = ("rule",)
     group_wait_s: float = Field(default=10.0, alias="group_wait")
     group_interval_s: float = Field(default=60.0, alias="group_interval")
     repeat_s: float = Field(default=4 * 3600.0, gt=0, alias="repeat")
-    inhibit: tuple[Inhibition, ...] = ()
-    receivers: tuple[Receiver, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    inhibit: Annotated[tuple[Inhibition, ...], _NONE_IS_EMPTY] = ()
+    receivers: Annotated[tuple[Receiver, ...], _NONE_IS_EMPTY] = ()
+    rules: Annotated[tuple[Rule, ...], _NONE_IS_EMPTY] = ()
 
     @field_validator("group_wait_s", "group_interval_s", "repeat_s", mode="before")
     @classmethod
@@ -145,11 +173,25 @@ class Config(BaseModel):
             twice = {name for name in names if names.count(name) > 1}
             if twice:
                 raise ValueError(f"two {what}s are called {sorted(twice)[0]!r}")
-        known = (*OWN, *SERIES_LABELS, *sorted({name for rule in self.rules for name in rule.labels}))
-        unknown = [name for name in self.group_by if name not in known]
-        if unknown:
-            raise ValueError(f"`group_by` names {', '.join(unknown)}; labels are {', '.join(known)}")
         return self
+
+    @model_validator(mode="after")
+    def _known_labels(self) -> Config:
+        """What names a label that no alert has would never match, or always."""
+        known = (*OWN, *SERIES_LABELS, *sorted({name for rule in self.rules for name in rule.labels}))
+        for place, names in self._named_labels():
+            unknown = [name for name in names if name not in known]
+            if unknown:
+                raise ValueError(f"{place} names {', '.join(unknown)}; labels are {', '.join(known)}")
+        return self
+
+    def _named_labels(self) -> Iterator[tuple[str, Iterable[str]]]:
+        yield "`group_by`", self.group_by
+        for receiver in self.receivers:
+            yield f"`match` of receiver {receiver.name}", receiver.match
+        for number, one in enumerate(self.inhibit, 1):
+            for field, names in (("source", one.source), ("target", one.target), ("equal", one.equal)):
+                yield f"`{field}` of inhibition {number}", names
 
     def check(self) -> None:
         """What a file cannot show: BadInput names every receiver whose address or password is not there."""
