@@ -7,9 +7,12 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from flitwatch.main import cli
 from flitwatch_db import connect, log_keep
 from flitwatch_stream.log import Log, open_log
 
@@ -84,3 +87,11 @@ def test_what_cannot_be_reached_fails_with_advice(log: str) -> None:
     failed = {check["name"] for check in told["checks"] if check["state"] == "failed"}
     assert code == 1 and not told["healthy"] and {"database", "log"} <= failed
     assert all(check["advice"] for check in told["checks"] if check["state"] == "failed")
+
+
+def test_without_a_log_nothing_is_said_of_its_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path / "not" / "there"))
+    done = CliRunner().invoke(cli, ["doctor", "--json"])
+    told = json.loads(done.stdout)
+    assert told["disk"] is None and any(check["name"] == "disk" for check in told["checks"])
+    assert CliRunner().invoke(cli, ["doctor", "--listen", "nan"]).exit_code == 2

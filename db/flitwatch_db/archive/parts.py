@@ -39,7 +39,8 @@ class Writer:
     def __init__(self, draft: Path, place: Path, about: dict[str, Any]) -> None:
         self.draft, self.place, self.about = draft, place, about
         self.rows: dict[str, int] = {}
-        draft.mkdir()
+        # It holds names: nobody but the owner and the group reads it.
+        draft.mkdir(mode=0o750)
 
     def write(self, shape: Shape, batches: Iterable[pa.RecordBatch]) -> int:
         """Write a table's file; return its rows.
@@ -71,7 +72,7 @@ class Writer:
         path = self.draft / MANIFEST
         path.write_text(json.dumps(manifest | {"sha256": _seal(manifest)}, indent=1, ensure_ascii=False))
         _sync(path)
-        self.place.parent.mkdir(exist_ok=True)
+        self.place.parent.mkdir(mode=0o750, exist_ok=True)
         _sync(self.draft)
         self.draft.rename(self.place)
         _sync(self.place.parent)

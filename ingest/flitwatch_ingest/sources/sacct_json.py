@@ -24,8 +24,9 @@ def decode(data: bytes, where: str, cluster: str) -> tuple[list[tuple[Job, bool]
         except BadInput as bad:
             rejected.append(Rejection(place, bad.reason, raw or orjson.dumps(entry)))
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as odd:
+            lacks = f"it has no {odd}" if isinstance(odd, KeyError) else str(odd) or type(odd).__name__
             rejected.append(
-                Rejection(place, f"not a job as sacct prints it: {odd!r}"[:200], raw or orjson.dumps(entry))
+                Rejection(place, f"not a job as sacct prints it: {lacks}"[:200], raw or orjson.dumps(entry))
             )
     return found, rejected
 

@@ -86,6 +86,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             sys.exit(status)
     except click.Abort:
         fail("stopped by the user", code=130)
+    except click.exceptions.NoArgsIsHelpError as asked_for_nothing:
+        # Its message is the whole help.
+        asked_for_nothing.show()
+        sys.exit(asked_for_nothing.exit_code)
     except click.ClickException as bad_use:
         fail(bad_use.format_message(), code=bad_use.exit_code)
     except FlitwatchError as known:

@@ -40,7 +40,8 @@ class Check:
 
 def check_machine(folder: Path) -> Iterator[Check]:
     """Memory of the checkout's own: the folder, its disk, the programs that optional parts use."""
-    free = shutil.disk_usage(folder if folder.exists() else folder.parent).free
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    free = shutil.disk_usage(there).free
     state: State = "ok" if free > 20e9 else "warning"
     yield Check("disk", state, f"{free / 1e9:.0f} GB free for {folder}", "" if state == "ok" else "Free at least 20 GB")
     for program, purpose, package in (

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from flitwatch.console import emit, json_option, stderr
+from flitwatch.console import FiniteRange, emit, json_option, stderr
 from flitwatch.home import home
 
 MARKS = {
@@ -25,7 +25,7 @@ MARKS = {
 @click.option(
     "--listen",
     "listen_s",
-    type=click.FloatRange(0, 600),
+    type=FiniteRange(0, 600),
     default=5.0,
     show_default=True,
     help="Seconds to listen on the log.",
@@ -57,7 +57,7 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, as_json: bo
         checks.append(site.Check("log", "skipped", "no URL given", "--log kafka://HOST:PORT checks a broker"))
     failed = any(check.state == "failed" for check in checks)
     limits = log_limits(log_url, partitions) if log_url and partitions else None
-    disk = site.disk_a_day(rates, listen_s, limits)
+    disk = site.disk_a_day(rates, listen_s, limits) if rates else None
     if as_json:
         emit({"healthy": not failed, "checks": [check.as_dict() for check in checks], "disk": disk}, True)
     else:
@@ -65,7 +65,7 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, as_json: bo
             stderr.print(f"{MARKS[check.state]:>6}  [bold]{check.name}[/bold]  {check.detail}", highlight=False)
             if check.advice:
                 stderr.print(f"        {check.advice}", highlight=False, style="dim")
-        if rates:
+        if disk is not None:
             stderr.print(
                 f"        about {disk['database_bytes_a_day'] / 1e9:.2f} GB a day of rows; {disk['log_bytes_a_day_uncompressed'] / 1e9:.2f} GB a day come to the log"
                 f" before compression{'' if limits is None else f', and {limits}'}",

@@ -29,6 +29,7 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
     """Put task NAME with the JSON object ARGS in the queue; a running worker takes it."""
     import getpass
 
+    from flitwatch.commands.worker import handlers
     from flitwatch_db import connect
     from flitwatch_db.tasks import get
     from flitwatch_db.tasks import start as put
@@ -39,6 +40,8 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
         raise click.BadParameter(f"not JSON: {problem}", param_hint="ARGS") from None
     if not isinstance(argument, dict):
         raise click.BadParameter("not a JSON object", param_hint="ARGS")
+    if name not in (known := handlers()):
+        raise click.BadParameter(f"no worker knows it; tasks: {', '.join(sorted(known))}", param_hint="NAME")
     with database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
         task_id = put(conn, name, argument, created_by=getpass.getuser())
         _finish(_follow(conn, task_id) if watch else get(conn, task_id), as_json, ended=watch)
