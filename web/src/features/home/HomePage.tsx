@@ -29,7 +29,7 @@ import { isoTime, moment as momentText, ZONE } from "../../lib/time";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { sceneOf, type Values } from "../fabric/scene";
-import { attention, HOT, jobStalls, type Item } from "./attention";
+import { attention, HOT, jobStalls, type Item, JOB_FACTOR, JOB_STALLS } from "./attention";
 import { Figures, type HomeFigure } from "./Figures";
 import "./home.css";
 import { MiniFabric } from "./MiniFabric";
@@ -154,7 +154,7 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
             </div>
             {open.length ? <ul>{open.slice(0, SHOWN).map((item) => <Row key={item.id} item={item} current={item === current} now={now} />)}</ul>
               : empty ? <Empty title="No counters yet">The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import counters; this page fills as they come.</Empty>
-              : calm ? <Empty title="Nothing needs attention">No job meets unusual stalls, no group is hot, nothing is silent.</Empty>
+              : calm ? <Empty title="Nothing needs attention">No job meets {JOB_STALLS} stalls per flit or more and {JOB_FACTOR} times the machine’s, no group is hot, nothing is silent.</Empty>
               : <Unanswered what={fabric.timeless ? "the sample" : "the last ten minutes"} asked={[congestion, occupancyAnswer, ingestAnswer]} />}
           </section>
           <section className="card" aria-label="Jobs by stalls">

@@ -23,7 +23,9 @@ export interface Item {
 /** Above this many stall cycles per flit a router is called hot: the dark half of the scale. */
 export const HOT = 8;
 const HOT_SHARE = 0.1;
-const JOB_FACTOR = 1.5;
+/** A job meets congestion at so many stall cycles per flit, if that is so many times the machine's. */
+export const JOB_STALLS = 2;
+export const JOB_FACTOR = 1.5;
 const FORETOLD_FACTOR = 1.1;
 
 export interface JobStall {
@@ -69,7 +71,7 @@ export function attention({ fabric, noun, window, panels, jobs, ingest, forecast
   const items: Item[] = [...foretold(forecasts), ...fired(alerts)];
   const fabricPath = `/fabric/${encodeURIComponent(fabric)}`;
   for (const { job, ratio: own, factor } of jobs) {
-    if (factor < JOB_FACTOR || own < 2) continue;
+    if (factor < JOB_FACTOR || own < JOB_STALLS) continue;
     items.push({
       id: `job ${job.job_pk}`, level: factor >= 2.5 ? "high" : "medium", title: `Job ${job.job_id} ${job.name ?? ""} meets congestion`,
       detail: `its routers stall ${ratio(own)} cycles per flit, ${change(factor)} as much as the machine`, stake: plural(job.nodes ?? job.routers.length, "node"),
