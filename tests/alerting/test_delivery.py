@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
 from alerting.receivers import Hook, config
@@ -67,6 +68,14 @@ def test_a_message_that_is_refused_does_not_hold_up_the_next(embedded_db: str, h
         hook.refused = set()
         assert turn(conn, chosen) == 1 and turn(conn, chosen) == 1
     assert [words for _, words in told(hook)] == [["q2 firing"], ["q1 firing"], ["q1 resolved"]]
+
+
+def test_a_real_alertmanager_shows_no_mark_of_what_was_measured(embedded_db: str, alertmanager: str) -> None:
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        fire(conn, "measured")
+        assert turn(conn, config({"name": "am", "kind": "alertmanager", "url": alertmanager}, rules=())) == 1
+    told = {a["labels"]["alertname"]: a for a in httpx.get(f"{alertmanager}/api/v2/alerts").json()}
+    assert set(told["measured"]["annotations"]) == {"summary", "value", "evidence"}
 
 
 @pytest.mark.parametrize("why", ["silence", "inhibition"])

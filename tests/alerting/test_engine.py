@@ -78,6 +78,7 @@ def test_a_real_alertmanager_shows_a_predicted_slowdown_until_it_is_over(embedde
         (alert,) = until(shown)
         assert alert["labels"]["alertname"] == "slow-ahead" and alert["labels"]["severity"] == "critical"
         assert float(alert["annotations"]["probability"]) > 0.99 and alert["status"]["state"] == "active"
+        assert alert["annotations"]["simulated"] == "true" and "simulated" not in alert["labels"]
         assert alert["annotations"]["evidence"].endswith("/api/v1/alerts/1") and alert["generatorURL"].endswith(
             "/jobs/77"
         )

@@ -151,6 +151,16 @@ def test_a_list_without_entries_is_empty(tmp_path: Path) -> None:
     assert read_config(path).inhibit[0].equal == ()
 
 
+def test_the_page_is_where_the_file_says_or_else_where_the_caller_does(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.yaml"
+    path.write_text("rules: []")
+    assert read_config(path).external_url == "http://127.0.0.1:8765"
+    assert read_config(path, "http://there:1/").external_url == "http://there:1/"
+    assert read_config(None, "http://there:1/").external_url == "http://there:1/"
+    path.write_text("external_url: https://flitwatch.example")
+    assert read_config(path, "http://there:1/").external_url == "https://flitwatch.example"
+
+
 def test_receivers_and_inhibitions_name_labels_of_the_files_rules(tmp_path: Path) -> None:
     path = tmp_path / "alerts.yaml"
     path.write_text(

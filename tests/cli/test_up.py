@@ -16,9 +16,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+from alerting.receivers import Hook
+from alerting.test_delivery import fire
 from fixtures.databases import PLACE
 
-from flitwatch.commands.up import METRICS
+from flitwatch.commands.up import METRICS, _processes
+from flitwatch_db import connect
 
 #: Of each process' own figures.
 COMMAND = {"writer": "writer", "worker": "worker", "estimates": "worker", "alerting": "alerting"}
@@ -78,6 +81,41 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path) -> No
         assert all(p["restarts"] == 0 for p in told["processes"])
     finally:
         assert flitwatch(home, "down").returncode == 0
+
+
+@pytest.mark.integration
+def test_links_of_notices_lead_to_the_platform_that_tells(home: Path) -> None:
+    hook, file, port = Hook(), home / "alerts.yaml", str(free(1))
+    file.write_text(f"group_wait: 0\nreceivers: [{{name: h, kind: webhook, url: '{hook.url}'}}]\n")
+    try:
+        up = flitwatch(home, "up", "--twin", "none", "--port", port, FLITWATCH_ALERTS=str(file))
+        assert up.returncode == 0, up.stderr[-2000:]
+        database = json.loads((home / "run" / "state.json").read_text())["database"]
+        with connect(database, role="writer", autocommit=True) as conn:
+            number = fire(conn, "q1")
+        deadline = time.monotonic() + 60
+        while not hook.got:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        (alert,) = hook.got[0]["alerts"]
+        assert alert["evidence"] == f"http://127.0.0.1:{port}/api/v1/alerts/{number}"
+    finally:
+        assert flitwatch(home, "down").returncode == 0
+        hook.server.shutdown()
+        hook.server.server_close()
+
+
+def test_an_address_of_all_addresses_or_one_of_its_own_leads_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = lambda host: next(  # noqa: E731
+        process.environment.get("FLITWATCH_EXTERNAL_URL")
+        for process in _processes("d", "l", host, 18_800, "none")
+        if process.name == "alerting"
+    )
+    monkeypatch.delenv("FLITWATCH_EXTERNAL_URL", raising=False)
+    assert told("::1") == "http://[::1]:18800/"
+    assert told("0.0.0.0") == told("::") == f"http://{socket.gethostname()}:18800/"
+    monkeypatch.setenv("FLITWATCH_EXTERNAL_URL", "https://flitwatch.example")
+    assert told("0.0.0.0") is None
 
 
 @pytest.mark.integration

@@ -205,8 +205,8 @@ class Config(BaseModel):
             raise BadInput("; ".join(wrong))
 
 
-def read_config(path: Path | None = None) -> Config:
-    """The file, or the rules that a site begins with.
+def read_config(path: Path | None = None, external_url: str | None = None) -> Config:
+    """The file, or the rules that a site begins with; `external_url` is where the page is reached if the file does not say.
 
     Raises
     ------
@@ -223,6 +223,8 @@ def read_config(path: Path | None = None) -> Config:
     content = {} if content is None else content
     if not isinstance(content, dict):
         raise BadInput("the file must be a mapping with rules and receivers", where=where)
+    if external_url:
+        content = {"external_url": external_url, **content}
     listed = content.get("rules")
     for number, rule in enumerate(listed if isinstance(listed, list) else ()):
         name = rule.get("name", number + 1) if isinstance(rule, dict) else number + 1

@@ -75,6 +75,9 @@ def _alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: s
         annotations = {"summary": alert["summary"], "value": f"{alert['value']:.6g}", "evidence": link(config, alert)}
         if alert["probability"] is not None:
             annotations["probability"] = f"{alert['probability']:.3f}"
+        # No label: labels are who an alert is.
+        if _is_simulated(alert):
+            annotations["simulated"] = "true"
         # An end in the future would keep it alive; one before the start is refused.
         started = min(alert["fired_at"], ends)
         body.append(
@@ -87,12 +90,16 @@ def _alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: s
     _post(receiver, f"{receiver.address().rstrip('/')}/api/v2/alerts", body, key)
 
 
+def _is_simulated(alert: Row) -> bool:
+    return bool((alert["evidence"] or {}).get("simulated"))
+
+
 def _item(config: Config, alert: Row) -> Row:
     return {
         "alert_id": alert["alert_id"], "status": alert["status"], "rule": alert["rule"], "severity": alert["severity"], "labels": alert["labels"],
         "summary": alert["summary"], "value": alert["value"], "peak": alert["peak"], "probability": alert["probability"],
         "fired_at": _moment(alert["fired_at"]), "resolved_at": _moment(alert["resolved_at"]), "evidence": link(config, alert),
-        "page": page(config, alert), "simulated": bool((alert["evidence"] or {}).get("simulated")),
+        "page": page(config, alert), "simulated": _is_simulated(alert),
     }  # fmt: skip
 
 

@@ -20,18 +20,24 @@ from flitwatch.watched import own_pulse
     help="YAML file of rules and receivers; without it the rules that a site begins with, and nobody is told.",
 )  # fmt: skip
 @click.option(
+    "--external-url", envvar="FLITWATCH_EXTERNAL_URL",
+    help="Where the page is reached, for the links of notices, if the file does not say; http://127.0.0.1:8765 by default.",
+)  # fmt: skip
+@click.option(
     "--check", is_flag=True, help="Only read the file, see that every address is there, and say what it holds."
 )
 @database_options
 @json_option
 @metrics_option
-def alerting(config: Path | None, check: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def alerting(
+    config: Path | None, external_url: str | None, check: bool, db_url: str | None, ephemeral: bool, as_json: bool
+) -> None:
     """Evaluate the rules and deliver alerts until stopped."""
     from flitwatch.platform import SERVICE_PATIENCE_S, database
     from flitwatch_alerting.config import read_config
     from flitwatch_alerting.engine import Engine
 
-    chosen = read_config(config)
+    chosen = read_config(config, external_url)
     if check:
         chosen.check()
         emit({"rules": [rule.name for rule in chosen.rules], "receivers": [r.name for r in chosen.receivers]}, as_json)

@@ -277,7 +277,7 @@ def _processes(database_url: str, log_url: str, host: str, port: int, twin: str)
         # Estimates take minutes of a core: simulation tasks and running jobs' forecasts do not wait for them.
         Process("worker", [*this, "worker", *_queues()], environment),
         Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], environment),
-        Process("alerting", [*this, "alerting"], environment),
+        Process("alerting", [*this, "alerting"], environment | _address(host, port)),
         Process(
             "api",
             [*this, "api", "--host", host, "--port", str(port)],
@@ -317,6 +317,14 @@ def _queues() -> list[str]:
 
 def _url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def _address(host: str, port: int) -> dict[str, str]:
+    """Where links of notices lead, unless whoever starts the platform says it: nobody reaches an address that only means "all of them"."""
+    if os.environ.get("FLITWATCH_EXTERNAL_URL"):
+        return {}
+    reached = socket.gethostname() if host in ("0.0.0.0", "::") else host
+    return {"FLITWATCH_EXTERNAL_URL": _url(reached, port)}
 
 
 def _answers(host: str, port: int) -> bool:
