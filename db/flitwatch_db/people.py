@@ -53,6 +53,7 @@ class Caller:
     scopes : frozenset of str        what the caller may do: all of the role's, or those of the token that the role still has
     number : str                     stands for the caller where requests are counted
     issuer : str or None             the provider that vouches for the account
+    ends : datetime or None          when the session or token does
     """
 
     name: str
@@ -61,6 +62,7 @@ class Caller:
     scopes: frozenset[str]
     number: str
     issuer: str | None = None
+    ends: datetime | None = None
 
 
 #: What is written where somebody without an account made something, or somebody who was erased.
@@ -270,25 +272,26 @@ def end_session(conn: Conn, secret: str) -> None:
 def of_session(conn: Conn, secret: str) -> Caller | None:
     """The caller of a session; None where it ended, or its account is disabled or a service's."""
     row = conn.execute(
-        "SELECT a.name, a.role, a.account_id, a.issuer FROM session s JOIN account a USING (account_id)"
+        "SELECT a.name, a.role, a.account_id, a.issuer, s.expires_at FROM session s JOIN account a USING (account_id)"
         " WHERE s.digest = %s AND s.expires_at > now() AND NOT a.disabled AND a.role <> 'service'",
         [digest(secret)],
     ).fetchone()
     if row is None:
         return None
-    return Caller(row[0], row[1], "session", frozenset(SCOPES_OF[row[1]]), f"account {row[2]}", row[3])
+    return Caller(row[0], row[1], "session", frozenset(SCOPES_OF[row[1]]), f"account {row[2]}", row[3], row[4])
 
 
 def of_token(conn: Conn, secret: str) -> Caller | None:
     """The caller of a token; None where it is unknown, revoked or expired, or its account is disabled."""
     row = conn.execute(
         "UPDATE token t SET used_at = now() FROM account a WHERE a.account_id = t.account_id AND t.digest = %s"
-        " AND t.revoked_at IS NULL AND t.expires_at > now() AND NOT a.disabled RETURNING a.name, a.role, t.scopes, t.token_id",
+        " AND t.revoked_at IS NULL AND t.expires_at > now() AND NOT a.disabled RETURNING a.name, a.role, t.scopes, t.token_id, t.expires_at",
         [digest(secret)],
     ).fetchone()
     if row is None:
         return None
-    return Caller(row[0], row[1], "token", frozenset(row[2]) & frozenset(SCOPES_OF[row[1]]), f"token {row[3]}")
+    scopes = frozenset(row[2]) & frozenset(SCOPES_OF[row[1]])
+    return Caller(row[0], row[1], "token", scopes, f"token {row[3]}", ends=row[4])
 
 
 def add_token(

@@ -8,24 +8,27 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.conftest import serving
+from api.conftest import bearer, serving
 from flitwatch_api.advice.decide import LEAST_RUNS, Asked, advise
 from flitwatch_api.advice.http import _each, _one
 from flitwatch_api.advice.schemas import AdviceRequest
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect
+from flitwatch_db import connect, people
 from flitwatch_db.advice import Basis
 from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
 from flitwatch_db.people import Caller
+from flitwatch_domain.errors import Unauthenticated
 
 NOW = 1_790_000_000.0
 ASKED = Asked("ann", "milc", 64, [["a0", "a1"], ["b0", "b1"]])
@@ -110,7 +113,30 @@ def test_it_says_when_a_worker_or_the_database_is_away() -> None:
     assert ask(basis())["stale"] is False
     away = ask(replace(basis(), workers=0))
     assert away["stale"] is True and any(r["kind"] == "stale" and "queue ml" in r["text"] for r in away["reasons"])
-    assert ask(basis(), age_s=1000)["stale"] is True
+    old = ask(basis(), age_s=1000)
+    assert old["stale"] is True and "still being read" in str(old["reasons"]) and "not answer" not in str(old)
+    assert "the database does not answer" in str(advise(basis(), ASKED, str, 1.0, True)["reasons"])
+
+
+async def test_the_first_question_after_a_while_is_answered_from_a_new_state(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flitwatch_api.advice import state
+
+    monkeypatch.setattr(state, "REFRESH_S", 0.01)
+    monkeypatch.setattr(state, "IDLE_S", 0.0)
+    # However long one reading takes here.
+    monkeypatch.setattr(state, "RENEWED_IN_S", 60.0)
+    held = state.AdviceState(embedded_db)
+    try:
+        first = (await held.get())[0]
+        while held._task is None or not held._task.done():
+            await asyncio.sleep(0.05)
+        monkeypatch.setattr(state, "IDLE_S", 300.0)
+        again, _, away = await held.get()
+        assert again.now_s > first.now_s and not away
+    finally:
+        await held.stop()
 
 
 @given(st.floats(0, 20), st.floats(0, 20), st.integers(1, 300))
@@ -231,6 +257,85 @@ def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(
             _until(lambda: not away())
     finally:
         server.destroy()
+
+
+def test_a_token_known_a_while_ago_is_advised_while_the_database_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flitwatch_api.people import callers
+
+    # Each request asks the database anew.
+    monkeypatch.setattr(callers, "BELIEVED_S", 0.0)
+    place = tempfile.mkdtemp(prefix="flitwatch-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else tmp_path)
+    server = Embedded(Path(place), durable=False)
+    url = server.start()
+    job = {"user": "ann", "application": "milc", "nodes": 8}
+    try:
+        migrate(url)
+        with connect(url, role="gate", autocommit=True) as conn:
+            people.add(conn, "slurm", "service")
+            made = {
+                name: people.add_token(conn, "slurm", name, ["read", "advice"], days)
+                for name, days in (("good", 1.0), ("revoked", 1.0), ("unseen", 1.0), ("short", 1e-4))
+            }
+        headers = {name: bearer(secret) for name, (_, secret, _) in made.items()}
+        with serving(Settings(db=url, web=None, api_anonymous="none", api_connect_timeout_s=0.3)) as api:
+
+            def asked(name: str) -> httpx.Response:
+                return api.http.post("/api/v1/advice", json=job, headers=headers[name])
+
+            assert [asked(name).status_code for name in ("good", "revoked", "short")] == [200, 200, 200]
+            with connect(url, role="gate", autocommit=True) as conn:
+                people.revoke(conn, made["revoked"][0])
+            assert asked("revoked").status_code == 401
+            _until(lambda: datetime.now(UTC) > made["short"][2])
+            server.stop()
+            for _ in range(3):
+                got = asked("good")
+                assert got.status_code == 200 and got.json()["stale"] is True, got.text
+                assert "the database does not answer" in str(got.json()["reasons"])
+            batch = api.http.post("/api/v1/advice/batch", json={"jobs": [job]}, headers=headers["good"])
+            assert batch.status_code == 200 and batch.json()["items"][0]["stale"] is True
+            others = [asked(name) for name in ("revoked", "unseen", "short")]
+            others.append(api.http.get("/api/v1/jobs", headers=headers["good"]))
+            for refused in others:
+                assert refused.status_code == 503, refused.text
+                said = refused.text.lower()
+                assert place not in said and "socket" not in said and "flitwatch_db" not in said
+            monkeypatch.setattr(callers, "REMEMBERED_S", 0.0)
+            assert asked("good").status_code == 503
+    finally:
+        server.destroy()
+
+
+async def test_a_database_that_hangs_is_not_waited_for_by_whom_it_knew(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flitwatch_api.people import callers
+    from flitwatch_api.platform import Platform
+
+    monkeypatch.setattr(callers, "ASKED_S", 0.2)
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "slurm", "service")
+        number, secret, _ = people.add_token(conn, "slurm", "t", ["advice"])
+    headers = [(b"authorization", f"Bearer {secret}".encode())]
+
+    def request() -> Request:
+        return Request({"type": "http", "headers": headers, "client": ("127.0.0.1", 1), "state": {}})
+
+    known = callers.Callers(Platform(Settings(db=embedded_db, web=None, api_anonymous="none")))
+    caller = await known.of(request(), from_memory=True)
+    monkeypatch.setattr(callers, "BELIEVED_S", 0.0)
+    # The token's row is locked: whoever asks about it hangs.
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute("SELECT 1 FROM token FOR UPDATE")
+        waiting = request()
+        assert await known.of(waiting, from_memory=True) == caller and waiting.state.from_memory
+        conn.execute("UPDATE token SET revoked_at = now() WHERE token_id = %s", [number])
+    # What the hanging question then says counts at once.
+    with pytest.raises(Unauthenticated):
+        while await known.of(request(), from_memory=True) is not None:
+            await asyncio.sleep(0.05)
 
 
 def _until(holds: Callable[[], bool]) -> None:

@@ -516,7 +516,17 @@ def test_unknown_tokens_are_counted_by_their_address(embedded_db: str) -> None:
         refused = api.http.get("/api/v1/jobs", headers=bearer("fwt_x"))
         assert refused.status_code == 429 and int(refused.headers["retry-after"]) >= 1
         assert api.http.get("/api/v1/jobs", headers={"Cookie": "flitwatch-session=x"}).status_code == 429
+        # Only what nobody has is refused: a token that this process never saw is not.
+        assert api.http.get("/api/v1/jobs", headers=token(embedded_db, "slurm", "read")).status_code == 200
         assert api.http.get("/api/v1/jobs", headers=known).status_code == 200
+
+
+def test_beyond_its_unknown_tokens_an_address_is_asked_about_as_often_as_it_may_ask(embedded_db: str) -> None:
+    with serving(Settings(db=embedded_db, web=None, api_anonymous="none", api_rate_per_s=0.01, api_rate_burst=UNKNOWN_BURST + 5)) as api:  # fmt: skip
+        said = [
+            api.http.get("/api/v1/jobs", headers=bearer(f"fwt_{n}")).json()["detail"] for n in range(UNKNOWN_BURST + 20)
+        ]
+    assert "unknown, revoked" in said[0] and said[-1].startswith("more than 0.01 requests")
 
 
 def test_wrong_tokens_count_as_requests(embedded_db: str) -> None:

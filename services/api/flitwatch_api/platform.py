@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, TypeVar
@@ -22,6 +23,7 @@ from flitwatch_db.reads.columns import Connection
 from flitwatch_domain.errors import Unavailable
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class Platform:
@@ -76,10 +78,16 @@ class Platform:
             yield conn
 
     async def in_thread(self, role: Any, work: Callable[[psycopg.Connection[Any]], T]) -> T:
-        """Run blocking work on a connection of its own, committed at the end."""
+        """Run blocking work on a connection of its own, committed at the end; Unavailable."""
 
         def run() -> T:
-            with connect(self.url, role=role, application="flitwatch api") as conn:
+            try:
+                conn = connect(self.url, role=role, application="flitwatch api")
+            except Unavailable as problem:
+                # Where the database is, and what to do about it, is for who runs this.
+                log.warning("%s; %s", problem.message, problem.advice)
+                raise Unavailable("the database does not answer") from None
+            with conn:
                 return work(conn)
 
         return await asyncio.to_thread(run)

@@ -313,5 +313,6 @@ def stale_reasons(basis: Basis, age_s: float, away: bool) -> list[dict[str, Any]
             _reason("stale", f"no worker of queue {BASIS_QUEUE} lives: estimates are not renewed", "/api/v1/estimates")
         )
     if away or age_s > OLD_S:
-        reasons.append(_reason("stale", f"the state is {age_s:.0f} s old: the database does not answer"))
+        why = "the database does not answer" if away else "a new one is still being read"
+        reasons.append(_reason("stale", f"the state is {age_s:.0f} s old: {why}"))
     return reasons

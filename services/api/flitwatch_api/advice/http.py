@@ -14,7 +14,7 @@ from flitwatch_api.advice.decide import Asked, advise, known, stale_reasons
 from flitwatch_api.answers import answer, moment
 from flitwatch_api.names import Names, sees_names
 from flitwatch_api.people.access import needs
-from flitwatch_api.platform import ThePlatform
+from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.advice import Basis
 
@@ -79,10 +79,16 @@ async def _each(
     return made
 
 
+async def _state(request: Request, platform: Platform) -> tuple[Basis, float, bool]:
+    """The state; the database is away, too, where it could not be asked who the caller is."""
+    basis, age_s, away = await platform.advice.get()
+    return basis, age_s, away or getattr(request.state, "from_memory", False)
+
+
 @http.post("/advice", response_model=schemas.Advice, openapi_extra=needs("user", "advice", changes=False))
 async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceRequest) -> Response:
     """Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
-    basis, age_s, away = await platform.advice.get()
+    basis, age_s, away = await _state(request, platform)
     return answer(_one(request, basis, age_s, away, job), "no-store")
 
 
@@ -91,7 +97,7 @@ async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceReq
 )
 async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.AdviceBatch) -> Response:
     """The same for several jobs."""
-    basis, age_s, away = await platform.advice.get()
+    basis, age_s, away = await _state(request, platform)
     return answer({"items": await _each(request, basis, age_s, away, batch.jobs)}, "no-store")
 
 

@@ -14,8 +14,8 @@ from flitwatch_domain.errors import FlitwatchError, Unavailable
 log = logging.getLogger(__name__)
 
 REFRESH_S = 15.0
-#: Without questions nothing is read.
-IDLE_S = 300.0
+#: Without questions nothing is read; the first one after that waits so long for a new state.
+IDLE_S, RENEWED_IN_S = 300.0, 3.0
 
 
 class AdviceState:
@@ -33,6 +33,7 @@ class AdviceState:
         self._away = False
         self._task: asyncio.Task[None] | None = None
         self._first = asyncio.Lock()
+        self._tried = asyncio.Event()
 
     async def get(self) -> tuple[Basis, float, bool]:
         """The basis, its age in seconds, and whether the database was away when it was last asked; Unavailable where there never was one."""
@@ -42,7 +43,11 @@ class AdviceState:
                 if self._basis is None:
                     await self._read()
         if self._task is None or self._task.done():
+            self._tried.clear()
             self._task = asyncio.create_task(self._refresh())
+        if not self._tried.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._tried.wait(), RENEWED_IN_S)
         assert self._basis is not None
         return self._basis, time.monotonic() - self._read_at, self._away
 
@@ -70,6 +75,8 @@ class AdviceState:
                     await self._read()
                 except FlitwatchError as problem:
                     log.warning("advice stays on old state: %s", problem.message)
+            self._tried.set()
             # A big site's reading takes its time: it never takes more than a tenth of the database's.
             await asyncio.sleep(max(REFRESH_S, 10 * (time.monotonic() - spent)))
+        self._tried.set()
         await asyncio.to_thread(self._reader.stop)

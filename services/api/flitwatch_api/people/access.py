@@ -89,7 +89,8 @@ async def _allowed(request: Request) -> Caller | None:
     callers: Callers = request.app.state.callers
     route: APIRoute = request.scope["route"]
     need = need_of(route.methods or set(), route.openapi_extra)
-    caller = await callers.of(request)
+    # Advice is given from memory, and so to whom was known a while ago; it changes nothing.
+    caller = await callers.of(request, from_memory=need.scope == "advice" and not need.changes)
     callers.count(caller, address_of(request))
     request.state.caller, request.state.need = caller, need
     request.state.role = None if caller is None else caller.role

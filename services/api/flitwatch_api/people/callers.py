@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import math
 import time
 from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
+import psycopg
 from fastapi import Request
 from fastapi.responses import Response
 
 from flitwatch_api.platform import Platform
 from flitwatch_db import people
 from flitwatch_db.people import SCOPES_OF, Caller
-from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated
+from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated, Unavailable
 
 #: How long a checked secret is believed: a revoked token works so much longer at most.
 BELIEVED_S = 5.0
+#: How long advice, which needs no database, believes it while the database does not answer; and how long that is waited for.
+REMEMBERED_S, ASKED_S = 600.0, 1.0
 MOST_KEPT = 10_000
 #: Attempts to log in of one address, and for one name: so many at once, then one every so many seconds.
 LOGIN_BURST, LOGIN_EVERY_S = 10, 6.0
-#: Secrets of one address that nobody has: so many at once, then one a second; the database is asked about no more.
+#: Secrets of one address that nobody has: so many at once, then one a second; more are refused, and each then counts as a request.
 UNKNOWN_BURST, UNKNOWN_PER_S = 100, 1.0
 CSRF_HEADER = "x-csrf-token"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -87,6 +95,19 @@ def set_cookie(request: Request, answer: Response, secret: str, max_age_s: int, 
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Known:
+    """Whom a secret stood for when the database was asked, by the monotonic clock in seconds; None: nobody."""
+
+    caller: Caller | None
+    asked_s: float
+
+    def is_remembered(self, now_s: float) -> bool:
+        """Whether it was good not long ago and has not ended since."""
+        ends = None if self.caller is None else self.caller.ends
+        return ends is not None and ends > datetime.now(UTC) and now_s - self.asked_s < REMEMBERED_S
+
+
 class Callers:
     """Knows callers, and counts what they ask.
 
@@ -102,13 +123,19 @@ class Callers:
         self.anonymous = (
             None if role == "none" else Caller("anonymous", role, "anonymous", frozenset(SCOPES_OF[role]), "")
         )
-        self._known: OrderedDict[bytes, tuple[float, Caller | None]] = OrderedDict()
+        self._known: OrderedDict[bytes, _Known] = OrderedDict()
+        self._away_until = 0.0
         self._asked = Buckets(settings.api_rate_per_s, settings.api_rate_burst)
         self._unknown = Buckets(UNKNOWN_PER_S, UNKNOWN_BURST)
         self._logins = Buckets(1 / LOGIN_EVERY_S, LOGIN_BURST)
 
-    async def of(self, request: Request) -> Caller | None:
+    async def of(self, request: Request, *, from_memory: bool = False) -> Caller | None:
         """The caller; None where nobody is known and anonymous callers are not let in.
+
+        Parameters
+        ----------
+        from_memory : bool
+            Whether a caller of a while ago is believed while the database does not answer; `request.state.from_memory` then says so.
 
         Raises
         ------
@@ -116,11 +143,13 @@ class Callers:
             A token was sent that is not valid (a session that ended only makes the caller anonymous).
         TooMany
             More of these came from this address than may.
+        Unavailable
+            The database does not answer.
         """
         address = address_of(request)
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            caller = await self._believed("token", secret.strip(), address)
+            caller = await self._believed("token", secret.strip(), address, request if from_memory else None)
             if caller is None:
                 self.count(None, address)
                 raise Unauthenticated(
@@ -128,7 +157,7 @@ class Callers:
                 )
             return caller
         cookie = request.cookies.get(cookie_of(request))
-        known = await self._believed("session", cookie, address) if cookie else None
+        known = await self._believed("session", cookie, address, request if from_memory else None) if cookie else None
         return known or self.anonymous
 
     async def is_still(self, request: Request, caller: Caller | None) -> bool:
@@ -138,24 +167,57 @@ class Callers:
         except (Unauthenticated, TooMany):
             return False
 
-    async def _believed(self, via: str, secret: str, address: str) -> Caller | None:
+    async def _believed(self, via: str, secret: str, address: str, memory: Request | None) -> Caller | None:
         key, now = people.digest(via + secret), time.monotonic()
         held = self._known.get(key)
-        if held is not None and held[0] > now:
-            return held[1]
-        # Whom it stood for a moment ago is asked for again, however many others of the address are unknown.
-        if held is None or held[1] is None:
-            wait = self._unknown.take(address, now, 0)
-            if wait:
-                raise TooMany("too many unknown tokens and sessions", advice="Make another token: flitwatch tokens create.", retry_after_s=max(1, math.ceil(wait)))  # fmt: skip
+        if held is not None and now - held.asked_s < BELIEVED_S:
+            return held.caller
+        # Beyond its unknown ones an address is still asked about, as often as it may ask at all: the next may be somebody's.
+        if (held is None or held.caller is None) and self._unknown.take(address, now, 0):
+            self.count(None, address)
         look = people.of_token if via == "token" else people.of_session
-        caller = await self._platform.in_thread("gate", lambda conn: look(conn, secret))
-        if caller is None:
-            self._unknown.take(address, now)
-        self._known[key] = (now + BELIEVED_S, caller)
+
+        def ask(conn: psycopg.Connection[Any]) -> Caller | None:
+            return look(conn, secret)
+
+        if memory is not None and held is not None and held.is_remembered(now):
+            try:
+                caller = await self._soon(key, ask)
+            except (Unavailable, psycopg.OperationalError):
+                memory.state.from_memory = True
+                return held.caller
+        else:
+            caller = await self._platform.in_thread("gate", ask)
+            self._keep(key, caller, now)
+        wait = self._unknown.take(address, now) if caller is None else 0.0
+        if wait:
+            raise TooMany("too many unknown tokens and sessions", advice="Make another token: flitwatch tokens create.", retry_after_s=max(1, math.ceil(wait)))  # fmt: skip
+        return caller
+
+    def _keep(self, key: bytes, caller: Caller | None, asked_s: float) -> None:
+        self._known.pop(key, None)
+        self._known[key] = _Known(caller, asked_s)
         if len(self._known) > MOST_KEPT:
             self._known.popitem(last=False)
-        return caller
+
+    async def _soon(self, key: bytes, ask: Callable[[psycopg.Connection[Any]], Caller | None]) -> Caller | None:
+        """What the database says within ASKED_S; Unavailable also where it just did not."""
+        now = time.monotonic()
+        if now < self._away_until:
+            raise Unavailable("the database does not answer")
+        asking = asyncio.ensure_future(self._platform.in_thread("gate", ask))
+
+        def keep(done: asyncio.Future[Caller | None]) -> None:
+            # Also a late answer counts, for the next request.
+            if not done.cancelled() and done.exception() is None:
+                self._keep(key, done.result(), now)
+
+        asking.add_done_callback(keep)
+        done, _ = await asyncio.wait({asking}, timeout=ASKED_S)
+        if not done or isinstance(asking.exception(), Unavailable | psycopg.OperationalError):
+            self._away_until = time.monotonic() + BELIEVED_S
+            raise Unavailable("the database does not answer")
+        return asking.result()
 
     def forget(self) -> None:
         """Look everybody up again: somebody's rights have changed."""
