@@ -144,6 +144,8 @@ def configuration(sockets: Path, durable: bool, more: Mapping[str, str]) -> str:
         "unix_socket_directories": f"'{str(sockets).replace(chr(39), chr(39) * 2)}'",
         "unix_socket_permissions": "0700",
         "max_connections": "100",
+        # Records of a thousand different days in one transaction lock a thousand chunks of each table.
+        "max_locks_per_transaction": "1024",
         "shared_buffers": f"{min(1024, max(64, memory_mb // 8))}MB",
         "effective_cache_size": f"{max(128, memory_mb // 2)}MB",
         "work_mem": "16MB",

@@ -86,11 +86,17 @@ class Database:
             except AWAY as problem:
                 tries += 1
                 self._measures.retries += 1
-                log.warning("the transaction is tried again: %s", first_line(problem))
+                log.warning("the transaction is tried again: %s%s", first_line(problem), _what_helps(problem))
                 self.close()
                 if self._stop.wait(pause_s):
                     raise Cancelled("stopped while the database did not answer") from None
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def _what_helps(problem: Exception) -> str:
+    if isinstance(problem, psycopg.errors.OutOfMemory):
+        return "; records of many different days lock many chunks: raise the server's max_locks_per_transaction"
+    return ""
 
 
 def first_line(problem: Exception) -> str:

@@ -46,7 +46,7 @@ _SETTINGS = {
     "max_worker_processes": "16",
     "wal_compression": "lz4",
     # One lock a chunk: dropping or reading a month of hours takes hundreds.
-    "max_locks_per_transaction": "256",
+    "max_locks_per_transaction": "1024",
 }
 
 #: Calls a program by Debian's own loader. The loader passes the name on, by which PostgreSQL finds its other files.
