@@ -149,6 +149,27 @@ def test_bodies_have_an_end(api: Served) -> None:
     assert api.http.get("/healthz").status_code == 200
 
 
+def test_head_is_answered_as_get_without_a_body(api: Served) -> None:
+    for path in (
+        "/api/v1/jobs",
+        "/api/v1/fabrics",
+        "/api/v1/session",
+        "/api/v1/fabrics/none",
+        "/api/v1/nothing",
+        "/api/v2/x",
+    ):
+        got, head = api.http.get(path), api.http.head(path)
+        assert head.status_code == got.status_code and head.content == b"", path
+        assert head.headers["content-type"] == got.headers["content-type"]
+        assert head.headers["content-length"] == got.headers["content-length"]
+        assert head.headers["x-content-type-options"] == "nosniff"
+    for path in ("/api/v1/events", "/api/v1/session/oidc/back"):
+        refused = api.http.head(path)
+        assert refused.status_code == 405 and refused.headers["allow"] == "GET"
+        assert refused.headers["x-content-type-options"] == "nosniff"
+    assert api.http.get("/api/v1/jobs").json()["items"], "the connection is as good as before"
+
+
 def test_wrong_methods_and_addresses_are_problems(api: Served) -> None:
     wrong = api.http.delete("/api/v1/jobs")
     assert (

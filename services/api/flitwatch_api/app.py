@@ -17,6 +17,7 @@ from flitwatch_api.counters.http import http as counters
 from flitwatch_api.estimates.http import http as estimates
 from flitwatch_api.events.http import http as events
 from flitwatch_api.fabric.http import http as fabrics
+from flitwatch_api.heads import Heads
 from flitwatch_api.health.http import http as health
 from flitwatch_api.health.metrics import Measured, Metrics
 from flitwatch_api.ingest.http import http as ingest
@@ -112,6 +113,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(Audited)
     app.add_middleware(Measured, metrics=metrics, base=BASE)
     tracing.install(app, _version())
+    app.add_middleware(Heads, base=BASE)
     app.add_middleware(Identified, access_log=chosen.api_access_log)
     return app
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from starlette.exceptions import HTTPException
 
+from flitwatch_api.heads import GET_ONLY
 from flitwatch_domain.errors import NotFound
 
 INDEX = "index.html"
@@ -102,6 +104,8 @@ async def page(request: Request, path: str) -> Response:
     """A file of the page; any place of the page is its index."""
     site: Site = request.app.state.site
     if path.startswith("api/"):
+        if request.method == "HEAD" and path.removeprefix("api/v1").startswith(GET_ONLY):
+            raise HTTPException(405, headers={"Allow": "GET"})
         raise NotFound(f"there is nothing at /{path[:200]}", advice="/openapi.json lists the addresses of the API.")
     file = site.get(path)
     if file is None:

@@ -25,10 +25,10 @@ from flitwatch_api.parameters import (
 from flitwatch_api.people.access import made_by, needs
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
+from flitwatch_api.tasks.begin import begin
 from flitwatch_api.tasks.schemas import Task
 from flitwatch_api.tasks.shown import shown_task
 from flitwatch_db import alerts as store
-from flitwatch_db import tasks as queue
 from flitwatch_db.reads import alerts as reads
 from flitwatch_db.reads import tasks as task_reads
 from flitwatch_domain.alerts import Rule, read_rule
@@ -104,9 +104,7 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
     if not 0 < to_s - from_s <= 31 * 86_400:
         raise BadRequest("the span ends after it begins and is at most 31 days")
     args = {"rule": rule, "from_s": from_s, "to_s": to_s}
-    task_id = await platform.in_thread(
-        "writer", lambda conn: queue.start(conn, "alerting.test", args, created_by=made_by(request))
-    )
+    task_id = await begin(request, platform, "alerting.test", args)
     async with platform.reading() as conn:
         row = await task_reads.one(conn, task_id)
     made = answer(None if row is None else shown_task(row, request, names))

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.alerts.shown import check_tried
 from flitwatch_api.answers import answer, dump
 from flitwatch_api.names import Names, TheNames, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
-from flitwatch_api.people.access import made_by, needs
+from flitwatch_api.people.access import needs
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks import schemas
+from flitwatch_api.tasks.begin import begin
 from flitwatch_api.tasks.shown import is_own, shown_task
 from flitwatch_db import tasks as queue
 from flitwatch_db.reads import runs
 from flitwatch_db.reads import tasks as reads
-from flitwatch_domain.errors import BadRequest, Forbidden, NotFound, TooCostly, TooMany
+from flitwatch_domain.errors import BadRequest, Forbidden, NotFound, TooCostly
 
 http = APIRouter(prefix="/tasks", tags=["tasks"], responses=RESPONSES)
 
@@ -29,6 +30,7 @@ STARTABLE = (
     "ml.deviation", "ml.forecast", "alerting.test",
 )  # fmt: skip
 MAX_ARGS_BYTES = 65_536
+State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
 async def _one(conn: Any, task_id: int) -> dict[str, Any]:
@@ -57,12 +59,12 @@ async def tasks(
     conn: Reader,
     names: TheNames,
     name: Text = None,
-    state: Text = None,
+    state: Annotated[State | None, Query()] = None,
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
     """Tasks, the newest first."""
-    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), name or None, state or None)
+    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), name or None, state)
     items = [shown_task(row, request, names) for row in rows[:limit]]
     return answer({"items": items, "next_cursor": make_cursor(items[-1]["task_id"]) if len(rows) > limit else None})
 
@@ -92,25 +94,13 @@ async def start(request: Request, platform: ThePlatform, new: schemas.NewTask) -
         args = await _meant(conn, names, new)
     if new.name == "alerting.test":
         check_tried(args.get("rule"), names)
-    asker = made_by(request)
-    most = None if "operate" in request.state.caller.scopes else platform.settings.api_tasks_each
-    task_id = await platform.in_thread("writer", lambda conn: _start(conn, new.name, args, asker, most))
+    task_id = await begin(request, platform, new.name, args)
     async with platform.reading() as conn:
         row = await _one(conn, task_id)
     made = answer(shown_task(row, request, names))
     made.status_code = 202
     made.headers["Location"] = f"/api/v1/tasks/{task_id}"
     return made
-
-
-def _start(conn: Any, name: str, args: dict[str, Any], asker: str, most: int | None) -> int:
-    if most is not None and queue.open_of(conn, asker) >= most:
-        raise TooMany(
-            f"{most} tasks of {asker} wait or run, which is the limit api_tasks_each",
-            advice="Wait for some, or cancel them.",
-            retry_after_s=60,
-        )
-    return queue.start(conn, name, args, created_by=asker)
 
 
 @http.post(

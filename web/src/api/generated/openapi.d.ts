@@ -9519,7 +9519,7 @@ export interface operations {
         parameters: {
             query?: {
                 name?: string | null;
-                state?: string | null;
+                state?: ("queued" | "running" | "succeeded" | "failed" | "cancelled") | null;
                 /** @description Most items in the answer. */
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
