@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 
 import atheris
@@ -32,6 +33,8 @@ def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
         sys.exit(f"usage: fuzz_python.py TARGET [options]; targets: {' '.join(TARGETS)}")
     target = TARGETS[sys.argv.pop(1)]
+    # A merge starts this program again, by its name.
+    sys.argv[0] = os.environ.get("FUZZ_AS", sys.argv[0])
 
     def one_input(data: bytes) -> None:
         with contextlib.suppress(FlitwatchError):

@@ -1,4 +1,5 @@
 """Fuzz importers: `run.py SECONDS [TARGET...]`, SECONDS each, `--at-a-time` of them. Prints a line each and one JSON object at the end.
+`run.py 0 [TARGET...] --merge` takes into tests/fuzz/corpus what earlier runs found that covers more.
 
 C++ importers run under libFuzzer with ASan and UBSan (services/noise_core/fuzz), Python's under Atheris (targets.py). Finds are left in build/fuzz/finds, the
 output of each target in build/fuzz/NAME.log.
@@ -10,6 +11,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -89,7 +91,7 @@ def dictionary(name: str) -> Path | None:
     return path
 
 
-def fuzz(name: str, program: Sequence[str | Path], corpus: Path, seconds: int, slowest_s: int, files: str) -> Fuzzed:
+def fuzz(name: str, program: Path, corpus: Path, seconds: int, slowest_s: int, files: str) -> Fuzzed:
     """Run one target, whose inputs take `slowest_s` at most; its own files go to the folder `files`."""
     log, grown = BUILD / f"{name}.log", corpus / name
     grown.mkdir(parents=True, exist_ok=True)
@@ -103,7 +105,7 @@ def fuzz(name: str, program: Sequence[str | Path], corpus: Path, seconds: int, s
     words = dictionary(name)
     if words is not None:
         limits.append(f"-dict={words}")
-    command = [*program, grown, HERE / "corpus" / name, f"-artifact_prefix={FINDS}/{name}-", *limits]
+    command = [program, grown, HERE / "corpus" / name, f"-artifact_prefix={FINDS}/{name}-", *limits]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, "TMPDIR": files})
         _, status, used = os.wait4(process.pid, 0)
@@ -118,6 +120,36 @@ def fuzz(name: str, program: Sequence[str | Path], corpus: Path, seconds: int, s
     return Fuzzed(
         name, inputs, took, used.ru_utime + used.ru_stime, covered[-1] if covered else "cov: none", int(peak[-1]) if peak else 0, process.returncode
     )  # fmt: skip
+
+
+def program_of(name: str, cxx: bool) -> Path:
+    """What fuzzes a target: one executable, for libFuzzer starts it again where it merges."""
+    if cxx:
+        return BUILD / f"fuzz/fuzz_{name}"
+    script = BUILD / f"fuzz_{name}"
+    words = [sys.executable, str(HERE / "fuzz_python.py"), name]
+    BUILD.mkdir(parents=True, exist_ok=True)
+    script.write_text(f'#!/bin/sh\nFUZZ_AS={shlex.quote(str(script))} exec {shlex.join(words)} "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+def merge(names: Sequence[str], corpus: Path) -> list[str]:
+    """Take new inputs that cover more into tests/fuzz/corpus; return the targets for which that failed."""
+    cxx = [name for name in names if name not in TARGETS]
+    build(cxx)
+    failed = []
+    for name in names:
+        kept, grown = HERE / "corpus" / name, corpus / name
+        if not grown.is_dir():
+            continue
+        before = len(list(kept.iterdir()))
+        with (BUILD / f"{name}-merge.log").open("wb") as out:
+            command = [program_of(name, name in cxx), "-merge=1", "-max_len=8192", f"-timeout={SLOWEST_S}", kept, grown]
+            ended = subprocess.run(command, stdout=out, stderr=out).returncode
+        print(f"{name}: {len(list(kept.iterdir())) - before} inputs more, exit {ended}", flush=True)
+        failed += [name] if ended else []
+    return failed
 
 
 def run(names: Sequence[str], seconds: int, at_a_time: int, corpus: Path, say: Callable[[str], None]) -> list[Fuzzed]:
@@ -137,9 +169,7 @@ def run(names: Sequence[str], seconds: int, at_a_time: int, corpus: Path, say: C
     slowest_s = SLOWEST_S * max(1, round(at_a_time / (os.cpu_count() or 1)))
 
     def one(name: str) -> Fuzzed:
-        program: list[str | Path] = (
-            [BUILD / f"fuzz/fuzz_{name}"] if name in cxx else [sys.executable, HERE / "fuzz_python.py", name]
-        )
+        program = program_of(name, name in cxx)
         fuzzed = fuzz(name, program, corpus, seconds, slowest_s, files)
         say(fuzzed.line())
         return fuzzed
@@ -174,12 +204,20 @@ def main() -> int:
         metavar="FOLDER",
         help="where new inputs go (build/fuzz/corpus)",
     )
+    parser.add_argument(
+        "--merge", action="store_true", help="take from that folder into tests/fuzz/corpus what covers more"
+    )
     asked = parser.parse_args()
     unknown = sorted(set(asked.targets) - set(everything))
-    if unknown or asked.seconds < 1 or asked.at_a_time < 1:
+    if unknown or asked.seconds < (0 if asked.merge else 1) or asked.at_a_time < 1:
         parser.error(
             f"no target {', '.join(unknown)}; see --help" if unknown else "seconds and --at-a-time are at least 1"
         )
+
+    if asked.merge:
+        failed = merge(asked.targets or everything, asked.corpus)
+        print(f"merge: failed for {', '.join(failed)}" if failed else "merged")
+        return 1 if failed else 0
 
     def say(line: str) -> None:
         print(line, flush=True)
