@@ -54,7 +54,7 @@ def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejecte
     Raises
     ------
     BadInput
-        The file is empty or lacks one of the `required` columns.
+        The file is empty, lacks one of the `required` columns, or has one twice.
     """
     lines = enumerate(io.StringIO(read_text(path), newline=None), start=1)
     try:
@@ -68,7 +68,10 @@ def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejecte
             where=f"{path}:1",
             advice=f"Expected a header with {', '.join(required)}.",
         )
-    return header, _rows(lines, {name: at for at, name in enumerate(header)}, str(path), rejected)
+    twice = next((name for at, name in enumerate(header) if name and name in header[:at]), None)
+    if twice is not None:
+        raise BadInput(f"has column {twice} twice", where=f"{path}:1", advice="Leave one of them out.")
+    return header, _rows(lines, header, str(path), rejected)
 
 
 def _cells(line: str) -> list[str]:
@@ -76,10 +79,8 @@ def _cells(line: str) -> list[str]:
     return next(csv.reader([line], strict=True), [])
 
 
-def _rows(
-    lines: Iterator[tuple[int, str]], columns: dict[str, int], path: str, rejected: list[Rejected]
-) -> Iterator[Row]:
-    width = len(columns)
+def _rows(lines: Iterator[tuple[int, str]], header: list[str], path: str, rejected: list[Rejected]) -> Iterator[Row]:
+    width, columns = len(header), {name: at for at, name in enumerate(header)}
     for number, line in lines:
         where = f"{path}:{number}"
         try:
