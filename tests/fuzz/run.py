@@ -31,6 +31,8 @@ FINDS = BUILD / "finds"
 #: A key, a name or a punctuated number of a format; without quotes and backslashes, which a dictionary would have to escape.
 WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_.:-]{2,39}")
 MOST_WORDS = 400
+#: How libFuzzer names what it found.
+FOUND = re.compile("[0-9a-f]{40}")
 #: Of an input on a core of its own; longer is a find.
 SLOWEST_S = 20
 
@@ -80,10 +82,11 @@ def build(names: Sequence[str]) -> None:
 
 
 def dictionary(name: str) -> Path | None:
-    """A target's words for libFuzzer: those of its seeds, which mutations of bytes would hardly come upon. None where there are none."""
+    """A target's words for libFuzzer: those of the inputs that people wrote, which mutations of bytes would hardly come upon. None where there are none."""
     words: set[bytes] = set()
-    for seed in (HERE / "corpus" / name).glob("seed*"):
-        words.update(WORD.findall(seed.read_bytes()))
+    for written in (HERE / "corpus" / name).iterdir():
+        if not FOUND.fullmatch(written.name):
+            words.update(WORD.findall(written.read_bytes()))
     if not words:
         return None
     path = BUILD / f"{name}.dict"
