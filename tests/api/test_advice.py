@@ -6,7 +6,7 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -229,83 +229,84 @@ def served_world(world: object) -> str:
     return world.url  # type: ignore[attr-defined]
 
 
-def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from flitwatch_api.advice import state
-
-    monkeypatch.setattr(state, "REFRESH_S", 0.3)
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[tuple[Embedded, str, str]]:
+    """A database's server that a test may stop, with its tables; its URL and folder."""
     place = tempfile.mkdtemp(prefix="flitwatch-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else tmp_path)
     server = Embedded(Path(place), durable=False)
     url = server.start()
     try:
         migrate(url)
-        with serving(Settings(db=url, web=None)) as api:
-            job = {"user": "ann", "application": "milc", "nodes": 8}
-
-            def away() -> bool:
-                got = api.http.post("/api/v1/advice", json=job)
-                assert got.status_code == 200, got.text
-                said = any("the database does not answer" in reason["text"] for reason in got.json()["reasons"])
-                assert got.json()["stale"] is True and (not said or api.get("/advice/state")["stale"])
-                return said
-
-            assert not away()
-            server.stop()
-            _until(away)
-            server.start()
-            _until(lambda: not away())
+        yield server, url, place
     finally:
         server.destroy()
 
 
+def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(
+    own_server: tuple[Embedded, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flitwatch_api.advice import state
+
+    monkeypatch.setattr(state, "REFRESH_S", 0.3)
+    server, url, _ = own_server
+    with serving(Settings(db=url, web=None)) as api:
+        job = {"user": "ann", "application": "milc", "nodes": 8}
+
+        def away() -> bool:
+            got = api.http.post("/api/v1/advice", json=job)
+            assert got.status_code == 200, got.text
+            said = any("the database does not answer" in reason["text"] for reason in got.json()["reasons"])
+            assert got.json()["stale"] is True and (not said or api.get("/advice/state")["stale"])
+            return said
+
+        assert not away()
+        server.stop()
+        _until(away)
+        server.start()
+        _until(lambda: not away())
+
+
 def test_a_token_known_a_while_ago_is_advised_while_the_database_is_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_server: tuple[Embedded, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from flitwatch_api.people import callers
 
     # Each request asks the database anew.
     monkeypatch.setattr(callers, "BELIEVED_S", 0.0)
-    place = tempfile.mkdtemp(prefix="flitwatch-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else tmp_path)
-    server = Embedded(Path(place), durable=False)
-    url = server.start()
+    server, url, place = own_server
     job = {"user": "ann", "application": "milc", "nodes": 8}
-    try:
-        migrate(url)
+    with connect(url, role="gate", autocommit=True) as conn:
+        people.add(conn, "slurm", "service")
+        made = {
+            name: people.add_token(conn, "slurm", name, ["read", "advice"], days)
+            for name, days in (("good", 1.0), ("revoked", 1.0), ("unseen", 1.0), ("short", 1e-4))
+        }
+    headers = {name: bearer(secret) for name, (_, secret, _) in made.items()}
+    with serving(Settings(db=url, web=None, api_anonymous="none", api_connect_timeout_s=0.3)) as api:
+
+        def asked(name: str) -> httpx.Response:
+            return api.http.post("/api/v1/advice", json=job, headers=headers[name])
+
+        assert [asked(name).status_code for name in ("good", "revoked", "short")] == [200, 200, 200]
         with connect(url, role="gate", autocommit=True) as conn:
-            people.add(conn, "slurm", "service")
-            made = {
-                name: people.add_token(conn, "slurm", name, ["read", "advice"], days)
-                for name, days in (("good", 1.0), ("revoked", 1.0), ("unseen", 1.0), ("short", 1e-4))
-            }
-        headers = {name: bearer(secret) for name, (_, secret, _) in made.items()}
-        with serving(Settings(db=url, web=None, api_anonymous="none", api_connect_timeout_s=0.3)) as api:
-
-            def asked(name: str) -> httpx.Response:
-                return api.http.post("/api/v1/advice", json=job, headers=headers[name])
-
-            assert [asked(name).status_code for name in ("good", "revoked", "short")] == [200, 200, 200]
-            with connect(url, role="gate", autocommit=True) as conn:
-                people.revoke(conn, made["revoked"][0])
-            assert asked("revoked").status_code == 401
-            _until(lambda: datetime.now(UTC) > made["short"][2])
-            server.stop()
-            for _ in range(3):
-                got = asked("good")
-                assert got.status_code == 200 and got.json()["stale"] is True, got.text
-                assert "the database does not answer" in str(got.json()["reasons"])
-            batch = api.http.post("/api/v1/advice/batch", json={"jobs": [job]}, headers=headers["good"])
-            assert batch.status_code == 200 and batch.json()["items"][0]["stale"] is True
-            others = [asked(name) for name in ("revoked", "unseen", "short")]
-            others.append(api.http.get("/api/v1/jobs", headers=headers["good"]))
-            for refused in others:
-                assert refused.status_code == 503, refused.text
-                said = refused.text.lower()
-                assert place not in said and "socket" not in said and "flitwatch_db" not in said
-            monkeypatch.setattr(callers, "REMEMBERED_S", 0.0)
-            assert asked("good").status_code == 503
-    finally:
-        server.destroy()
+            people.revoke(conn, made["revoked"][0])
+        assert asked("revoked").status_code == 401
+        _until(lambda: datetime.now(UTC) > made["short"][2])
+        server.stop()
+        for _ in range(3):
+            got = asked("good")
+            assert got.status_code == 200 and got.json()["stale"] is True, got.text
+            assert "the database does not answer" in str(got.json()["reasons"])
+        batch = api.http.post("/api/v1/advice/batch", json={"jobs": [job]}, headers=headers["good"])
+        assert batch.status_code == 200 and batch.json()["items"][0]["stale"] is True
+        others = [asked(name) for name in ("revoked", "unseen", "short")]
+        others.append(api.http.get("/api/v1/jobs", headers=headers["good"]))
+        for refused in others:
+            assert refused.status_code == 503, refused.text
+            said = refused.text.lower()
+            assert place not in said and "socket" not in said and "flitwatch_db" not in said
+        monkeypatch.setattr(callers, "REMEMBERED_S", 0.0)
+        assert asked("good").status_code == 503
 
 
 async def test_a_database_that_hangs_is_not_waited_for_by_whom_it_knew(

@@ -15,7 +15,7 @@ from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, split_job_id
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_ingest.writer.gathered import FAULTS, Gathered, header, our_fault
+from flitwatch_ingest.writer.gathered import FAULTS, Gathered, header, why
 from flitwatch_stream import shapes, topics
 from flitwatch_stream.log import Record
 
@@ -45,7 +45,7 @@ def take(record: Record, gathered: Gathered) -> None:
                 record, header(record, topics.REASON) or "rejected by its collector", header(record, topics.WHERE)
             )
     except (BadInput, *FAULTS) as bad:
-        gathered.letter(record, _why(record, bad))
+        gathered.letter(record, why(record, bad))
 
 
 def job_of(value: shapes.JobValue) -> Job:
@@ -108,9 +108,7 @@ def summary_of(value: shapes.SampleValue) -> sample_table.Summary:
 
 
 def _why(record: Record, problem: Exception) -> str:
-    if isinstance(problem, BadInput):
-        return problem.reason
-    return f"the database refuses this: {problem}" if isinstance(problem, psycopg.Error) else our_fault(record, problem)
+    return f"the database refuses this: {problem}" if isinstance(problem, psycopg.Error) else why(record, problem)
 
 
 def write_samples(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from flitwatch_db.ingest import RAW_BYTES, DeadLetter
 from flitwatch_db.observations import Observation
 from flitwatch_db.samples import Summary
+from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_stream import topics
@@ -63,8 +64,10 @@ class Gathered:
         self.rates[record.topic].dead += 1
 
 
-def our_fault(record: Record, problem: Exception) -> str:
-    """The reason of a record that finds a fault of ours: it is kept and told, and the records behind it are read."""
+def why(record: Record, problem: Exception) -> str:
+    """The reason of a dead letter: what `BadInput` says, or that the record finds a fault of ours, which is told in the log; the records behind it are read."""
+    if isinstance(problem, BadInput):
+        return problem.reason
     log.error("%s[%d] offset %d finds a fault", record.topic, record.partition, record.offset, exc_info=problem)
     return f"{OUR_FAULT} ({type(problem).__name__}): report it, with this record"
 

@@ -14,7 +14,7 @@ from flitwatch_db.observations import Observation
 from flitwatch_domain.errors import BadInput
 from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.schemas import Claims, Column, RowKind, RowSchema, chart_arrays, json_schema
-from flitwatch_ingest.writer.gathered import FAULTS, Gathered, our_fault
+from flitwatch_ingest.writer.gathered import FAULTS, Gathered, why
 from flitwatch_ingest.writer.places import NOWHERE, Place, Places
 from flitwatch_stream.log import Record
 from flitwatch_stream.topics import LDMS_PREFIX
@@ -136,8 +136,7 @@ class TopicFeed:
                 again.append(index)
             except (BadInput, *FAULTS) as bad:
                 if not replaying:
-                    why = bad.reason if isinstance(bad, BadInput) else our_fault(records[index], bad)
-                    gathered.letter(records[index], why)
+                    gathered.letter(records[index], why(records[index], bad))
         for plan, component, identity, hint in strangers:
             self._meet(plan, component, identity, hint, gathered)
         return np.array(again, np.uint32)
