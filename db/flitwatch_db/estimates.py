@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from psycopg import sql
 
 from flitwatch_domain.counters import TABLE_II
+from flitwatch_domain.neighbourhood import Jobs, Windows
 
 Connection = psycopg.Connection[Any]
 Floats = NDArray[np.float64]
@@ -75,72 +76,87 @@ def runs_of(conn: Connection, exe: str, nodes: int, most: int = 2000) -> Runs:
     )
 
 
-@dataclass(frozen=True)
-class Presence:
-    """Who ran beside the runs: users, or jobs of one name.
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Who ran beside the runs: the tables of `flitwatch_domain.neighbourhood`.
 
     Attributes
     ----------
-    names : list of str, sorted
-    overlap : float64 (runs, names)    largest share of the run that one of its jobs covered
-    exposure : float64 (runs, names)   sum over its jobs of overlap share x sum over groups of the job's nodes x the run's share of its nodes there
-    own : set of str                   names that one of the runs' own jobs bears
+    windows, jobs                  `jobs.name` is that of the user
+    users, applications : list     sorted names; `application` (jobs,) is the index of a job's name, -1: none
+    own : {"user" | "application": names that the runs' own jobs bear}
     """
 
-    names: list[str]
-    overlap: Floats
-    exposure: Floats
-    own: set[str]
+    windows: Windows
+    jobs: Jobs
+    users: list[str]
+    applications: list[str]
+    application: NDArray[np.int64]
+    own: dict[str, set[str]]
+
+    def by(self, what: str) -> tuple[list[str], Jobs]:
+        """Names, and jobs by these names."""
+        return (
+            (self.users, self.jobs)
+            if what == "user"
+            else (self.applications, replace(self.jobs, name=self.application))
+        )
 
 
-_BESIDE = """
-WITH windows AS (
-    SELECT r.run_id, r.job_pk, r.start_ts AS begins, r.start_ts + s.time_s * interval '1 second' AS ends
+#: What blame may be laid on.
+BY = ("user", "application")
+
+_WINDOWS = """
+    SELECT r.run_id, r.job_pk, extract(epoch FROM r.start_ts)::float8, extract(epoch FROM r.start_ts)::float8 + s.time_s
     FROM run r JOIN LATERAL (SELECT sum(time_s) AS time_s FROM run_step t WHERE t.run_id = r.run_id) s ON s.time_s > 0
-    WHERE r.run_id = ANY(%(runs)s)
-), beside AS (
-    SELECT w.run_id, w.job_pk AS own_pk, j.job_pk, j.{name} AS name,
-           extract(epoch FROM least(w.ends, coalesce(j.end_ts, w.ends)) - greatest(w.begins, j.start_ts)) / extract(epoch FROM w.ends - w.begins) AS share
-    FROM windows w JOIN job j ON j.start_ts < w.ends AND (j.end_ts IS NULL OR j.end_ts > w.begins) AND j.job_pk IS DISTINCT FROM w.job_pk
-    WHERE j.{name} IS NOT NULL AND j.nodes >= %(nodes)s
-), placed AS (
-    SELECT n.job_pk, n.fabric_id, q.group_id, count(*)::float8 AS nodes
-    FROM job_node n JOIN router q ON (q.fabric_id, q.router) = (n.fabric_id, n.router)
-    WHERE n.job_pk IN (SELECT own_pk FROM beside UNION SELECT job_pk FROM beside) AND q.group_id IS NOT NULL GROUP BY 1, 2, 3
-), sizes AS (SELECT job_pk, sum(nodes) AS nodes FROM placed GROUP BY 1)
-SELECT b.run_id, b.name, max(b.share)::float8, coalesce(sum(b.share * m.shared), 0)::float8
-FROM beside b LEFT JOIN LATERAL (
-    SELECT sum(o.nodes * p.nodes / s.nodes) AS shared
-    FROM placed p JOIN sizes s USING (job_pk) JOIN placed o ON (o.fabric_id, o.group_id) = (p.fabric_id, p.group_id) AND o.job_pk = b.job_pk
-    WHERE p.job_pk = b.own_pk
-) m ON true
-GROUP BY 1, 2
+    WHERE r.run_id = ANY(%s)
+"""
+_JOBS = """
+    SELECT job_pk, user_name, name, extract(epoch FROM start_ts)::float8, coalesce(extract(epoch FROM end_ts)::float8, 'infinity'), coalesce(nodes, 0)
+    FROM job WHERE start_ts < to_timestamp(%s) AND (end_ts IS NULL OR end_ts > to_timestamp(%s)) ORDER BY job_pk
+"""
+_PLACES = """
+    SELECT n.job_pk, n.fabric_id, q.group_id, count(*) FROM job_node n JOIN router q ON (q.fabric_id, q.router) = (n.fabric_id, n.router)
+    WHERE n.job_pk = ANY(%s) AND q.group_id IS NOT NULL GROUP BY 1, 2, 3
 """
 
 
-#: What blame may be laid on, and the column of table `job` that says it.
-BY = {"user": "user_name", "application": "name"}
+def beside(conn: Connection, run_id: NDArray[np.int64]) -> Beside:
+    """Every job that met one of the runs, and where it ran."""
+    found = {row[0]: row[1:] for row in conn.execute(_WINDOWS, [run_id.tolist()])}
+    own_pk = [found[run][0] if run in found else None for run in run_id.tolist()]
+    # A run without steps has no window: it meets nobody.
+    begin_s, end_s = (np.array([found[run][k] if run in found else np.nan for run in run_id.tolist()]) for k in (1, 2))
+    span = [max(row[2] for row in found.values()), min(row[1] for row in found.values())] if found else [0.0, 0.0]
+    rows = conn.execute(_JOBS, span).fetchall()
+    rows = _met(rows, begin_s, end_s, {pk for pk in own_pk if pk is not None})
+    at = {row[0]: index for index, row in enumerate(rows)}
+    users, applications = (sorted({row[k] for row in rows if row[k] is not None}) for k in (1, 2))
+    index = [{name: i for i, name in enumerate(names)} for names in (users, applications)]
+    columns = [np.array([index[k].get(row[k + 1], -1) for row in rows], np.int64) for k in (0, 1)]
+    jobs = Jobs(columns[0], *(np.array([row[k] for row in rows], float) for k in (3, 4, 5)), _placed(conn, at))
+    own = np.array([at.get(pk, -1) if pk is not None else -1 for pk in own_pk], np.int64)
+    bears = {by: {rows[job][k] for job in own.tolist() if job >= 0} - {None} for k, by in enumerate(BY, 1)}
+    return Beside(Windows(begin_s, end_s, own), jobs, users, applications, columns[1], bears)
 
 
-def presence(conn: Connection, run_id: NDArray[np.int64], least_nodes: int, by: str = "user") -> Presence:
-    """Users, or names of jobs, with jobs of at least `least_nodes` nodes beside the runs; the runs' own jobs are left out."""
-    column_name = sql.Identifier(BY[by])
-    rows = conn.execute(
-        sql.SQL(_BESIDE).format(name=column_name), {"runs": run_id.tolist(), "nodes": least_nodes}
-    ).fetchall()
-    names = sorted({row[1] for row in rows})
-    column, line = {name: i for i, name in enumerate(names)}, {run: i for i, run in enumerate(run_id.tolist())}
-    overlap, exposure = np.zeros((len(run_id), len(names))), np.zeros((len(run_id), len(names)))
-    for run, name, share, amount in rows:
-        overlap[line[run], column[name]] = min(max(share, 0.0), 1.0)
-        exposure[line[run], column[name]] = max(amount, 0.0)
-    own = conn.execute(
-        sql.SQL("SELECT DISTINCT j.{} FROM run r JOIN job j USING (job_pk) WHERE r.run_id = ANY(%s)").format(
-            column_name
-        ),
-        [run_id.tolist()],
-    ).fetchall()
-    return Presence(names, overlap, exposure, {row[0] for row in own if row[0] is not None})
+def _met(rows: list[Any], begin_s: Floats, end_s: Floats, own: set[int]) -> list[Any]:
+    """Of jobs from the first run to the last, those that overlap one of the runs, and the runs' own."""
+    begins, ends = np.sort(begin_s), np.sort(end_s)
+    starts, stops = (np.array([row[k] for row in rows], float) for k in (3, 4))
+    # More runs began before a job's end than ended before its start: at least one lies in between.
+    meets = np.searchsorted(begins, stops, "left") > np.searchsorted(ends, starts, "right")
+    return [row for row, met in zip(rows, meets.tolist(), strict=True) if met or row[0] in own]
+
+
+def _placed(conn: Connection, at: dict[int, int]) -> Floats:
+    """Nodes of each job in each group of each fabric, (jobs, groups)."""
+    placed = conn.execute(_PLACES, [list(at)]).fetchall()
+    groups = {place: i for i, place in enumerate(sorted({(row[1], row[2]) for row in placed}))}
+    nodes = np.zeros((len(at), len(groups)))
+    for job, fabric, group, count in placed:
+        nodes[at[job], groups[fabric, group]] = count
+    return nodes
 
 
 def step_counters(conn: Connection, runs: Runs) -> Floats:

@@ -14,7 +14,8 @@ from flitwatch_db.events import emit
 from flitwatch_db.tasks import Handler, TaskContext
 from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import BadInput, NotEnoughData
-from flitwatch_ml.work.sets import Floats, application, complete, whole_number
+from flitwatch_domain.neighbourhood import DEFINITIONS, OURS, large_job_nodes
+from flitwatch_ml.work.sets import Floats, application, complete, one_of, whole_number
 
 
 def blame(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
@@ -24,13 +25,14 @@ def blame(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     exe, nodes = application(args)
     with connect(context.dsn, role="writer") as conn:
         runs = complete(estimates.runs_of(conn, exe, nodes))
-        usual = work.large_job_nodes(estimates.machine_nodes(conn, runs.run_id))
+        definition = one_of(args, "definition", DEFINITIONS, OURS)
+        usual = definition.least_nodes or large_job_nodes(estimates.machine_nodes(conn, runs.run_id))
         least = whole_number(args, "least_nodes", 1, usual)
         context.report(1, 4, f"{len(runs.run_id)} runs; who ran beside them")
-        beside = {by: estimates.presence(conn, runs.run_id, least, by) for by in estimates.BY}
+        beside = work.beside(estimates.beside(conn, runs.run_id), least)
         context.report(2, 4, f"{len(beside['user'].names)} users, {len(beside['application'].names)} names of jobs")
         context.check()
-        estimate, entries = work.estimate(runs, exe, nodes, beside, least)
+        estimate, entries = work.estimate(runs, exe, nodes, beside, least, definition)
         return _keep(conn, estimate, entries=entries)
 
 

@@ -8,6 +8,7 @@ import pytest
 from flitwatch_db import connect, estimates
 from flitwatch_domain.errors import BadRequest, NotEnoughData
 from flitwatch_ml import tasks
+from flitwatch_ml.work import blame as work
 from ml.conftest import RUNS, Context
 
 
@@ -38,10 +39,10 @@ def test_blame_finds_who_was_beside_the_slow_runs_and_says_the_data_is_simulated
 def test_exposure_is_overlap_times_shared_nodes(seeded: str) -> None:
     with connect(seeded) as conn:
         runs = estimates.runs_of(conn, "amg", 256)
-        beside = estimates.presence(conn, runs.run_id, 128)
+        beside = work.beside(estimates.beside(conn, runs.run_id), 128)["user"]
     column = beside.names.index("u0")
     # u0's 4 nodes and all of the run's stand in group 0, and the job covers the whole run.
-    assert set(np.round(beside.exposure[:, column], 6).tolist()) == {0.0, 4.0}
+    assert set(np.round(beside.met.exposure[:, column], 6).tolist()) == {0.0, 4.0}
     assert beside.own == {"me"}
 
 
@@ -61,5 +62,5 @@ def test_what_cannot_be_estimated_is_said(seeded: str) -> None:
         tasks.blame({"exe": "other", "nodes": 1}, Context(seeded))
     with pytest.raises(BadRequest, match="name an application"):
         tasks.blame({}, Context(seeded))
-    with pytest.raises(NotEnoughData, match="nobody had a job of 9999 nodes"):
-        tasks.blame({"exe": "amg", "nodes": 256, "least_nodes": 9999}, Context(seeded))
+    with pytest.raises(BadRequest, match="definition is one of ours, paper, not 'theirs'"):
+        tasks.blame({"exe": "amg", "nodes": 256, "definition": "theirs"}, Context(seeded))

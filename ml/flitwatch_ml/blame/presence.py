@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.neighbourhood import present as present_by
 from flitwatch_ml.blame.checks import BlameEstimator, check_runs
 from flitwatch_ml.blame.information import association_sign, benjamini_hochberg, exact_p_values, mutual_information_bits
-
-#: Of a run's time; a job that covers it up to clock resolution counts as present throughout.
-THROUGHOUT = 0.999
 
 
 class PresenceBlame(BlameEstimator):
@@ -44,7 +42,7 @@ class PresenceBlame(BlameEstimator):
             raise ValueError(f"rule is 'throughout' or 'any', not {self.rule!r}")
         shares, times = check_runs(overlap, run_time_s)
         self.n_features_in_ = shares.shape[1]
-        present = shares >= THROUGHOUT if self.rule == "throughout" else shares > 0
+        present = present_by(shares, self.rule)
         slow = times >= self.tau * times.mean()
         if slow.all() or not slow.any():
             raise NotEnoughData(

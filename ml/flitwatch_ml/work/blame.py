@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,31 +11,41 @@ from flitwatch_db import estimates
 from flitwatch_db.estimate_store import Entry, Estimate
 from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.neighbourhood import Definition, Neighbourhood, neighbourhood
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.strata import hour_and_weekend
 from flitwatch_ml.work.sets import known, result_of
 
-#: Jobs smaller than this are not counted as presence (Bhatele 2020, section IV-A: larger than 128 nodes, on a machine of 9,688 and more).
-LARGE_JOB_NODES = 128
-#: On smaller machines a job of this share of the nodes is a large one.
-LARGE_SHARE = 1 / 32
 #: Below this many runs a stratum, an hour of the day more or less cannot be told from chance; all runs are then one stratum.
 RUNS_FOR_STRATA = 32
+#: How a definition's rule reads.
+PARTS = {"throughout": "the entire run", "any": "any part of the run"}
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be told apart, and what nobody's job "
     "explains (file systems, faults) is not seen."
 )
 
 
-def large_job_nodes(machine_nodes: int | None) -> int:
-    """From how many nodes a job counts on a machine of so many."""
-    if machine_nodes is None:
-        return LARGE_JOB_NODES
-    return max(2, min(LARGE_JOB_NODES, round(machine_nodes * LARGE_SHARE)))
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Names beside the runs, what they did there, and which of them the runs' own jobs bear."""
+
+    names: list[str]
+    met: Neighbourhood
+    own: set[str]
+
+
+def beside(found: estimates.Beside, least_nodes: int) -> dict[str, Beside]:
+    """Users, and names of jobs, by the definitions that the scorecard uses too."""
+    parts = {}
+    for by in estimates.BY:
+        names, jobs = found.by(by)
+        parts[by] = Beside(names, neighbourhood(found.windows, jobs, len(names), least_nodes), found.own[by])
+    return parts
 
 
 def estimate(
-    runs: estimates.Runs, exe: str, nodes: int, beside: dict[str, estimates.Presence], least_nodes: int
+    runs: estimates.Runs, exe: str, nodes: int, beside: dict[str, Beside], least_nodes: int, definition: Definition
 ) -> tuple[Estimate, dict[str, list[Entry]]]:
     """The result and its ranked entries, by user and by application."""
     times = runs.step_time_s.sum(1)
@@ -43,16 +54,16 @@ def estimate(
     ranked: dict[str, list[Entry]] = {}
     blame = ExposureBlame()
     for by, present in beside.items():
-        ranked[by] = _ranked(blame, present, times, strata) if present.names else []
+        ranked[by] = _ranked(blame, present, times, strata, definition) if present.names else []
     users = ranked["user"]
     if not users:
-        raise NotEnoughData(f"nobody had a job of {least_nodes} nodes or more beside these runs")
-    parameters = {"least_nodes": least_nodes, **blame.get_params()}
+        raise NotEnoughData("nobody had a job beside these runs")
+    parameters = {"least_nodes": least_nodes, "definition": definition.name, **blame.get_params()}
     method = {
         "name": "exposure, rank times, conditional on the users selected",
         "strata": "part of the day (6 h) and weekend" if stratified else f"none: fewer than {RUNS_FOR_STRATA} runs",
         "response": blame.response, "alpha": blame.alpha, "least_nodes": least_nodes, "min_exposed": blame.min_exposed,
-        "beside": "mutual information of presence during any part of the run and optimality, tau = 1, exact p",
+        "beside": f"mutual information of optimality (tau = {definition.tau:g}) and presence with jobs of {least_nodes} nodes or more during {PARTS[definition.rule]}, exact p",
     }  # fmt: skip
     columns = {
         "run_id": runs.run_id.tolist(), "start_s": runs.start_s.tolist(), "time_s": times.tolist(), "slow": (times >= times.mean()).tolist(),
@@ -66,9 +77,10 @@ def estimate(
     return result_of("blame", exe, nodes, runs, parameters, score, result), ranked
 
 
-def _ranked(blame: ExposureBlame, beside: estimates.Presence, times: Any, strata: Any) -> list[Entry]:
-    ours = blame.fit(beside.exposure, times, strata)
-    paper = PresenceBlame(rule="any").fit(beside.overlap, times)
+def _ranked(blame: ExposureBlame, beside: Beside, times: Any, strata: Any, definition: Definition) -> list[Entry]:
+    overlap, exposure = beside.met.overlap, beside.met.exposure
+    ours = blame.fit(exposure, times, strata)
+    paper = PresenceBlame(tau=definition.tau, rule=definition.rule).fit(overlap, times)
     order = {int(user): place for place, user in enumerate(ours.selected_, 1)}
     entries = []
     for at in ours.ranking_.tolist():
@@ -79,7 +91,7 @@ def _ranked(blame: ExposureBlame, beside: estimates.Presence, times: Any, strata
             "exposed_runs": int(ours.exposed_runs_[at]), "selected": order.get(at), "mi_bits": float(paper.mi_bits_[at]),
             "mi_sign": int(paper.sign_[at]), "mi_p": known(paper.p_value_[at]), "mi_q": known(paper.q_value_[at]),
         }  # fmt: skip
-        entries.append(Entry(name, body, beside.overlap[:, at].tolist(), beside.exposure[:, at].tolist()))
+        entries.append(Entry(name, body, overlap[:, at].tolist(), exposure[:, at].tolist()))
     return entries
 
 

@@ -135,7 +135,7 @@ class BlameDetail(BaseModel):
     start: list[datetime]
     time_s: list[float]
     slow: list[bool]
-    overlap: list[float] = Field(description="Largest share of the run that one of its jobs covered.")
+    overlap: list[float] = Field(description="Share of the run that its large jobs covered together.")
     exposure: list[float] = Field(
         description="Sum over its jobs of overlap x shared nodes by group; 0: no such job beside the run."
     )

@@ -33,11 +33,8 @@ class Campaign:
     counters : float64[N, S, 13]; increments within each step, summed over the run's routers, in the order of `COUNTER_NAMES`.
     placement : float64[N, 2]; io, sys : float64[N, S, 4]; increments within each step, as `IO_NAMES` and `SYS_NAMES`.
     user_names : tuple of str of length U.
-    overlap_s : float64[N, U]; seconds of the run during which the user had a job on the machine (any job of at least 64 nodes).
-    overlap : float64[N, U]; the same as a share of the run, in [0, 1]; 1 is "during the entire run".
-    job_nodes : float64[N, U]; nodes of the user's largest job that overlapped the run.
-    exposure : float64[N, U]; sum over the user's jobs of overlap share x sum over groups of the job's nodes there x the run's share of
-        its own nodes there. The last user's own run is left out of all four.
+    overlap, exposure : float64[N, U]; share of the run that the user's large jobs cover, and nodes near the run, as
+        `flitwatch_domain.neighbourhood` defines them for this machine.
     machine_nodes : float64[N]; nodes of all users' jobs at the run's start.
     """
 
@@ -54,9 +51,7 @@ class Campaign:
     io: Float
     sys: Float
     user_names: tuple[str, ...]
-    overlap_s: Float
     overlap: Float
-    job_nodes: Float
     exposure: Float
     machine_nodes: Float
     simulated: bool = True
@@ -113,7 +108,7 @@ class CampaignTruth:
     simulated: bool = True
 
 
-#: Least nodes of a job that counts as presence.
+#: Least nodes of a job whose effect the truth looks at.
 PRESENT_NODES = 64
 #: The limits of the labels, in standard deviations of log run time.
 AGGRESSOR_SD, NULL_SD, AGGRESSOR_RUNS = 0.3, 0.05, 10

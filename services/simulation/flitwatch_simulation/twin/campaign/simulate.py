@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain.neighbourhood import Jobs, Windows, large_job_nodes, neighbourhood
 from flitwatch_simulation.twin.applications import Application, application, noisy_steps, slowdown
 from flitwatch_simulation.twin.campaign import dataset
 from flitwatch_simulation.twin.campaign.dataset import Campaign, CampaignTruth, label_effects
@@ -53,9 +54,10 @@ def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth
     runs = [_simulate(history, app, int(job)) for job in jobs]
     start_s = history.jobs.start_s[jobs]
     times = np.stack([run.times_s for run in runs])
-    met = [_neighbours(history, int(job), float(time)) for job, time in zip(jobs, times.sum(axis=1), strict=True)]
-    overlap_s, job_nodes, exposure = (np.stack([values[k] for values in met]) for k in range(3))
-    share = np.minimum(overlap_s / times.sum(axis=1)[:, None], 1.0)
+    windows, beside = _beside(history, jobs, times.sum(axis=1))
+    users_there = len(history.user_names)
+    met = neighbourhood(windows, beside, users_there, large_job_nodes(history.machine.nodes))
+    share = neighbourhood(windows, beside, users_there, dataset.PRESENT_NODES).overlap
     campaign = Campaign(
         scenario=scenario,
         seed=seed,
@@ -70,11 +72,9 @@ def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth
         io=np.stack([run.recorded.io for run in runs]),
         sys=np.stack([run.recorded.rest for run in runs]),
         user_names=history.user_names,
-        overlap_s=overlap_s,
-        overlap=share,
-        job_nodes=job_nodes,
-        exposure=exposure,
-        machine_nodes=np.array([values[3] for values in met], np.float64),
+        overlap=met.overlap,
+        exposure=met.exposure,
+        machine_nodes=np.array([_in_use(history, int(job)) for job in jobs], np.float64),
     )
     effect_log = np.stack([run.effect_log for run in runs])
     sd, exposed, label = label_effects(effect_log, share, times.sum(axis=1))
@@ -248,32 +248,23 @@ def _alone(app: Application, view: View, window: Window, groups: int) -> Float:
     return alone
 
 
-def _neighbours(history: History, job: int, time_s: float) -> tuple[Float, Float, Float, float]:
-    """(overlap in seconds, nodes of the largest job, exposure) of every user, and nodes in use at the start."""
+def _beside(history: History, runs: NDArray[np.int64], time_s: Float) -> tuple[Windows, Jobs]:
+    """The runs' windows and every job that meets one, as the definitions of a neighbourhood take them."""
     jobs, machine = history.jobs, history.machine
-    begin, end = float(jobs.start_s[job]), float(jobs.start_s[job]) + time_s
-    share = machine.nodes_per_group(jobs.nodes_of(job)) / jobs.size[job]
-    count = len(history.user_names)
-    overlap_s, largest, exposure = np.zeros(count), np.zeros(count), np.zeros(count)
-    met = np.flatnonzero((jobs.start_s < end) & (jobs.end_s > begin) & (np.arange(len(jobs.start_s)) != job))
-    spans: dict[int, list[tuple[float, float]]] = {}
-    for other in met.tolist():
-        user = int(jobs.user[other])
-        span = (max(begin, float(jobs.start_s[other])), min(end, float(jobs.end_s[other])))
-        exposure[user] += (span[1] - span[0]) / time_s * float(machine.nodes_per_group(jobs.nodes_of(other)) @ share)
-        if jobs.size[other] >= dataset.PRESENT_NODES:
-            spans.setdefault(user, []).append(span)
-            largest[user] = max(largest[user], float(jobs.size[other]))
-    for user, held in spans.items():
-        overlap_s[user] = _union(held)
-    running = (jobs.start_s <= begin) & (jobs.end_s > begin)
-    return overlap_s, largest, exposure, float(jobs.size[running].sum())
+    begin, end = jobs.start_s[runs], jobs.start_s[runs] + time_s
+    met = np.zeros(len(jobs.start_s), bool)
+    for low, high in zip(begin, end, strict=True):
+        met |= (jobs.start_s < high) & (jobs.end_s > low)
+    met[runs] = True
+    rows = np.flatnonzero(met)
+    place = np.full(len(met), -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    groups = np.stack([machine.nodes_per_group(jobs.nodes_of(int(job))) for job in rows]).astype(np.float64)
+    table = Jobs(jobs.user[rows], jobs.start_s[rows], jobs.end_s[rows], jobs.size[rows].astype(np.float64), groups)
+    return Windows(begin, end, place[runs]), table
 
 
-def _union(spans: list[tuple[float, float]]) -> float:
-    """Length of the union of intervals."""
-    total, reached = 0.0, -np.inf
-    for low, high in sorted(spans):
-        total += max(0.0, high - max(low, reached))
-        reached = max(reached, high)
-    return total
+def _in_use(history: History, job: int) -> float:
+    """Nodes of all users' jobs when a job starts."""
+    jobs, begin = history.jobs, float(history.jobs.start_s[job])
+    return float(jobs.size[(jobs.start_s <= begin) & (jobs.end_s > begin)].sum())

@@ -1,0 +1,139 @@
+"""Who ran beside a run, and how much: the one definition of overlap, presence and exposure (Bhatele 2020, section IV-A, and beyond it).
+
+Scoring fills these tables from simulated jobs, the service from stored ones; both then call `neighbourhood`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Least nodes of a large job: "larger than 128 nodes" (Bhatele 2020, section V-A), on a machine of 9,688 and more.
+LARGE_JOB_NODES = 129
+#: On smaller machines a job of this share of the nodes is a large one.
+LARGE_SHARE = 1 / 32
+#: Of a run's time; jobs that cover it up to clock resolution cover it throughout.
+THROUGHOUT = 0.999
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What counts as being beside a run, and which runs are optimal.
+
+    Attributes
+    ----------
+    name : how options and answers call it
+    rule : throughout | any       the part of a run that a user's large jobs cover together
+    least_nodes : int or None     of a large job; None: by the size of the machine (`large_job_nodes`)
+    tau : float                   a run is optimal below tau x the mean time
+    """
+
+    name: str
+    rule: Literal["throughout", "any"]
+    least_nodes: int | None
+    tau: float = 1.0
+
+
+PAPER = Definition("paper", "throughout", LARGE_JOB_NODES)
+OURS = Definition("ours", "any", None)
+DEFINITIONS = {one.name: one for one in (OURS, PAPER)}
+
+
+def large_job_nodes(machine_nodes: int | None) -> int:
+    """From how many nodes a job is a large one on a machine of so many (None: not known)."""
+    if machine_nodes is None:
+        return LARGE_JOB_NODES
+    return max(2, min(LARGE_JOB_NODES, round(machine_nodes * LARGE_SHARE)))
+
+
+def present(overlap: Floats, rule: str) -> NDArray[np.bool_]:
+    """Where a user counts as present, by the share of the run that their large jobs cover."""
+    if rule not in ("throughout", "any"):
+        raise BadInput(f"rule is 'throughout' or 'any', not {rule!r}")
+    return overlap >= THROUGHOUT if rule == "throughout" else overlap > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Runs: begin_s, end_s (runs,), and `own`, the row of the run's own job in `Jobs` (-1: not known)."""
+
+    begin_s: Floats
+    end_s: Floats
+    own: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Jobs:
+    """Jobs that may have met a run, a row each.
+
+    Attributes
+    ----------
+    name : int64 (jobs,)                 index of the user, or of the job's name; -1: nobody's
+    begin_s, end_s : float64 (jobs,)     inf while it runs
+    nodes : float64 (jobs,)
+    group_nodes : float64 (jobs, groups) its nodes in each group of the fabric; a row of zeros where its place is not known
+    """
+
+    name: Ints
+    begin_s: Floats
+    end_s: Floats
+    nodes: Floats
+    group_nodes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Everybody beside every run.
+
+    Attributes
+    ----------
+    overlap : float64 (runs, names)    share of the run that the name's large jobs cover together (their union), 0 to 1
+    exposure : float64 (runs, names)   nodes: sum over the name's jobs of any size of their share of the run x their nodes near the run
+    """
+
+    overlap: Floats
+    exposure: Floats
+
+
+def neighbourhood(windows: Windows, jobs: Jobs, names: int, least_nodes: int) -> Neighbourhood:
+    """Overlap and exposure of `names` names in every run; a run's own job is left out.
+
+    A job's nodes near a run are the sum over groups of its nodes there x the share of the run's nodes there. Where the place of no run is known, all of a job's
+    nodes count.
+    """
+    runs = len(windows.begin_s)
+    own_nodes = np.where((windows.own >= 0)[:, None], jobs.group_nodes[windows.own] if len(jobs.name) else 0.0, 0.0)
+    total = own_nodes.sum(1, keepdims=True)
+    share = np.divide(own_nodes, total, out=np.zeros_like(own_nodes), where=total > 0)
+    placed = bool((total > 0).any())
+    overlap, exposure = np.zeros((runs, names)), np.zeros((runs, names))
+    for run, (begin, end) in enumerate(zip(windows.begin_s.tolist(), windows.end_s.tolist(), strict=True)):
+        met = (jobs.begin_s < end) & (jobs.end_s > begin) & (jobs.name >= 0)
+        if windows.own[run] >= 0:
+            met[windows.own[run]] = False
+        rows = np.flatnonzero(met)
+        low = (np.maximum(jobs.begin_s[rows], begin) - begin) / (end - begin)
+        high = (np.minimum(jobs.end_s[rows], end) - begin) / (end - begin)
+        near = jobs.group_nodes[rows] @ share[run] if placed else jobs.nodes[rows]
+        exposure[run] = np.bincount(jobs.name[rows], (high - low) * near, names)
+        large = jobs.nodes[rows] >= least_nodes
+        overlap[run] = _covered(jobs.name[rows[large]], low[large], high[large], names)
+    return Neighbourhood(np.minimum(overlap, 1.0), exposure)
+
+
+def _covered(name: Ints, low: Floats, high: Floats, names: int) -> Floats:
+    """Length of the union of each name's intervals within [0, 1]."""
+    order = np.lexsort((low, name))
+    # Two apart, so that no name's intervals reach into the next one's.
+    apart = 2.0 * name[order]
+    begins, ends = low[order] + apart, high[order] + apart
+    reached = np.maximum(np.concatenate([[-1.0], np.maximum.accumulate(ends)[:-1]]), apart) if len(ends) else ends
+    return np.bincount(name[order], np.maximum(ends - np.maximum(begins, reached), 0.0), names)

@@ -1,0 +1,77 @@
+"""The one definition of overlap and exposure, against a plain reading of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.neighbourhood import (
+    LARGE_JOB_NODES,
+    PAPER,
+    Jobs,
+    Windows,
+    large_job_nodes,
+    neighbourhood,
+    present,
+)
+
+
+def jobs(*rows: tuple[int, float, float, float, list[float]]) -> Jobs:
+    name, begin, end, nodes, groups = zip(*rows, strict=True)
+    return Jobs(np.array(name), *(np.array(column, float) for column in (begin, end, nodes, groups)))
+
+
+def met(table: Jobs, names: int, least_nodes: int = 129, own: int = 0):
+    return neighbourhood(Windows(np.array([0.0]), np.array([100.0]), np.array([own])), table, names, least_nodes)
+
+
+def test_two_jobs_one_after_the_other_cover_the_run_and_neither_does_alone() -> None:
+    own = (-1, 0.0, 100.0, 64.0, [64.0, 0.0])
+    found = met(jobs(own, (0, -50, 60, 200, [0, 200]), (0, 50, np.inf, 200, [0, 200]), (1, 0, 60, 200, [0, 200])), 2)
+    assert np.allclose(found.overlap, [[1.0, 0.6]])
+    assert present(found.overlap, "throughout").tolist() == [[True, False]]
+    assert present(found.overlap, "any").all()
+
+
+def test_small_jobs_are_no_presence_but_exposure_and_the_papers_jobs_are_larger_than_128() -> None:
+    own = (-1, 0.0, 100.0, 64.0, [64.0, 0.0])
+    found = met(jobs(own, (0, 0, 50, 128, [100, 28]), (1, 0, 50, 129, [0, 129])), 2, PAPER.least_nodes)
+    assert found.overlap.tolist() == [[0.0, 0.5]]
+    assert found.exposure.tolist() == [[50.0, 0.0]]  # half of the run x the nodes in the run's group
+
+
+def test_exposure_counts_nodes_by_the_runs_share_of_each_group() -> None:
+    own = (-1, 0.0, 100.0, 4.0, [1.0, 3.0])
+    assert met(jobs(own, (0, 0, 100, 30, [20, 10])), 1).exposure.tolist() == [[20 / 4 + 10 * 3 / 4]]
+
+
+def test_without_any_place_all_nodes_count_and_the_own_job_never_does() -> None:
+    table = jobs((0, 0.0, 100.0, 64.0, [0.0]), (0, 0, 50, 10, [0]), (-1, 0, 100, 500, [0]))
+    assert met(table, 1).exposure.tolist() == [[5.0]]
+    assert met(table, 1, own=-1).exposure.tolist() == [[69.0]]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(-20, 120), st.integers(1, 60), st.integers(100, 160)), max_size=12
+    )
+)
+def test_overlap_is_the_share_of_seconds_with_a_large_job(rows) -> None:
+    table = jobs((-1, 0.0, 100.0, 64.0, [1.0]), *((n, b, b + d, size, [size]) for n, b, d, size in rows))
+    seconds = np.zeros((3, 100), bool)
+    for name, begin, length, size in rows:
+        if size >= LARGE_JOB_NODES:
+            seconds[name, max(begin, 0) : max(begin + length, 0)] = True
+    assert np.allclose(met(table, 3).overlap[0], seconds.mean(1))
+
+
+def test_large_is_larger_than_128_nodes_or_a_share_of_a_small_machine() -> None:
+    assert [large_job_nodes(n) for n in (None, 9688, 4128, 640, 10)] == [129, 129, 129, 20, 2]
+
+
+def test_another_rule_is_refused() -> None:
+    with pytest.raises(BadInput, match="throughout"):
+        present(np.ones((1, 1)), "often")
