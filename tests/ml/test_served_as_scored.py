@@ -14,7 +14,6 @@ from flitwatch_ml.work import blame as work
 from flitwatch_simulation.twin.campaign import generate
 from flitwatch_simulation.twin.campaign.history import make_history
 from flitwatch_simulation.twin.campaign.simulate import EPOCH_S
-from ml.conftest import Context
 
 SCENARIO, SEED, USERS, RUNS = "minivite-128", 1, 40, 60
 

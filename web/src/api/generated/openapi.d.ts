@@ -1899,7 +1899,7 @@ export interface components {
             slow: boolean[];
             /**
              * Overlap
-             * @description Largest share of the run that one of its jobs covered.
+             * @description Share of the run that its large jobs covered together.
              */
             overlap: number[];
             /**
