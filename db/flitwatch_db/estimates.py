@@ -134,7 +134,8 @@ def beside(conn: Connection, run_id: NDArray[np.int64]) -> Beside:
     users, applications = (sorted({row[k] for row in rows if row[k] is not None}) for k in (1, 2))
     index = [{name: i for i, name in enumerate(names)} for names in (users, applications)]
     columns = [np.array([index[k].get(row[k + 1], -1) for row in rows], np.int64) for k in (0, 1)]
-    jobs = Jobs(columns[0], *(np.array([row[k] for row in rows], float) for k in (3, 4, 5)), _placed(conn, at))
+    starts, stops, nodes = (np.array([row[k] for row in rows], float) for k in (3, 4, 5))
+    jobs = Jobs(columns[0], starts, stops, nodes, _placed(conn, at))
     own = np.array([at.get(pk, -1) if pk is not None else -1 for pk in own_pk], np.int64)
     bears = {by: {rows[job][k] for job in own.tolist() if job >= 0} - {None} for k, by in enumerate(BY, 1)}
     return Beside(Windows(begin_s, end_s, own), jobs, users, applications, columns[1], bears)

@@ -136,4 +136,5 @@ def _covered(name: Ints, low: Floats, high: Floats, names: int) -> Floats:
     apart = 2.0 * name[order]
     begins, ends = low[order] + apart, high[order] + apart
     reached = np.maximum(np.concatenate([[-1.0], np.maximum.accumulate(ends)[:-1]]), apart) if len(ends) else ends
-    return np.bincount(name[order], np.maximum(ends - np.maximum(begins, reached), 0.0), names)
+    covered: Floats = np.bincount(name[order], np.maximum(ends - np.maximum(begins, reached), 0.0), names).astype(float)
+    return covered
