@@ -8,11 +8,11 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from flitwatch_domain import liveness
+from flitwatch_domain import liveness, logins
 from flitwatch_domain.errors import Unavailable
 
 #: What a caller may be; None keeps the rights of the login role.
-Role = Literal["writer", "reader", "gate", "owner"]
+Role = Literal["writer", "reader", "gate", "keeper", "owner"]
 
 CONNECT_TIMEOUT_S = 10
 
@@ -25,13 +25,11 @@ def conninfo(
     application: str = "flitwatch",
     schema: str = "flitwatch",
 ) -> str:
-    """Return `url` completed with search path, time zone, role and commit policy.
+    """Return `url` completed with login, search path, time zone, role and commit policy.
 
-    The settings travel in the startup packet, so they cost no round trip and `RESET ALL` returns to them.
+    Which login works as `role`, and where its password is: `flitwatch_domain.logins`. The settings travel in the startup packet, so they cost no round trip and `RESET ALL` returns to them.
     """
     settings = {"search_path": f"{schema},public", "timezone": "UTC", **liveness.SERVER}
-    if role is not None:
-        settings["role"] = f"flitwatch_{role}"
     if not durable:
         settings["synchronous_commit"] = "off"
     try:
@@ -39,6 +37,9 @@ def conninfo(
     except psycopg.ProgrammingError:
         # The text may hold a password, so it is not repeated.
         raise Unavailable("this is not a PostgreSQL URL", advice="Write postgresql://user@host/database.") from None
+    given, become = logins.log_in(given, role)
+    if become is not None:
+        settings["role"] = become
     options = " ".join(
         [*([str(given["options"])] if given.get("options") else []), *(f"-c {k}={v}" for k, v in settings.items())]
     )
@@ -58,7 +59,7 @@ def _unavailable(url: str, problem: Exception) -> Unavailable:
     detail = lines[-1].strip() if lines else type(problem).__name__
     advice = "Check that the server runs and that the URL (--db or FLITWATCH_DB) is right."
     if 'role "flitwatch_' in detail or "permission denied to set role" in detail:
-        advice = "Run `flitwatch db migrate` with a user that may create roles, or grant this user the role."
+        advice = "Run `flitwatch db migrate` with a user that may create roles, or `flitwatch db logins`, or grant this user the role."
     return Unavailable(f"the database at {where} cannot be used: {detail}", advice=advice)
 
 
@@ -75,8 +76,9 @@ def connect(
     ----------
     url : str
         A PostgreSQL URL.
-    role : {"writer", "reader", "gate", "owner"}, optional
-        The least role that the caller needs; the login role must be a member.
+    role : {"writer", "reader", "gate", "keeper", "owner"}, optional
+        The least role that the caller needs: a login of its own whose password the URL's file of passwords holds, or one that the URL's login is a
+        member of.
     durable : bool
         False switches `synchronous_commit` off: a crash may take back the last fraction of a second, but always whole transactions.
         Right for whoever can repeat the work, as the writer does from the log.

@@ -17,11 +17,10 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
-from urllib.parse import quote
 
 import psycopg
 
-from flitwatch_db import embedded_host
+from flitwatch_db import embedded_host, logins
 from flitwatch_domain.errors import Unavailable
 
 log = logging.getLogger(__name__)
@@ -30,6 +29,10 @@ START_TIMEOUT_S = 60
 #: A Unix socket's path holds 107 bytes; PostgreSQL adds `/.s.PGSQL.5432.lock`.
 LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
 LOG_LIMIT_BYTES = 10 << 20
+#: Who is let in (`pg_hba.conf`): nothing but the socket is listened on, and its folder is closed to other users of the machine.
+_BY_PASSWORD = "# Written by flitwatch.\nlocal all all scram-sha-256\n"
+_BY_SOCKET = "# Written by flitwatch.\nlocal all all trust\n"
+_LOGINS = {"postgres", "flitwatch", *logins.LOGINS}
 
 
 class Embedded:
@@ -49,7 +52,8 @@ class Embedded:
     Notes
     -----
     Nothing listens on the network. The socket and the data belong to the user who starts the server (as root, to the system user
-    `flitwatch-db`, because PostgreSQL refuses to run as root) and are closed to everyone else; that is the authentication.
+    `flitwatch-db`, because PostgreSQL refuses to run as root) and are closed to everyone else. Within, each login has a password of its own
+    (`flitwatch_db.logins`): random, in files of folder `logins` that only whoever starts the server can read.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class Embedded:
         self.folder = Path(folder).expanduser().absolute()
         self.data = self.folder / "data"
         self.log_path = self.folder / "server.log"
+        self.logins = self.folder / "logins"
         self.durable = durable
         self.binaries = binaries
         self.settings = dict(settings or {})
@@ -73,8 +78,9 @@ class Embedded:
         return self.url_of("flitwatch")
 
     def url_of(self, database: str, user: str = "flitwatch") -> str:
-        """The URL of another database or user of this server."""
-        return f"postgresql://{user}@/{database}?host={quote(str(self._socket_folder()), safe='/')}"
+        """The URL of another database or user of this server, with every login's password at hand: for administrators and migrations."""
+        place = {"host": str(self._socket_folder()), "passfile": str(logins.file_of(self.logins, logins.OWNER))}
+        return logins.make_url(user, database, place)
 
     def __enter__(self) -> Embedded:
         self.start()
@@ -100,9 +106,13 @@ class Embedded:
             host = embedded_host.prepare(self.folder, self.binaries)
             if not (self.data / "PG_VERSION").exists():
                 self._create(host)
+            if _LOGINS - logins.known(self.logins).keys():
+                # Also of an older version, which asked for no passwords: whoever reaches the socket owns the server, until they are set.
+                self._admit(host, _BY_SOCKET)
+                logins.write(self.logins, logins.draw(self.logins, _LOGINS))
             if self.pid() is None:
                 self._launch(host)
-            self._ensure_database()
+            self._ensure_database(host)
             if self._held is None:
                 self._held = (self.folder / "users.lock").open("ab")
                 fcntl.flock(self._held, fcntl.LOCK_SH)
@@ -167,7 +177,8 @@ class Embedded:
         host.own(conf)
         if self.log_path.exists() and self.log_path.stat().st_size > LOG_LIMIT_BYTES:
             self.log_path.replace(self.log_path.with_suffix(".log.1"))
-        self.log_path.touch()
+        self.log_path.touch(mode=0o600)
+        self.log_path.chmod(0o600)
         host.own(self.log_path)
         self._end_orphans()
         # Their owner is gone, but a killed server that its parent has not yet reaped still answers to its process id.
@@ -202,12 +213,43 @@ class Embedded:
                         found.append(int(entry.name))
         return found
 
-    def _ensure_database(self) -> None:
+    def _admit(self, host: embedded_host.Host, rules: str) -> None:
+        """Say who is let in, and how: at once, if the server runs."""
+        file = self.data / "pg_hba.conf"
+        if file.read_text() == rules:
+            return
+        fresh = file.with_suffix(".new")
+        fresh.write_text(rules)
+        fresh.chmod(0o600)
+        host.own(fresh)
+        fresh.replace(file)
+        pid = self.pid()
+        if pid is not None:
+            os.kill(pid, signal.SIGHUP)
+
+    def _ensure_database(self, host: embedded_host.Host) -> None:
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                self._set_up(host)
+                return
+            except psycopg.OperationalError as problem:
+                if "password authentication failed" not in str(problem) or time.monotonic() > deadline:
+                    raise
+                # Roles came from another server's backup, with that one's passwords. The server heeds a new rule within moments.
+                self._admit(host, _BY_SOCKET)
+                time.sleep(0.05)
+
+    def _set_up(self, host: embedded_host.Host) -> None:
         with psycopg.connect(
             self.url_of("postgres", "postgres"), autocommit=True, connect_timeout=START_TIMEOUT_S
         ) as conn:
-            if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = 'flitwatch'").fetchone():
-                conn.execute("CREATE ROLE flitwatch LOGIN CREATEDB CREATEROLE")
+            if (self.data / "pg_hba.conf").read_text() != _BY_PASSWORD:
+                logins.give(conn, logins.known(self.logins))
+                conn.execute("ALTER ROLE flitwatch CREATEDB CREATEROLE")
+                for login in logins.LOGINS:
+                    conn.execute(f"GRANT {login} TO flitwatch WITH ADMIN OPTION".encode())
+                self._admit(host, _BY_PASSWORD)
             if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'flitwatch'").fetchone():
                 conn.execute("CREATE DATABASE flitwatch OWNER flitwatch")
 

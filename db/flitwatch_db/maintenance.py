@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -38,8 +39,6 @@ TASK_KEEP = timedelta(days=90)
 class _TimeTable:
     name: str
     keep: timedelta | None
-    compress_after: timedelta | None
-    segment_by: str
 
 
 def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> None:
@@ -57,31 +56,35 @@ def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> N
 def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> dict[str, Any]:
     """Archive what is due, then drop what is older than it is kept; return what was done, by table.
 
-    Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round.
+    Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round (`skipped`). What one
+    table refuses (`failed`, with its reason) stops no other.
     """
-    with connect(url, role="owner", application="flitwatch maintain", autocommit=True) as conn:
+    with connect(url, role="keeper", application="flitwatch maintain", autocommit=True) as conn:
         conn.execute(sql.SQL("SET lock_timeout = {}").format(LOCK_TIMEOUT))
         kind = edition(conn)
-        tables = _time_tables(conn)
-        steps = len(tables) + 2
+        archived = _archive(conn, url, on_step)
+        steps: dict[str, Callable[[], int]] = {
+            table.name: partial(_retain, conn, kind, table) for table in _time_tables(conn)
+        }
+        steps |= {"log": partial(log_keep.trim, conn)}
+        steps |= {name: partial(_delete_rows, conn, name) for name in KEEP_ROWS}
+        steps |= {"task": partial(_delete_tasks, conn)}
         dropped: dict[str, int] = {}
         skipped: list[str] = []
-        archived = _archive(conn, url, on_step)
-        for done, table in enumerate(tables):
-            on_step(done, steps, table.name)
+        failed: dict[str, str] = {}
+        for done, (name, step) in enumerate(steps.items()):
+            on_step(done, len(steps), name)
             try:
-                dropped[table.name] = _retain(conn, kind, table)
+                dropped[name] = step()
             except psycopg.errors.LockNotAvailable:
-                skipped.append(table.name)
-        on_step(len(tables), steps, "log")
-        try:
-            dropped["log"] = log_keep.trim(conn)
-        except psycopg.errors.LockNotAvailable:
-            skipped.append("log")
-        on_step(len(tables) + 1, steps, "rows")
-        dropped |= _delete_rows(conn)
-        on_step(steps, steps, "")
-    return {"edition": kind, "archive": archived, "dropped": dropped, "skipped": skipped}
+                skipped.append(name)
+            except psycopg.Error as problem:
+                if conn.closed:
+                    raise
+                failed[name] = problem.diag.message_primary or str(problem)
+                log.error("nothing of %s is dropped: %s", name, failed[name])
+        on_step(len(steps), len(steps), "")
+    return {"edition": kind, "archive": archived, "dropped": dropped, "skipped": skipped, "failed": failed}
 
 
 def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> dict[str, Any] | None:
@@ -105,7 +108,7 @@ def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> dict[s
 
 
 def _time_tables(conn: psycopg.Connection[Any]) -> list[_TimeTable]:
-    rows = conn.execute("SELECT name, keep, compress_after, segment_by FROM time_table ORDER BY name").fetchall()
+    rows = conn.execute("SELECT name, keep FROM time_table ORDER BY name").fetchall()
     return [_TimeTable(*row) for row in rows]
 
 
@@ -117,80 +120,37 @@ def _is_partitioned(conn: psycopg.Connection[Any], table: str) -> bool:
 def _retain(conn: psycopg.Connection[Any], kind: str, table: _TimeTable) -> int:
     """Age counts from the writing of a chunk's first row, so that an imported archive is not old on arrival."""
     # A database that was plain at its first migration keeps its native partitions when TimescaleDB is installed later.
-    if _is_partitioned(conn, table.name):
-        return _drop_partitions(conn, table)
-    if kind == "timescale":
-        _set_policies(conn, table)
+    if kind == "timescale" and not _is_partitioned(conn, table.name):
+        # The full edition does the work itself; its jobs are (re)made to say what the table says.
+        conn.execute("SELECT set_policies(%s)", [table.name])
         return 0
-    if table.keep is None:
-        return 0
-    rows = conn.execute(
-        "SELECT drop_chunks(%s::regclass, created_before => now() - %s::interval)",
-        [f"flitwatch.{table.name}", table.keep],
+    total = 0
+    while dropped := _count(conn, "SELECT drop_old_chunks(%s)", table.name):
+        total += dropped
+    return total
+
+
+def _count(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> int:
+    row = conn.execute(query.encode(), parameters).fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def _delete_rows(conn: psycopg.Connection[Any], name: str) -> int:
+    column, keep = KEEP_ROWS[name]
+    return conn.execute(
+        sql.SQL("DELETE FROM {} WHERE {} < now() - {}::interval").format(
+            sql.Identifier(name), sql.Identifier(column), sql.Literal(keep)
+        )
+    ).rowcount
+
+
+def _delete_tasks(conn: psycopg.Connection[Any]) -> int:
+    """Tasks that ended long ago; the queue's own record of them goes a week after it was last touched."""
+    dropped = conn.execute("DELETE FROM task WHERE finished_at < now() - %s::interval", [TASK_KEEP]).rowcount
+    conn.execute(
+        "DELETE FROM queue.procrastinate_jobs WHERE status IN ('succeeded', 'failed', 'cancelled', 'aborted') AND NOT EXISTS"
+        " (SELECT FROM queue.procrastinate_events e WHERE e.job_id = procrastinate_jobs.id AND e.at > now() - interval '7 days')"
     )
-    return len(rows.fetchall())
-
-
-def _drop_partitions(conn: psycopg.Connection[Any], table: _TimeTable) -> int:
-    if table.keep is None:
-        return 0
-    old = conn.execute(
-        "SELECT chunk_name FROM time_chunk WHERE table_name = %s AND created_at < now() - %s::interval",
-        [table.name, table.keep],
-    ).fetchall()
-    for (chunk,) in old:
-        with conn.transaction():
-            conn.execute(sql.SQL("DROP TABLE IF EXISTS flitwatch_chunk.{}").format(sql.Identifier(chunk)))
-            conn.execute("DELETE FROM time_chunk WHERE table_name = %s AND chunk_name = %s", [table.name, chunk])
-    return len(old)
-
-
-def _set_policies(conn: psycopg.Connection[Any], table: _TimeTable) -> None:
-    """The full edition does the work itself; its jobs are (re)made to say what the table says."""
-    relation = f"flitwatch.{table.name}"
-    with conn.transaction():
-        conn.execute("SELECT remove_retention_policy(%s::regclass, if_exists => true)", [relation])
-        if table.keep is not None:
-            conn.execute(
-                "SELECT add_retention_policy(%s::regclass, drop_created_before => %s::interval, if_not_exists => true)",
-                [relation, table.keep],
-            )
-        if table.compress_after is None:
-            return
-        compressed = conn.execute(
-            "SELECT compression_enabled FROM timescaledb_information.hypertables"
-            " WHERE hypertable_schema = 'flitwatch' AND hypertable_name = %s",
-            [table.name],
-        ).fetchone()
-        if compressed is not None and not compressed[0]:
-            conn.execute(
-                sql.SQL(
-                    "ALTER TABLE flitwatch.{} SET (timescaledb.compress, timescaledb.compress_segmentby = {},"
-                    " timescaledb.compress_orderby = 'ts')"
-                ).format(sql.Identifier(table.name), sql.Literal(table.segment_by))
-            )
-        conn.execute(
-            "SELECT add_compression_policy(%s::regclass, compress_created_before => %s::interval, if_not_exists => true)",
-            [relation, table.compress_after],
-        )
-
-
-def _delete_rows(conn: psycopg.Connection[Any]) -> dict[str, int]:
-    dropped = {}
-    with conn.cursor() as cursor:
-        for name, (column, keep) in KEEP_ROWS.items():
-            cursor.execute(
-                sql.SQL("DELETE FROM {} WHERE {} < now() - {}::interval").format(
-                    sql.Identifier(name), sql.Identifier(column), sql.Literal(keep)
-                )
-            )
-            dropped[name] = cursor.rowcount
-        cursor.execute("DELETE FROM task WHERE finished_at < now() - %s::interval", [TASK_KEEP])
-        dropped["task"] = cursor.rowcount
-        cursor.execute(
-            "DELETE FROM queue.procrastinate_jobs WHERE status IN ('succeeded', 'failed', 'cancelled', 'aborted') AND NOT EXISTS"
-            " (SELECT FROM queue.procrastinate_events e WHERE e.job_id = procrastinate_jobs.id AND e.at > now() - interval '7 days')"
-        )
     return dropped
 
 

@@ -90,9 +90,9 @@ def test_an_unmigrated_database_says_what_to_do(empty_db: str) -> None:
 
 def test_a_user_without_rights_is_told_what_to_ask_for(embedded_server: Embedded, empty_db: str) -> None:
     with psycopg.connect(embedded_server.url_of("postgres", "postgres"), autocommit=True) as conn:
-        conn.execute("CREATE ROLE nobody_much LOGIN")
+        conn.execute("CREATE ROLE nobody_much LOGIN PASSWORD 'little'")
         with pytest.raises(Forbidden, match="administrator"):
-            migrate(empty_db.replace("//flitwatch@", "//nobody_much@"))
+            migrate(empty_db.replace("//flitwatch@", "//nobody_much:little@"))
         conn.execute("DROP ROLE nobody_much")
 
 

@@ -79,7 +79,7 @@ def run(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
     Parameters
     ----------
     conn : psycopg.Connection
-        With role `owner`, in autocommit.
+        With role `keeper`, in autocommit.
 
     Raises
     ------

@@ -8,16 +8,19 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from flitwatch_db.editions import edition
+
 log = logging.getLogger(__name__)
 
-ROLES = ("flitwatch_owner", "flitwatch_writer", "flitwatch_reader", "flitwatch_gate")
+#: Those of services are logins once they have passwords (`flitwatch_db.logins`); the owner of the tables never has one.
+ROLES = ("flitwatch_owner", "flitwatch_writer", "flitwatch_reader", "flitwatch_gate", "flitwatch_keeper")
 
 
 def prepare(conn: psycopg.Connection[Any]) -> None:
     """Create what is absent; to be called in a transaction, as the user who logged in."""
     for role in ROLES:
         _create_role(conn, role)
-        # Whoever migrates can then act as each of them; the roles themselves cannot log in.
+        # Whoever migrates can then act as each of them.
         if not _one(
             conn, "SELECT pg_has_role(current_user, %s, 'USAGE') AND pg_has_role(current_user, %s, 'SET')", role, role
         ):
@@ -27,6 +30,8 @@ def prepare(conn: psycopg.Connection[Any]) -> None:
         conn.execute(sql.SQL("GRANT CREATE, TEMPORARY ON DATABASE {} TO flitwatch_owner").format(database))
         conn.execute(sql.SQL("GRANT TEMPORARY ON DATABASE {} TO flitwatch_writer").format(database))
     _create_timescale(conn)
+    if edition(conn) == "timescale":
+        _let_policies_run(conn)
     conn.execute("SET LOCAL ROLE flitwatch_owner")
     for schema in ("flitwatch", "flitwatch_chunk", "queue"):
         if not _one(conn, "SELECT to_regnamespace(%s) IS NOT NULL", schema):
@@ -37,6 +42,21 @@ def prepare(conn: psycopg.Connection[Any]) -> None:
         " (name text PRIMARY KEY, digest text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
     )
     conn.execute("GRANT SELECT ON flitwatch.migration TO flitwatch_reader, flitwatch_writer")
+
+
+def _let_policies_run(conn: psycopg.Connection[Any]) -> None:
+    """The full edition runs a policy as the table's owner and refuses one whose owner cannot log in; without a password nobody else can."""
+    if _one(conn, "SELECT rolcanlogin FROM pg_roles WHERE rolname = 'flitwatch_owner'"):
+        return
+    try:
+        with conn.transaction():
+            conn.execute("ALTER ROLE flitwatch_owner LOGIN PASSWORD NULL")
+    except psycopg.errors.InsufficientPrivilege as problem:
+        log.warning(
+            "nothing old will be dropped, for the tables' owner cannot log in: have an administrator run "
+            "ALTER ROLE flitwatch_owner LOGIN PASSWORD NULL (%s)",
+            problem.diag.message_primary,
+        )
 
 
 def _one(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> Any:

@@ -59,4 +59,7 @@ def apply(conn: psycopg.Connection[Any]) -> list[str]:
         conn.execute("GRANT USAGE ON SCHEMA queue TO flitwatch_writer")
         conn.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA queue TO flitwatch_writer")
         conn.execute("GRANT USAGE ON ALL SEQUENCES IN SCHEMA queue TO flitwatch_writer")
+        # Retention deletes what is over.
+        conn.execute("GRANT USAGE ON SCHEMA queue TO flitwatch_keeper")
+        conn.execute("GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA queue TO flitwatch_keeper")
     return names

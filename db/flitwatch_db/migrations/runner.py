@@ -13,8 +13,9 @@ import psycopg
 from psycopg import sql
 
 from flitwatch_db.connection import connect
+from flitwatch_db.logins import LOGINS
 from flitwatch_db.migrations import bootstrap, queue
-from flitwatch_domain.errors import Conflict, Forbidden
+from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ def migrate(url: str) -> list[str]:
     Raises
     ------
     Unavailable
-        The database does not answer.
+        The database does not answer, or is of an older version and the login is a service's.
     Conflict
         An applied migration differs from this version's file, the database was migrated by a newer version, or its encoding is not UTF-8.
     Forbidden
@@ -83,7 +84,7 @@ def migrate(url: str) -> list[str]:
             raise Forbidden(
                 f"this user may not migrate the database: {problem.diag.message_primary}",
                 advice="Use the database's owner with CREATEROLE, or have an administrator create the roles "
-                "flitwatch_owner, flitwatch_writer, flitwatch_reader and flitwatch_gate and grant them.",
+                f"{', '.join(bootstrap.ROLES)} and grant them.",
             ) from None
 
 
@@ -92,6 +93,11 @@ def _migrate(conn: psycopg.Connection[Any]) -> list[str]:
     _check(_applied(conn))
     if not pending(conn):
         return []
+    if conn.info.user in LOGINS:
+        raise Unavailable(
+            "the database is not of this version yet, and a service may not migrate it",
+            advice="Run `flitwatch db migrate` with the owner's login.",
+        )
     with conn.transaction():
         bootstrap.prepare(conn)
     conn.execute("SET ROLE flitwatch_owner")

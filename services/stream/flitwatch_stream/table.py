@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from flitwatch_domain import liveness
+from flitwatch_domain import liveness, logins
 from flitwatch_domain.errors import BadRequest, FlitwatchError, NotFound, Unavailable
 from flitwatch_stream.log import (
     DEFAULT_PARTITIONS,
@@ -35,8 +35,12 @@ def connect(url: str, application: str) -> psycopg.Connection[Any]:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         raise BadRequest("this is not a log's URL", advice="Write postgresql://user@host/database.") from None
-    lively = " ".join(f"-c {key}={value}" for key, value in liveness.SERVER.items())
-    options = f"{given.get('options') or ''} -c search_path=log,public -c role=flitwatch_writer -c timezone=UTC {lively}".strip()
+    given, become = logins.log_in(given, "writer")
+    role = {} if become is None else {"role": become}
+    settings = {"search_path": "log,public", **role, "timezone": "UTC", **liveness.SERVER}
+    options = " ".join(
+        [str(given.get("options") or ""), *(f"-c {key}={value}" for key, value in settings.items())]
+    ).strip()
     given.update(options=options, application_name=application)
     given = {**liveness.CLIENT, "connect_timeout": str(CONNECT_TIMEOUT_S), **given}
     try:

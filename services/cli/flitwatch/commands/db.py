@@ -120,6 +120,27 @@ def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, e
 
 
 @db.command()
+@click.option(
+    "--folder", type=_FOLDER, required=True, help="Where to keep the passwords: SERVICE/pgpass, readable by you only."
+)
+@click.option("--own", is_flag=True, help="Give the login of --db a random password too, kept in owner/pgpass.")
+@click.option(
+    "--db", "db_url", envvar="FLITWATCH_DB", required=True, help="PostgreSQL URL with a login that may create roles."
+)
+@json_option
+def logins(folder: Path, own: bool, db_url: str, as_json: bool) -> None:
+    """Migrate a server of yours and give each service a login of its own; prints the URL (without a password) that each service takes.
+
+    The embedded database does so by itself. Run it again whenever you like: passwords that the folder holds stay.
+    """
+    from flitwatch_db import migrations
+    from flitwatch_db.logins import set_up
+
+    migrations.migrate(db_url)
+    emit(dict(set_up(db_url, folder, own)), as_json)
+
+
+@db.command()
 @click.argument("job_id")
 @click.option("--cluster", help="Where several clusters use the same id; else the newest.")
 @click.option("--out", type=OutPath(), help="The file; by default job-ID.zip in this folder.")

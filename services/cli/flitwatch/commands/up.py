@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -264,24 +265,28 @@ def _with_metrics(processes: list[Process], metrics: tuple[str, int] | None) -> 
     ]
 
 
+def _environment(database_url: str, log_url: str, service: str) -> dict[str, str]:
+    """What a service is told: its own logins' passwords, never the owner's."""
+    from flitwatch_db.logins import url_for
+
+    own = url_for(database_url, service)
+    log = own if log_url == database_url else log_url
+    return {"FLITWATCH_DB": own, "FLITWATCH_LOG": log, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
+
+
 def _processes(database_url: str, log_url: str, host: str, port: int, twin: str) -> list[Process]:
-    environment = {
-        "FLITWATCH_DB": database_url,
-        "FLITWATCH_LOG": log_url,
-        "PYTHONUNBUFFERED": "1",
-        "OMP_NUM_THREADS": "1",
-    }
+    told = partial(_environment, database_url, log_url)
     this = [sys.executable, "-m", "flitwatch.main"]
     processes = [
-        Process("writer", [*this, "writer"], environment),
+        Process("writer", [*this, "writer"], told("writer")),
         # Estimates take minutes of a core: simulation tasks and running jobs' forecasts do not wait for them.
-        Process("worker", [*this, "worker", *_queues()], environment),
-        Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], environment),
-        Process("alerting", [*this, "alerting"], environment | _address(host, port)),
+        Process("worker", [*this, "worker", *_queues()], told("worker")),
+        Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], told("worker")),
+        Process("alerting", [*this, "alerting"], told("alerting") | _address(host, port)),
         Process(
             "api",
             [*this, "api", "--host", host, "--port", str(port)],
-            environment,
+            told("api"),
             lambda: _answers(host, port),
         ),
     ]
@@ -300,7 +305,8 @@ def _processes(database_url: str, log_url: str, host: str, port: int, twin: str)
         ]
         # The first time, so that estimates have runs to learn from: the last hours of the same users, simulated too.
         argv += ["--history", str(HISTORY_S), "--day", str(int(time.time()) // 60)]
-        processes.append(Process("twin", [*argv, "--log", log_url], environment))
+        environment = told("twin")
+        processes.append(Process("twin", [*argv, "--log", environment["FLITWATCH_LOG"]], environment))
     return processes
 
 

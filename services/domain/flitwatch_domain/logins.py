@@ -1,0 +1,69 @@
+"""Which login of PostgreSQL a connection takes, and where its password is.
+
+Each of the database's roles that a service works as is a login of its own, and none can become another. A URL names a file of passwords
+(`passfile`, or `PGPASSFILE`) in libpq's format, one `host:port:database:user:password` a line. A connection that asks for a role logs in as that
+role where the file knows its password; where it does not, with the URL's own login, which then has to be a member of the role.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flitwatch_domain.errors import Unavailable
+
+PREFIX = "flitwatch_"
+_FIELD = re.compile(r"((?:\\.|[^\\:])*)(?::|$)")
+
+
+def log_in(given: Mapping[str, Any], role: str | None) -> tuple[dict[str, Any], str | None]:
+    """Complete the parameters of a connection that is to work as `role` (without `flitwatch_`).
+
+    Returns
+    -------
+    parameters : dict
+        With user and password where the file of passwords knows them.
+    become : str or None
+        The role to take on after the log-in, where that is not the login itself.
+
+    Raises
+    ------
+    Unavailable
+        Everybody on the machine may read the file of passwords.
+    """
+    parameters = dict(given)
+    file = given.get("passfile") or os.environ.get("PGPASSFILE")
+    known = passwords(Path(file), parameters) if file else {}
+    wanted = None if role is None else PREFIX + role
+    if wanted is not None and wanted in known:
+        return parameters | {"user": wanted, "password": known[wanted]}, None
+    user = parameters.get("user")
+    if parameters.get("password") is None and user in known:
+        parameters["password"] = known[user]
+    return parameters, None if wanted == user else wanted
+
+
+def passwords(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
+    """The passwords by login that a file holds for this server and database; nothing where it cannot be read."""
+    try:
+        with file.open(encoding="utf-8") as lines:
+            if os.fstat(lines.fileno()).st_mode & stat.S_IRWXO:
+                raise Unavailable(f"everybody on this machine may read {file}", advice=f"Run `chmod 600 {file}`.")
+            rows = [_fields(line.rstrip("\n")) for line in lines if line.strip() and not line.startswith("#")]
+    except OSError:
+        return {}
+    place = (given.get("host") or "localhost", given.get("port") or "5432", given.get("dbname") or given.get("user"))
+    found: dict[str, str] = {}
+    for row in rows:
+        if len(row) == 5 and all(said in ("*", str(ours)) for said, ours in zip(row, place, strict=False)):
+            found.setdefault(row[3], row[4])
+    return found
+
+
+def _fields(line: str) -> list[str]:
+    """A line's fields: a colon or backslash inside one has a backslash before it."""
+    return [re.sub(r"\\(.)", r"\1", field) for field in _FIELD.findall(line)][:5]
