@@ -29,6 +29,10 @@ SERVICES: dict[str, tuple[str, ...]] = {
     "twin": ("writer", "reader"),
 }
 LOGINS = tuple(sorted({PREFIX + role for roles in SERVICES.values() for role in roles}))
+#: Characters of a password that we drew: 32 random bytes.
+DRAWN_LENGTH = 43
+#: One at a time sets passwords.
+LOCK = 7205759403792795
 #: The folder of whoever administers the database: every login's password.
 OWNER = "owner"
 FILE = "pgpass"
@@ -58,11 +62,11 @@ def write(folder: Path, drawn: Mapping[str, str]) -> None:
 
 
 def _write(file: Path, drawn: Mapping[str, str]) -> None:
-    file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file.parent.mkdir(mode=0o700, exist_ok=True)
     text = "".join(f"*:*:*:{login}:{password}\n" for login, password in sorted(drawn.items()))
     if file.exists() and file.read_text() == text:
         return
+    file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.parent.mkdir(mode=0o700, exist_ok=True)
     fresh = file.with_suffix(".new")
     fresh.unlink(missing_ok=True)
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
@@ -73,8 +77,9 @@ def _write(file: Path, drawn: Mapping[str, str]) -> None:
 def give(conn: psycopg.Connection[Any], drawn: Mapping[str, str]) -> None:
     """Let logins log in with these passwords, whose plain texts the server never sees; a login that is absent is made."""
     with conn.transaction():
-        # Rounds make weak passwords dear to guess; these are of 256 random bits, and a connection need not cost milliseconds.
-        conn.execute("SET LOCAL scram_iterations = 64")
+        # Rounds make weak passwords dear to guess; ours are of 256 random bits, and a connection need not cost milliseconds.
+        if min(map(len, drawn.values())) >= DRAWN_LENGTH:
+            conn.execute("SET LOCAL scram_iterations = 64")
         for login, password in drawn.items():
             found = conn.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [login]).fetchone()
             verifier = conn.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256").decode()
@@ -87,7 +92,7 @@ def give(conn: psycopg.Connection[Any], drawn: Mapping[str, str]) -> None:
             conn.execute(sql.SQL(what[found and found[0]]).format(sql.Identifier(login), sql.Literal(verifier)))
 
 
-def set_up(url: str, folder: Path, own: bool = False) -> dict[str, str]:
+def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | None = None) -> dict[str, str]:
     """Give the services of a migrated database logins of their own; return each service's URL, which holds no password.
 
     Safe to call again: passwords that the folder holds stay.
@@ -100,6 +105,8 @@ def set_up(url: str, folder: Path, own: bool = False) -> dict[str, str]:
         Holds `SERVICE/pgpass` afterwards, of mode 0600 each, and `owner/pgpass`, which knows them all.
     own : bool
         Also give the login of `url` itself a random password, known to `owner/pgpass` only: one that everybody knows is no lock.
+    viewer : (str, str), optional
+        Name and password of a further login that reads what `flitwatch_reader` does: for Grafana and the like.
 
     Raises
     ------
@@ -116,7 +123,16 @@ def set_up(url: str, folder: Path, own: bool = False) -> dict[str, str]:
         drawn = draw(folder, wanted)
         try:
             with conn.transaction():
+                # Of several that start at once: roles cannot be altered by two.
+                conn.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
                 give(conn, {login: drawn[login] for login in wanted})
+                if viewer is not None:
+                    give(conn, dict([viewer]))
+                    conn.execute(
+                        sql.SQL("GRANT flitwatch_reader TO {} WITH INHERIT TRUE, SET FALSE").format(
+                            sql.Identifier(viewer[0])
+                        )
+                    )
                 # Within: a login whose new password is written nowhere lets nobody in.
                 write(folder, drawn)
         except psycopg.errors.InsufficientPrivilege as problem:

@@ -13,6 +13,24 @@ URL = f"http://127.0.0.1:{os.environ['PORT']}"
 LIMIT_S = 180.0
 
 
+#: What code that runs in a service's container may try on the database; one line an attempt.
+AS_ATTACKER = """
+import os, psycopg
+from flitwatch_db import connect
+own = os.environ["FLITWATCH_DB"]
+for url, statement in (
+    (own, "SET ROLE flitwatch_owner"), (own, "DELETE FROM flitwatch.audit"), (own, "SELECT rolpassword FROM pg_authid"),
+    ("postgresql://flitwatch:flitwatch@db:5432/flitwatch", "SELECT 1"),
+):
+    try:
+        with connect(url) as conn:
+            conn.execute(statement)
+        print("done", statement)
+    except Exception as problem:
+        print("refused", statement, str(problem).splitlines()[0])
+"""
+
+
 def until(what: str, holds) -> object:
     """Wait until `holds()` gives something true; fail with `what` after the limit."""
     deadline = time.monotonic() + LIMIT_S
@@ -65,6 +83,9 @@ def main() -> None:
     compose("up", "-d", "--no-build", "writer")
     before = newest()
     until("rows go on after the writer was killed", lambda: newest() > before)
+    for service in ("api", "writer", "worker", "alerting", "twin"):
+        said = compose("exec", "-T", service, "python3", "-c", AS_ATTACKER)
+        assert said.count("refused") == 4, f"{service} is more than it needs: {said}"
     identity = compose("exec", "-T", "api", "python3", "-c", "import os; print(os.getuid())").strip()
     assert identity == "10001", f"the API runs as user {identity}"
 

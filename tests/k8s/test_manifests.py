@@ -12,16 +12,19 @@ import kubernetes_validate
 import pytest
 import yaml
 from click.testing import CliRunner
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from flitwatch.first_admin import ensure_admin
 from flitwatch.main import cli
 from flitwatch_alerting.config import read_config
 from flitwatch_db import connect, people
+from flitwatch_db.logins import LOGINS, SERVICES, give, url_of
+from flitwatch_domain.logins import passwords
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = "1.32"
 OURS = {"api", "writer", "worker", "alerting", "twin"}
-DATABASE_ENV = "password=x\nurl=postgresql://flitwatch:x@database/flitwatch\nowner-url=postgresql://flitwatch:x@database/flitwatch\n"
+DATABASE_ENV = "password=x\nowner-url=postgresql://flitwatch:x@database/flitwatch\n"
 
 #: The production overlay of a centre with its own login.
 LOGIN = "resources: [../production]\ncomponents: [../../components/oidc]\n"
@@ -35,6 +38,8 @@ def manifests(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     place = tmp_path_factory.mktemp("k8s") / "k8s"
     shutil.copytree(ROOT / "k8s", place)
     (place / "overlays" / "demo" / "database.env").write_text(DATABASE_ENV)
+    drawn = CliRunner().invoke(cli, ["db", "logins", "--draw", "--folder", str(place / "overlays" / "demo" / "logins")])
+    assert drawn.exit_code == 0, drawn.output
     login = place / "overlays" / "login"
     login.mkdir()
     (login / "kustomization.yaml").write_text(LOGIN)
@@ -81,8 +86,43 @@ def test_our_pods_are_confined(manifests: list[dict]) -> None:
 def test_the_owner_of_the_tables_is_seen_by_migrations_only(manifests: list[dict]) -> None:
     for name in OURS & set(pods(manifests)):
         pod = pods(manifests)[name]["spec"]
-        keys = {c["name"]: c["env"][0]["valueFrom"]["secretKeyRef"]["key"] for c in [*pod["containers"], *pod["initContainers"]]}  # fmt: skip
-        assert keys == {name: "url", "migrate": "owner-url"}
+        held = {volume["name"]: volume["secret"] for volume in pod["volumes"] if "secret" in volume}
+        (migrate,), (service,) = pod["initContainers"], pod["containers"]
+        assert migrate["env"][0]["valueFrom"]["secretKeyRef"]["key"] == "owner-url"
+        assert {mount["name"] for mount in migrate["volumeMounts"]} & set(held) == {"all-logins"}
+        assert {mount["name"] for mount in service["volumeMounts"]} & set(held) == {"logins"}
+        # Of the passwords a service sees its own, and nothing else of the secrets.
+        assert held["logins"]["items"] == [{"key": name, "path": "pgpass"}] and held["logins"]["defaultMode"] == 0o440
+        assert "database" not in str([one for one in service["env"] if "valueFrom" in one])
+        (url,) = (one["value"] for one in service["env"] if one["name"] == "FLITWATCH_DB")
+        settings = next(
+            m["data"] for m in manifests if m["kind"] == "ConfigMap" and m["metadata"]["name"] == "flitwatch"
+        )
+        given = conninfo_to_dict(url.replace("$(FLITWATCH_DB_PLACE)", settings["FLITWATCH_DB_PLACE"]))
+        assert given["user"] == f"flitwatch_{SERVICES[name][0]}" and given["passfile"] == "/logins/pgpass"
+        assert "password" not in given and given["dbname"] == "flitwatch"
+
+
+def test_the_migration_sets_the_passwords_that_the_pods_are_given(embedded_db: str, tmp_path: Path) -> None:
+    """The init container's command, in a folder that it cannot write: a secret's."""
+    runner, drawn = CliRunner(), tmp_path / "logins"
+    assert runner.invoke(cli, ["db", "logins", "--draw", "--folder", str(drawn)], catch_exceptions=False).exit_code == 0
+    before = {path: (path.read_text(), path.stat().st_mtime_ns) for path in drawn.rglob("pgpass")}
+    owner = conninfo_to_dict(embedded_db)
+    held = passwords(Path(owner["passfile"]), owner)
+    url = make_conninfo(embedded_db, passfile=None, password=held["flitwatch"])
+    try:
+        said = runner.invoke(cli, ["db", "logins", "--folder", str(drawn), "--db", url], catch_exceptions=False)
+        assert said.exit_code == 0, said.output
+        for path in drawn.rglob("pgpass"):
+            path.chmod(0o440)
+        assert before == {path: (path.read_text(), path.stat().st_mtime_ns) for path in drawn.rglob("pgpass")}
+        for service, roles in SERVICES.items():
+            with connect(url_of(url, drawn, service), role=roles[0]) as conn:
+                assert conn.execute("SELECT session_user").fetchone() == (f"flitwatch_{roles[0]}",)
+    finally:
+        with connect(url, autocommit=True) as conn:
+            give(conn, {login: held[login] for login in LOGINS})
 
 
 def test_policies_budgets_and_services_find_their_pods(manifests: list[dict]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -125,19 +126,31 @@ def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, e
 )
 @click.option("--own", is_flag=True, help="Give the login of --db a random password too, kept in owner/pgpass.")
 @click.option(
-    "--db", "db_url", envvar="FLITWATCH_DB", required=True, help="PostgreSQL URL with a login that may create roles."
+    "--draw", is_flag=True, help="Only draw the passwords, with no database: to put them where secrets are kept."
 )
+@click.option(
+    "--viewer",
+    help="Also a login of this name that only reads; its password is FLITWATCH_VIEWER_PASSWORD, without which it is not made.",
+)
+@click.option("--db", "db_url", envvar="FLITWATCH_DB", help="PostgreSQL URL with a login that may create roles.")
 @json_option
-def logins(folder: Path, own: bool, db_url: str, as_json: bool) -> None:
+def logins(folder: Path, own: bool, draw: bool, viewer: str | None, db_url: str | None, as_json: bool) -> None:
     """Migrate a server of yours and give each service a login of its own; prints the URL (without a password) that each service takes.
 
     The embedded database does so by itself. Run it again whenever you like: passwords that the folder holds stay.
     """
+    from flitwatch_db import logins as ours
     from flitwatch_db import migrations
-    from flitwatch_db.logins import set_up
 
+    if draw:
+        ours.write(folder, ours.draw(folder, ours.LOGINS))
+        emit({service: str(ours.file_of(folder, service)) for service in (*ours.SERVICES, ours.OWNER)}, as_json)
+        return
+    if db_url is None:
+        raise click.UsageError("name the server: --db URL (the embedded database has its services' logins by itself)")
+    password = os.environ.get("FLITWATCH_VIEWER_PASSWORD")
     migrations.migrate(db_url)
-    emit(dict(set_up(db_url, folder, own)), as_json)
+    emit(dict(ours.set_up(db_url, folder, own, (viewer, password) if viewer and password else None)), as_json)
 
 
 @db.command()
