@@ -8,6 +8,7 @@ import pytest
 
 from flitwatch_db import connect, events, log_keep
 from flitwatch_db.counters import Batch, Rows, write_batch
+from flitwatch_db.logins import url_for
 from flitwatch_db.maintenance import maintain, set_keep, status
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadRequest
@@ -74,6 +75,22 @@ def test_keeping_is_a_setting(any_db: str, request: pytest.FixtureRequest) -> No
     with connect(any_db, role="owner") as conn:
         set_keep(conn, "router_1s", 2.5)
     assert maintain(any_db)["dropped"]["router_1s"] == 1
+
+
+def test_what_one_table_refuses_is_said_and_stops_no_other(embedded_db: str, request: pytest.FixtureRequest) -> None:
+    write(embedded_db, ARCHIVE_S)
+    age(request, embedded_db, days=3)
+    with connect(embedded_db, role="owner") as conn:
+        (chunk,) = conn.execute("SELECT chunk_name FROM time_chunk WHERE table_name = 'router_1s'").fetchone() or ("",)
+        conn.execute(f"CREATE VIEW of_somebody AS SELECT * FROM flitwatch_chunk.{chunk}".encode())
+        conn.execute("INSERT INTO event (at, kind, payload) VALUES (now() - interval '8 days', 'told', '{}')")
+        conn.execute("INSERT INTO task (name, args, state, finished_at) VALUES ('demo.count', '{}', 'succeeded', now() - interval '91 days')")  # fmt: skip
+    report = maintain(url_for(embedded_db, "worker"))
+    assert list(report["failed"]) == ["router_1s"] and "other objects depend on it" in report["failed"]["router_1s"]
+    assert (report["dropped"]["event"], report["dropped"]["task"]) == (1, 1)
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute("DROP VIEW of_somebody")
+    assert maintain(embedded_db)["dropped"]["router_1s"] == 1
 
 
 def test_a_reader_holds_maintenance_up_only_for_its_table(embedded_db: str, request: pytest.FixtureRequest) -> None:

