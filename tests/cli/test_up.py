@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 from alerting.receivers import Hook
 from alerting.test_delivery import fire
@@ -22,6 +23,8 @@ from fixtures.databases import PLACE
 
 from flitwatch.commands.up import METRICS, _processes
 from flitwatch_db import connect
+from flitwatch_db.embedded import Embedded
+from flitwatch_db.logins import LOGINS
 
 #: Of each process' own figures.
 COMMAND = {"writer": "writer", "worker": "worker", "estimates": "worker", "alerting": "alerting"}
@@ -79,6 +82,16 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path) -> No
             assert said is not None and said[1].split()[-1] == command
         assert httpx.get(f"http://127.0.0.1:{ports['api']}/readyz", timeout=30).status_code == 200
         assert all(p["restarts"] == 0 for p in told["processes"])
+        for process in told["processes"]:
+            environment = Path(f"/proc/{process['pid']}/environ").read_bytes().split(b"\0")
+            owned = b"/logins/%s/pgpass" % {"estimates": "worker"}.get(process["name"], process["name"]).encode()
+            assert {one.partition(b"passfile=")[2][-len(owned) :] for one in environment if b"pgpass" in one} == {owned}
+        server = Embedded(home / "pg")
+        with psycopg.connect(server.url_of("flitwatch", "postgres")) as conn:
+            rows = conn.execute(
+                "SELECT DISTINCT usename FROM pg_stat_activity WHERE application_name LIKE 'flitwatch%'"
+            )
+            assert {row[0] for row in rows} <= set(LOGINS), "a service has another login than its own"
     finally:
         assert flitwatch(home, "down").returncode == 0
 
@@ -108,7 +121,9 @@ def test_links_of_notices_lead_to_the_platform_that_tells(home: Path) -> None:
 def test_an_address_of_all_addresses_or_one_of_its_own_leads_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     told = lambda host: next(  # noqa: E731
         process.environment.get("FLITWATCH_EXTERNAL_URL")
-        for process in _processes("d", "l", host, 18_800, "none")
+        for process in _processes(
+            "postgresql://flitwatch@/flitwatch?passfile=/logins/owner/pgpass", "l", host, 18_800, "none"
+        )
         if process.name == "alerting"
     )
     monkeypatch.delenv("FLITWATCH_EXTERNAL_URL", raising=False)

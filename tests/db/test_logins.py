@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from click.testing import CliRunner
+from fixtures.databases import PLACE, Server
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from flitwatch.main import cli
@@ -23,7 +24,6 @@ from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import available, migrate
 from flitwatch_domain.errors import Unavailable
 from flitwatch_stream.log import open_log
-from tests.fixtures.databases import PLACE, Server
 
 EACH = [(service, role) for service, roles in logins.SERVICES.items() for role in roles]
 CHANGES = (
