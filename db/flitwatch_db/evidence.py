@@ -14,6 +14,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed, Identifier
 
+from flitwatch_db.explanation import explain
 from flitwatch_domain.errors import NotFound
 
 Conn = psycopg.Connection[Any]
@@ -90,6 +91,8 @@ def export(
                     "format": "flitwatch job evidence 1", "job": job, "simulated": job["simulated"], "from": chosen["from"], "to": chosen["to"],
                     "made_at": datetime.now(UTC), "rows": rows,
                 }  # fmt: skip
+                explanation = explain(conn, job["job_id"], job["cluster"], chosen["to"].timestamp())
+                archive.writestr("explanation.json", json.dumps(explanation, default=_text, indent=1))
                 archive.writestr("manifest.json", json.dumps(manifest, default=_text, indent=1))
             part.replace(out)
         finally:

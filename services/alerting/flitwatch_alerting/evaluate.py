@@ -7,6 +7,8 @@ from typing import Any
 
 from flitwatch_db import alerts, signals
 from flitwatch_db.events import emit
+from flitwatch_db.explanation import explain
+from flitwatch_domain.errors import NotFound
 from flitwatch_domain.alerts import COUNTED, Rule, Sample, Standing, advance, is_absent
 
 #: After a longer stop only so much is looked at afterwards.
@@ -86,6 +88,8 @@ def _take(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], sampl
         return [number] if alerts.close_alert(conn, number, sample.at_s) else []
     fires = after.phase == "firing" and before.phase != "firing"
     evidence = seen.evidence(rule, sample) if fires or before.phase == "ok" else {}
+    if fires:
+        evidence |= explained(conn, dict(sample.labels).get("job"))
     if before.phase == "ok":
         number = alerts.open_alert(conn, rule, sample, after, evidence)
     else:
@@ -94,6 +98,21 @@ def _take(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], sampl
         )
     held[sample.labels] = number, after
     return [number] if fires else []
+
+
+#: What of an explanation stands in an alert: sentences and numbers, which name nobody.
+EXPLAINED = ("verdict", "title", "detail", "reasons", "named", "as_of")
+
+
+def explained(conn: Any, job_id: str | None) -> dict[str, Any]:
+    """What is said of the job that an alert is about, as it is when the alert begins to fire; nothing where it is about none."""
+    if job_id is None:
+        return {}
+    try:
+        made = explain(conn, job_id)
+    except NotFound:
+        return {}
+    return {"explanation": {name: made[name] for name in EXPLAINED} | {"as_of": made["as_of"].isoformat()}}
 
 
 def announce(conn: Any, numbers: list[int]) -> None:

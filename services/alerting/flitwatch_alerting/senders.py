@@ -41,6 +41,12 @@ def page(config: Config, alert: Row) -> str | None:
     return f"{config.external_url.rstrip('/')}{place}" if place else None
 
 
+def explanation(alert: Row) -> str | None:
+    """What was said of the alert's job when it began to fire: the title of its explanation."""
+    held = (alert["evidence"] or {}).get("explanation")
+    return held["title"] if held else None
+
+
 def send(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     """Deliver one group's notices; Unavailable where the receiver does not take them, Absent where it does not answer."""
     try:
@@ -73,6 +79,8 @@ def _alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: s
         repeat = receiver.repeat_s or ALERTMANAGER_REPEAT_S
         ends = alert["resolved_at"] if over else datetime.now(UTC) + timedelta(seconds=ROUNDS * repeat)
         annotations = {"summary": alert["summary"], "value": f"{alert['value']:.6g}", "evidence": link(config, alert)}
+        if explanation(alert) is not None:
+            annotations["explanation"] = explanation(alert)
         if alert["probability"] is not None:
             annotations["probability"] = f"{alert['probability']:.3f}"
         # No label: labels are who an alert is.
@@ -99,7 +107,7 @@ def _item(config: Config, alert: Row) -> Row:
         "alert_id": alert["alert_id"], "status": alert["status"], "rule": alert["rule"], "severity": alert["severity"], "labels": alert["labels"],
         "summary": alert["summary"], "value": alert["value"], "peak": alert["peak"], "probability": alert["probability"],
         "fired_at": _moment(alert["fired_at"]), "resolved_at": _moment(alert["resolved_at"]), "evidence": link(config, alert),
-        "page": page(config, alert), "simulated": _is_simulated(alert),
+        "page": page(config, alert), "simulated": _is_simulated(alert), "explanation": explanation(alert),
     }  # fmt: skip
 
 
@@ -113,9 +121,10 @@ def _lines(config: Config, notices: list[Row]) -> list[str]:
     for alert in notices:
         item = _item(config, alert)
         mark = " [simulated]" if item["simulated"] else ""
+        why = f" - {item['explanation']}" if item["explanation"] else ""
         likely = f", probability {alert['probability']:.2f}" if alert["probability"] is not None else ""
         lines.append(
-            f"{alert['status'].upper()} ({alert['severity']}) {alert['summary']}{likely}{mark} {item['page'] or item['evidence']}"
+            f"{alert['status'].upper()} ({alert['severity']}) {alert['summary']}{likely}{why}{mark} {item['page'] or item['evidence']}"
         )
     return lines
 

@@ -16,6 +16,7 @@ from flitwatch_api.alerts.http import http as alerts
 from flitwatch_api.counters.http import http as counters
 from flitwatch_api.estimates.http import http as estimates
 from flitwatch_api.events.http import http as events
+from flitwatch_api.explanation.http import http as explanation
 from flitwatch_api.fabric.http import http as fabrics
 from flitwatch_api.heads import Heads
 from flitwatch_api.health.http import http as health
@@ -89,6 +90,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         counters,
         samples,
         jobs,
+        explanation,
         runs,
         estimates,
         noise,

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "users": ("users", "users", "Make, list and change accounts."),
     "tokens": ("tokens", "tokens", "Make, list and revoke API tokens."),
     "worker": ("worker", "worker", "Take tasks from the queue."),
+    "job": ("job", "job", "Say why a job is slow, since when, and what would help."),
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
     "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),
     "agent": ("agent", "agent", "Keep a scheduler fresh with advice."),

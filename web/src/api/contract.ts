@@ -32,6 +32,7 @@ export type Contract = [
   Proof<Accepts<Answers["RouterDetail"], Shapes["routerDetailShape"]>>,
   Proof<Accepts<Answers["JobList"], Shapes["jobsShape"]>>,
   Proof<Accepts<Answers["JobDetail"], Shapes["jobDetailShape"]>>,
+  Proof<Accepts<Answers["Explanation"], Shapes["explanationShape"]>>,
   Proof<Accepts<Answers["RunList"], Shapes["runsShape"]>>,
   Proof<Accepts<Answers["RunSteps"], Shapes["runStepsShape"]>>,
   Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,

@@ -97,3 +97,13 @@ export const outlookShape = v.object({
   })),
 });
 export type Outlook = v.InferOutput<typeof outlookShape>;
+
+export const explanationShape = v.object({
+  verdict: v.picklist(["named", "cannot tell", "not slow"]), title: v.string(), detail: v.string(), reasons: v.array(v.string()), named: v.nullable(identifier),
+  slowdown: v.nullable(v.object({ factor: v.number(), since: v.string(), since_low: v.string(), since_high: v.string(), until: text, from_start: v.boolean() })),
+  candidates: v.array(v.object({
+    job_pk: v.number(), job_id: identifier, name: text, user: text, nodes: figure, shared_routers: v.number(), shared_groups: v.number(), start: v.string(), named: v.boolean(), score: v.number(), why_not: text,
+  })),
+  remedies: v.array(v.object({ kind: v.string(), job_id: identifier, text: v.string(), minutes_saved: figure, in_past: v.boolean() })),
+});
+export type Explanation = v.InferOutput<typeof explanationShape>;

@@ -52,3 +52,6 @@ export const runForecastQuery = (run: number) =>
 
 export const outlookQuery = (job: string) =>
   queryOptions({ queryKey: ["jobs", "outlook", job], queryFn: ({ signal }) => getJson(shapes.outlookShape, `/jobs/${encodeURIComponent(job)}/outlook`, {}, signal) });
+
+export const explanationQuery = (job: string, cluster: string | null) =>
+  queryOptions({ queryKey: ["jobs", "explanation", job, cluster], queryFn: ({ signal }) => getJson(shapes.explanationShape, `/jobs/${encodeURIComponent(job)}/explanation`, { cluster: cluster ?? undefined }, signal), staleTime: 15_000 });

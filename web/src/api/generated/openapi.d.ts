@@ -360,6 +360,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/explanation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explanation
+         * @description Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help.
+         */
+        get: operations["explanation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -2008,6 +2028,73 @@ export interface components {
             reason: string;
         };
         /**
+         * CandidateJob
+         * @description A job beside the slow one.
+         */
+        CandidateJob: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Start
+             * Format: date-time
+             */
+            start: string;
+            /** End */
+            end: string | null;
+            /** Named */
+            named: boolean;
+            /** Shared Routers */
+            shared_routers: number;
+            /** Shared Groups */
+            shared_groups: number;
+            /**
+             * Shared Links
+             * @description Carrying links that touch one of its routers.
+             */
+            shared_links: number;
+            /**
+             * Exposure
+             * @description Sum over groups of its nodes times the slow job's share of its own nodes there.
+             */
+            exposure: number;
+            /**
+             * Change
+             * @enum {string}
+             */
+            change: "started" | "sends more" | "none";
+            /** Changed */
+            changed: string | null;
+            /**
+             * Sent Before Bytes Per S
+             * @description By its network cards; null: not counted.
+             */
+            sent_before_bytes_per_s: number | null;
+            /** Sent After Bytes Per S */
+            sent_after_bytes_per_s: number | null;
+            blame: components["schemas"]["StoredBlame"] | null;
+            /**
+             * Score
+             * @description Product of the parts, as a share of all candidates'.
+             */
+            score: number;
+            parts: components["schemas"]["ScoreParts"];
+            /**
+             * Why Not
+             * @description Why its score is 0.
+             */
+            why_not: string | null;
+        };
+        /**
          * Carried
          * @description What the links carried, by link.
          */
@@ -2019,6 +2106,53 @@ export interface components {
              * @description Congested fraction, 0 to 1.
              */
             congested: (number | null)[];
+        };
+        /**
+         * CarryingGroup
+         * @description The counted links that end in a group.
+         */
+        CarryingGroup: {
+            /** Stall Ratio Before */
+            stall_ratio_before: number | null;
+            /** Stall Ratio After */
+            stall_ratio_after: number | null;
+            /** Rose */
+            rose: boolean | null;
+            /** Group */
+            group: number;
+            /**
+             * Nodes
+             * @description Nodes of the job in it.
+             */
+            nodes: number;
+        };
+        /**
+         * CarryingLink
+         * @description A directed link at the job's routers, or between its groups, whose stalls rose.
+         */
+        CarryingLink: {
+            /** Stall Ratio Before */
+            stall_ratio_before: number | null;
+            /** Stall Ratio After */
+            stall_ratio_after: number | null;
+            /** Rose */
+            rose: boolean | null;
+            /** Link */
+            link: number;
+            /** Link Class */
+            link_class: string;
+            /** From Router */
+            from_router: number;
+            /** From Name */
+            from_name: string;
+            /** From Group */
+            from_group: number;
+            /** To Router */
+            to_router: number;
+            /** To Name */
+            to_name: string;
+            /** To Group */
+            to_group: number;
         };
         /**
          * Change
@@ -2238,6 +2372,76 @@ export interface components {
             nid: (number | null)[];
             /** Role */
             role: string[];
+        };
+        /**
+         * Explanation
+         * @description Why a job is slow, whether it is, and what would help.
+         */
+        Explanation: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** Cluster */
+            cluster: string;
+            /** User */
+            user: string | null;
+            /** Account */
+            account: string | null;
+            /** Name */
+            name: string | null;
+            /** State */
+            state: string;
+            /** Nodes */
+            nodes: number | null;
+            /** Start */
+            start: string | null;
+            /** End */
+            end: string | null;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * As Of
+             * Format: date-time
+             */
+            as_of: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "named" | "cannot tell" | "not slow";
+            /**
+             * Reasons
+             * @description Why it cannot be told; empty otherwise.
+             */
+            reasons: string[];
+            /** Title */
+            title: string;
+            /** Detail */
+            detail: string;
+            slowdown: components["schemas"]["JobSlowdown"] | null;
+            routers: components["schemas"]["OwnRouters"] | null;
+            /**
+             * Links
+             * @description Those that gained most stalls first.
+             */
+            links: components["schemas"]["CarryingLink"][];
+            /** Groups */
+            groups: components["schemas"]["CarryingGroup"][];
+            /**
+             * Candidates
+             * @description The most likely first.
+             */
+            candidates: components["schemas"]["CandidateJob"][];
+            /** Candidates Total */
+            candidates_total: number;
+            /**
+             * Named
+             * @description The job that is named.
+             */
+            named: string | null;
+            /** Remedies */
+            remedies: components["schemas"]["Remedy"][];
         };
         /**
          * Fabric
@@ -2725,6 +2929,66 @@ export interface components {
             name: string | null;
             /** Nodes */
             nodes: number | null;
+        };
+        /**
+         * JobSlowdown
+         * @description A slow stretch of the job.
+         */
+        JobSlowdown: {
+            /**
+             * Basis
+             * @description What it is slow against: steps of earlier runs, its own other steps, or (counters) the elapsed time of jobs like it.
+             * @enum {string}
+             */
+            basis: "earlier runs" | "own steps" | "counters";
+            /** Earlier Runs */
+            earlier_runs: number;
+            /**
+             * Factor
+             * @description Time over usual time, of the stretch.
+             */
+            factor: number;
+            /**
+             * Lost S
+             * @description Seconds beyond the usual time so far.
+             */
+            lost_s: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Since Low
+             * Format: date-time
+             * @description The interval (95 %) in which it began.
+             */
+            since_low: string;
+            /**
+             * Since High
+             * Format: date-time
+             */
+            since_high: string;
+            /**
+             * Until
+             * @description Null: it was not over while the job was watched.
+             */
+            until: string | null;
+            /**
+             * From Start
+             * @description The first step was slow already: it began with the job or before.
+             */
+            from_start: boolean;
+            /**
+             * Since By
+             * @description What tells the onset best.
+             * @enum {string}
+             */
+            since_by: "counters" | "steps";
+            /** First Step */
+            first_step: number | null;
+            /** Last Step */
+            last_step: number | null;
         };
         /**
          * JobStep
@@ -3338,6 +3602,20 @@ export interface components {
             marks: components["schemas"]["Mark"][];
         };
         /**
+         * OwnRouters
+         * @description The job's routers together.
+         */
+        OwnRouters: {
+            /** Stall Ratio Before */
+            stall_ratio_before: number | null;
+            /** Stall Ratio After */
+            stall_ratio_after: number | null;
+            /** Rose */
+            rose: boolean | null;
+            /** Routers */
+            routers: number;
+        };
+        /**
          * PairFigures
          * @description By pair of groups with counted links between them; `src` sends, `dst` receives.
          */
@@ -3670,6 +3948,31 @@ export interface components {
             row_split_mape: number | null;
             /** Folds */
             folds: number;
+        };
+        /**
+         * Remedy
+         * @description Something that would help, or would have helped.
+         */
+        Remedy: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "hold" | "delay" | "tell" | "move" | "re-route";
+            /**
+             * Job Id
+             * @description The job that it is done to.
+             */
+            job_id: string;
+            /** Text */
+            text: string;
+            /**
+             * Minutes Saved
+             * @description Null where only a simulation can tell.
+             */
+            minutes_saved: number | null;
+            /** In Past */
+            in_past: boolean;
         };
         /**
          * RouterDetail
@@ -4037,6 +4340,32 @@ export interface components {
             links: components["schemas"]["SampleLinks"];
         };
         /**
+         * ScoreParts
+         * @description Factors of a score.
+         */
+        ScoreParts: {
+            /**
+             * Timing
+             * @description 0 to 1: whether it changed within the interval of the onset.
+             */
+            timing: number;
+            /**
+             * Load
+             * @description 0 to 1: its share of what the jobs that changed added where it meets the slow job.
+             */
+            load: number;
+            /**
+             * Presence
+             * @description 0 to 1: share of the slow stretch during which it ran.
+             */
+            presence: number;
+            /**
+             * Blame
+             * @description 2 where blame found its user, else 1.
+             */
+            blame: number;
+        };
+        /**
          * Serving
          * @description The forecaster that serves, and why.
          */
@@ -4295,6 +4624,20 @@ export interface components {
              * @description Since the writer last moved a position.
              */
             position_age_s: number | null;
+        };
+        /**
+         * StoredBlame
+         * @description What the newest stored estimate of the application says of the job's user.
+         */
+        StoredBlame: {
+            /** Estimate Id */
+            estimate_id: number;
+            /** Q */
+            q: number | null;
+            /** Verdict */
+            verdict: string | null;
+            /** Found */
+            found: boolean;
         };
         /**
          * StoredRule
@@ -6398,6 +6741,109 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Occupancy"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explanation: {
+        parameters: {
+            query?: {
+                /** @description Where several clusters use the same id; else the newest. */
+                cluster?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"];
                 };
             };
             /** @description The request cannot be understood */

@@ -2,7 +2,7 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import { outlookQuery } from "../../api/estimates";
+import { explanationQuery, outlookQuery } from "../../api/estimates";
 import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
 import { runVerdict, type StepSeries } from "../../charts/steps";
@@ -21,7 +21,6 @@ import { RunCard } from "./RunCard";
 import { RunsBeside } from "./RunsBeside";
 import { StallHistory } from "./StallHistory";
 import { usualTime } from "./usual";
-import { verdict } from "./verdict";
 
 export function JobPage() {
   const { job: id } = useParams({ from: "/jobs/$job" });
@@ -90,13 +89,8 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   }, [congestion.data, routers]);
 
   const runFigures = useMemo(() => (steps ? runVerdict(steps) : null), [steps]);
-  const slowAt = useMemo(() => {
-    const began = parseTime(run?.start);
-    if (!steps || began === null || runFigures?.slowFrom == null) return null;
-    const at = steps.step.indexOf(runFigures.slowFrom);
-    return began + steps.time.slice(0, at).reduce<number>((sum, t) => sum + (t ?? 0), 0) * 1000;
-  }, [steps, run, runFigures]);
-  const said = verdict({ job, run: runFigures, slowAt, usual, ownRatio: stalls.own, machineRatio: stalls.machine, now: until });
+  const explained = useQuery(explanationQuery(job.job_id, job.cluster));
+  const slowAt = parseTime(explained.data?.slowdown?.since);
   const groups = job.groups ?? [];
   const facts = [
     job.name, job.user && `user ${job.user}`, job.nodes !== null && plural(job.nodes, "node"),
@@ -124,8 +118,14 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
       </div>
       <section className="card job-verdict" aria-label="Verdict">
         <div>
-          <h2>{said.title}</h2>
-          <p className="muted">{said.detail}</p>
+          {explained.error && !explained.data
+            ? <Failure error={explained.error} retry={() => void explained.refetch()} />
+            : <><h2>{explained.data?.title ?? "Looking for what changed"}</h2><p className="muted">{explained.data?.detail ?? " "}</p></>}
+          {explained.data && explained.data.remedies.length > 0 && (
+            <ul className="remedies" aria-label="What would help">
+              {explained.data.remedies.map((one) => <li key={one.kind}>{one.text}{one.minutes_saved !== null && ` ${one.in_past ? "Lost" : "Saves about"} ${duration(one.minutes_saved * 60)}.`}</li>)}
+            </ul>
+          )}
         </div>
         <div className="figures">
           <Figure value={duration(job.elapsed_s)} label={job.state === "RUNNING" ? "elapsed so far" : "elapsed"} bad={usual.factor !== null && usual.factor >= 1.1} />
@@ -145,7 +145,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         </div>
         <div className="job-right">
           {fabric && routers.length > 0 && <Placement fabric={fabric} job={job.job_id} routers={routers} neighbour={neighbour} moment={moment} />}
-          <Neighbours job={job.job_id} neighbours={job.neighbours} timed={start !== null} chosen={neighbour} onChoose={setNeighbour} />
+          <Neighbours job={job.job_id} neighbours={job.neighbours} candidates={explained.data?.candidates ?? []} timed={start !== null} chosen={neighbour} onChoose={setNeighbour} />
         </div>
       </div>
     </div>

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { outlookQuery } from "../../api/estimates";
+import type { Explanation } from "../../api/estimateShapes";
 import type { JobDetail } from "../../api/shapes";
 import { CsvButton } from "../../components/CsvButton";
 import type { Column } from "../../components/DataTable";
@@ -15,6 +16,8 @@ const columns: Column<JobDetail["neighbours"][number]>[] = [
 interface Props {
   job: string;
   neighbours: JobDetail["neighbours"];
+  /** Of the explanation: the most likely first, with when each started. */
+  candidates: Explanation["candidates"];
   /** Whether the job has a start: without one nobody knows who ran at the same time. */
   timed: boolean;
   chosen: string | null;
@@ -22,10 +25,15 @@ interface Props {
 }
 
 /** Jobs that shared routers or groups while this one ran: presence, not blame. */
-export function Neighbours({ job, neighbours, timed, chosen, onChoose }: Props) {
+export function Neighbours({ job, neighbours, candidates, timed, chosen, onChoose }: Props) {
   const outlook = useQuery(outlookQuery(job)).data;
   const blamed = new Map(outlook?.neighbours.filter((n) => n.blamed.length).map((n) => [n.job_id, n.blamed]));
-  const ordered = [...neighbours].sort((a, b) => (b.shared_routers ?? 0) - (a.shared_routers ?? 0) || (b.shared_groups ?? 0) * (b.nodes ?? 0) - (a.shared_groups ?? 0) * (a.nodes ?? 0));
+  const told = new Map(candidates.map((one) => [one.job_pk, one]));
+  const score = (n: JobDetail["neighbours"][number]) => told.get(n.job_pk)?.score ?? 0;
+  const listed = new Set(neighbours.map((n) => n.job_pk));
+  // A large machine has more neighbours than are listed; who is likely is always among them.
+  const likely = candidates.filter((one) => one.score > 0 && !listed.has(one.job_pk)).map((one) => ({ ...one, overlap_s: null }));
+  const ordered = [...neighbours, ...likely].sort((a, b) => score(b) - score(a) || (b.shared_routers ?? 0) - (a.shared_routers ?? 0) || (b.shared_groups ?? 0) * (b.nodes ?? 0) - (a.shared_groups ?? 0) * (a.nodes ?? 0));
   return (
     <section className="card job-neighbours" aria-label="Neighbours">
       <div className="card-head"><div className="card-title"><h2>Neighbours on the fabric</h2><span className="subtitle">presence, not cause</span></div><CsvButton name={`job-${job}-neighbours`} rows={ordered} columns={columns} /></div>
@@ -38,7 +46,9 @@ export function Neighbours({ job, neighbours, timed, chosen, onChoose }: Props) 
             <tbody>
               {ordered.slice(0, 100).map((n) => (
                 <tr key={n.job_pk}>
-                  <td className="ellipsis" title={`${n.job_id} ${n.name ?? ""}`}><Link to="/jobs/$job" params={{ job: n.job_id }}>{n.job_id} {n.name ?? ""}</Link></td>
+                  <td className="ellipsis" title={[`${n.job_id} ${n.name ?? ""}`, told.get(n.job_pk)?.why_not].filter(Boolean).join(": ")}>
+                    <Link to="/jobs/$job" params={{ job: n.job_id }}>{n.job_id} {n.name ?? ""}</Link>{told.get(n.job_pk)?.named && <span className="tag">named</span>}
+                  </td>
                   <td className="ellipsis">
                     {n.user ?? "–"}
                     {blamed.has(n.job_id) && <> <Link to="/blame" className="tag" title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} go with this user's exposure; that is no proof of cause`}>blamed</Link></>}

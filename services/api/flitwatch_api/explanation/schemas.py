@@ -1,0 +1,146 @@
+"""The shape of an explanation (docs/contracts/explanation.md)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+Verdict = Literal["named", "cannot tell", "not slow"]
+
+
+class JobSlowdown(BaseModel):
+    """A slow stretch of the job."""
+
+    basis: Literal["earlier runs", "own steps", "counters"] = Field(
+        description="What it is slow against: steps of earlier runs, its own other steps, or (counters) the elapsed time of jobs like it."
+    )
+    earlier_runs: int
+    factor: float = Field(description="Time over usual time, of the stretch.")
+    lost_s: float = Field(description="Seconds beyond the usual time so far.")
+    since: datetime
+    since_low: datetime = Field(description="The interval (95 %) in which it began.")
+    since_high: datetime
+    until: datetime | None = Field(description="Null: it was not over while the job was watched.")
+    from_start: bool = Field(description="The first step was slow already: it began with the job or before.")
+    since_by: Literal["counters", "steps"] = Field(description="What tells the onset best.")
+    first_step: int | None
+    last_step: int | None
+
+
+class Stalls(BaseModel):
+    """Stall cycles per flit over equal windows before the onset and after it; null: not counted."""
+
+    stall_ratio_before: float | None
+    stall_ratio_after: float | None
+    rose: bool | None
+
+
+class OwnRouters(Stalls):
+    """The job's routers together."""
+
+    routers: int
+
+
+class CarryingLink(Stalls):
+    """A directed link at the job's routers, or between its groups, whose stalls rose."""
+
+    link: int
+    link_class: str
+    from_router: int
+    from_name: str
+    from_group: int
+    to_router: int
+    to_name: str
+    to_group: int
+
+
+class CarryingGroup(Stalls):
+    """The counted links that end in a group."""
+
+    group: int
+    nodes: int = Field(description="Nodes of the job in it.")
+
+
+class StoredBlame(BaseModel):
+    """What the newest stored estimate of the application says of the job's user."""
+
+    estimate_id: int
+    q: float | None
+    verdict: str | None
+    found: bool
+
+
+class ScoreParts(BaseModel):
+    """Factors of a score."""
+
+    timing: float = Field(description="0 to 1: whether it changed within the interval of the onset.")
+    load: float = Field(description="0 to 1: its share of what the jobs that changed added where it meets the slow job.")
+    presence: float = Field(description="0 to 1: share of the slow stretch during which it ran.")
+    blame: float = Field(description="2 where blame found its user, else 1.")
+
+
+class CandidateJob(BaseModel):
+    """A job beside the slow one."""
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    simulated: bool
+    start: datetime
+    end: datetime | None
+    named: bool
+    shared_routers: int
+    shared_groups: int
+    shared_links: int = Field(description="Carrying links that touch one of its routers.")
+    exposure: float = Field(description="Sum over groups of its nodes times the slow job's share of its own nodes there.")
+    change: Literal["started", "sends more", "none"]
+    changed: datetime | None
+    sent_before_bytes_per_s: float | None = Field(description="By its network cards; null: not counted.")
+    sent_after_bytes_per_s: float | None
+    blame: StoredBlame | None
+    score: float = Field(description="Product of the parts, as a share of all candidates'.")
+    parts: ScoreParts
+    why_not: str | None = Field(description="Why its score is 0.")
+
+
+class Remedy(BaseModel):
+    """Something that would help, or would have helped."""
+
+    kind: Literal["hold", "delay", "tell", "move", "re-route"]
+    job_id: str = Field(description="The job that it is done to.")
+    text: str
+    minutes_saved: float | None = Field(description="Null where only a simulation can tell.")
+    in_past: bool
+
+
+class Explanation(BaseModel):
+    """Why a job is slow, whether it is, and what would help."""
+
+    job_pk: int
+    job_id: str
+    cluster: str
+    user: str | None
+    account: str | None
+    name: str | None
+    state: str
+    nodes: int | None
+    start: datetime | None
+    end: datetime | None
+    simulated: bool
+    as_of: datetime
+    verdict: Verdict
+    reasons: list[str] = Field(description="Why it cannot be told; empty otherwise.")
+    title: str
+    detail: str
+    slowdown: JobSlowdown | None
+    routers: OwnRouters | None
+    links: list[CarryingLink] = Field(description="Those that gained most stalls first.")
+    groups: list[CarryingGroup]
+    candidates: list[CandidateJob] = Field(description="The most likely first.")
+    candidates_total: int
+    named: str | None = Field(description="The job that is named.")
+    remedies: list[Remedy]

@@ -1,0 +1,258 @@
+"""The explanation of one job: verdict, reasons, what carries it, who may be behind it, what would help; plain data that everybody prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.explanation import remedies, words
+from flitwatch_domain.explanation.candidates import Beside, Candidate, Scene, ranked
+from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
+from flitwatch_domain.explanation.slowdown import LEAST_RUNS, LEAST_SLOWDOWN, LEAST_STEPS, Slowdown, Steps
+
+Row = dict[str, Any]
+
+#: Completed jobs like this one from which on its elapsed time can be called long.
+LEAST_JOBS = 3
+#: Where counters say when it began, they say so to within so many seconds.
+REFINED_S = 10.0
+#: A job is named where it holds at least this share of the score, and so many times the next one's.
+LEAST_SCORE, LEAST_LEAD = 0.6, 3.0
+#: A job that ran before is named by its change alone only where next to nothing else changed.
+LEAST_SCORE_OF_CHANGE = 0.85
+#: What the named job added, as a share of what all jobs sent into the slow job's groups before.
+LEAST_ADDED = 0.25
+#: The same without NIC counters, as a share of all jobs' exposure.
+LEAST_EXPOSURE = 0.1
+MOST_CANDIDATES = 20
+
+
+@dataclass(frozen=True)
+class Past:
+    """Elapsed seconds of completed jobs like this one."""
+
+    elapsed_s: NDArray[np.float64]
+
+    @property
+    def usual_s(self) -> float:
+        """Their median."""
+        return float(np.median(self.elapsed_s))
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A job's own record: steps with earlier runs, None where none were recorded; the application; earlier jobs like it."""
+
+    steps: Steps | None
+    exe: str | None
+    past: Past | None
+
+
+@dataclass(frozen=True)
+class Scenery:
+    """What there was at the onset.
+
+    Attributes
+    ----------
+    fabric_id, fabric : int, str
+    router : int64 (n,)         router of each node of the job
+    group : int64 (R,)
+    low_s, high_s : float       interval of the onset, narrowed where counters say when stalls rose; `refined` says so
+    end_s : float               end of the slow stretch, or until when it was watched
+    own : Count                 of the job's routers
+    links : list of LinkCount   of its routers and between its groups
+    beside : list of Beside
+    sent : bytes a second of all counted NICs before and after
+    nics : bool                 whether NICs are counted
+    """
+
+    fabric_id: int
+    fabric: str
+    router: NDArray[np.int64]
+    group: NDArray[np.int64]
+    low_s: float
+    high_s: float
+    end_s: float
+    refined: bool
+    own: Count
+    links: Sequence[LinkCount]
+    beside: Sequence[Beside]
+    sent: tuple[float | None, float | None]
+    nics: bool
+
+
+def elapsed_factor(job: Row, past: Past | None, now_s: float) -> float | None:
+    """A job's time over the usual time of its like; of one that runs only once it is above; None where that says nothing."""
+    if past is None or job["start_s"] is None:
+        return None
+    elapsed = (job["end_s"] if job["end_s"] is not None else now_s) - job["start_s"]
+    over = job["state"] == "COMPLETED"
+    if (not over and (job["end_s"] is not None or elapsed <= past.usual_s)) or past.usual_s <= 0:
+        return None
+    spread = np.quantile(past.elapsed_s, 0.9)
+    factor = float(elapsed / past.usual_s)
+    # Jobs of one name differ in what they compute: beyond a tenth above usual, it must be longer than nine in ten of them.
+    return factor if factor < LEAST_SLOWDOWN or elapsed > spread else 1.0
+
+
+def explanation(job: Row, watched: Watched, found: Slowdown | None, scene: Scenery | None, now_s: float) -> dict[str, Any]:
+    """The answer as docs/contracts/explanation.md describes it; times are datetimes."""
+    links = [] if scene is None else carrying(scene.links)
+    candidates = [] if scene is None or found is None else _candidates(scene, links)
+    slow = found is not None and found.factor >= LEAST_SLOWDOWN
+    reasons = _not_told(job, watched, found, now_s) if not slow or found is None else _in_the_way(found, scene, candidates)
+    if slow and found is not None:
+        verdict = "cannot tell" if reasons else "named"
+    else:
+        verdict = "cannot tell" if reasons else "not slow"
+        found = None
+    named = candidates[0] if verdict == "named" else None
+    onset = None if found is None else _onset(found, scene, named)
+    return {
+        "job_pk": job["job_pk"], "job_id": job["job_id"], "cluster": job["cluster"], "user": job["user"], "account": job["account"], "name": job["name"],
+        "state": job["state"], "nodes": job["nodes"], "start": _at(job["start_s"]), "end": _at(job["end_s"]), "simulated": job["simulated"],
+        "as_of": _at(now_s), "verdict": verdict, "reasons": reasons,
+        "title": words.title(job, verdict, found, onset, named), "detail": words.detail(verdict, reasons, found, scene, named),
+        "slowdown": None if found is None else _slowdown(found, scene, onset),
+        "routers": None if scene is None or found is None else {"routers": len(np.unique(scene.router)), **_count(scene.own)},
+        "links": [_link(one) for one in links] if slow else [], "groups": _groups(scene) if slow and scene is not None else [],
+        "candidates": [_candidate(one, one is named) for one in candidates[:MOST_CANDIDATES]], "candidates_total": len(candidates),
+        "named": None if named is None else named.job.job_id,
+        "remedies": remedies.remedies(job, found, named, now_s),
+    }  # fmt: skip
+
+
+def _not_told(job: Row, watched: Watched, found: Slowdown | None, now_s: float) -> list[str]:
+    """Why nothing can be said of a job whose slowness was not found; empty where it is not slow."""
+    if job["start_s"] is None:
+        return ["it has not begun, as far as the scheduler's records say"]
+    steps = watched.steps
+    if steps is None:
+        if elapsed_factor(job, watched.past, now_s) is not None:
+            return []
+        if watched.past is None:
+            return [f"it records no steps, and fewer than {LEAST_JOBS} completed jobs of its name and size say what is usual"]
+        if job["state"] == "COMPLETED":
+            return ["it records no steps, and its elapsed time says nothing"]
+        if job["end_s"] is not None:
+            return ["it records no steps and did not complete"]
+        return ["it records no steps and has not yet run longer than jobs like it do"]
+    if len(steps.step) < LEAST_STEPS:
+        return [f"only {len(steps.step)} of its steps {'has' if len(steps.step) == 1 else 'have'} come"]
+    if len(steps.earlier_s) < LEAST_RUNS:
+        return [f"its steps are even, and {_runs(len(steps.earlier_s))} cannot say whether that is its usual speed"]
+    return []
+
+
+def _runs(count: int) -> str:
+    return "without an earlier run one" if count == 0 else f"{count} earlier run{'s' if count > 1 else ''}"
+
+
+def _in_the_way(found: Slowdown, scene: Scenery | None, candidates: Sequence[Candidate]) -> list[str]:
+    """Why nobody is named for a slow stretch; empty where the first candidate is."""
+    reasons: list[str] = []
+    if found.basis == "own steps":
+        reasons.append(f"fewer than {LEAST_RUNS} earlier runs: a change of its own work looks the same as congestion")
+    if scene is None:
+        return [*reasons, "its place on a fabric with counters over time is not known"]
+    if found.from_start:
+        reasons.append("it was slow from its first step, so nothing that changed while it ran explains it")
+    rose = scene.own.rose
+    if rose is None:
+        reasons.append("its routers have no counters on both sides of the onset")
+    elif not rose:
+        reasons.append("the stalls on its routers did not rise with its step times, so the network did not carry it")
+    if reasons:
+        return reasons
+    return _between(scene, candidates)
+
+
+def _between(scene: Scenery, candidates: Sequence[Candidate]) -> list[str]:
+    if not candidates:
+        return ["no other job ran beside it"]
+    first = candidates[0]
+    if first.score <= 0:
+        return ["no job beside it started or began to send more within the interval"]
+    rest = candidates[1].score if len(candidates) > 1 else 0.0
+    if first.score < LEAST_SCORE or first.score < LEAST_LEAD * rest:
+        several = sum(1 for one in candidates if one.score >= first.score / LEAST_LEAD)
+        return [f"{several} jobs changed within the interval, and what each added does not tell them apart"]
+    if first.change == "sends more" and first.score < LEAST_SCORE_OF_CHANGE:
+        return ["no job started within the interval, and several that ran before sent more"]
+    if scene.nics:
+        before = sum((one.job.sent_before or 0.0) * one.reach for one in candidates)
+        if first.added < LEAST_ADDED * before:
+            return [f"the most likely job added only {first.added / before:.0%} to what was sent into its groups"]
+    elif first.exposure < LEAST_EXPOSURE * sum(one.exposure for one in candidates):
+        return ["the only job that started holds too few nodes in its groups, and no network cards are counted"]
+    return []
+
+
+def _candidates(scene: Scenery, links: Sequence[LinkCount]) -> list[Candidate]:
+    ends = [(one.src_router, one.dst_router) for one in links]
+    return ranked(scene.beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends))
+
+
+def _onset(found: Slowdown, scene: Scenery | None, named: Candidate | None) -> float:
+    """The best single moment: when the stalls rose, or the step began."""
+    if scene is not None and scene.refined:
+        return (scene.low_s + scene.high_s) / 2
+    return min(max(found.onset_s, found.low_s), found.high_s)
+
+
+def _at(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def _slowdown(found: Slowdown, scene: Scenery | None, onset_s: float | None) -> Row:
+    low, high = (found.low_s, found.high_s) if scene is None else (scene.low_s, scene.high_s)
+    return {
+        "basis": found.basis, "earlier_runs": found.runs, "factor": found.factor, "lost_s": found.lost_s, "since": _at(onset_s),
+        "since_low": _at(low), "since_high": _at(high), "until": _at(found.end_s), "from_start": found.from_start,
+        "since_by": "counters" if scene is not None and scene.refined else ("steps" if found.basis != "counters" else "counters"),
+        "first_step": found.first_step, "last_step": found.last_step,
+    }  # fmt: skip
+
+
+def _count(count: Count) -> Row:
+    return {"stall_ratio_before": count.before, "stall_ratio_after": count.after, "rose": count.rose}
+
+
+def _link(one: LinkCount) -> Row:
+    return {
+        "link": one.link, "link_class": one.link_class, "from_router": one.src_router, "from_name": one.src_name, "to_router": one.dst_router,
+        "to_name": one.dst_name, "from_group": one.src_group, "to_group": one.dst_group, **_count(one.count),
+    }  # fmt: skip
+
+
+def _groups(scene: Scenery) -> list[Row]:
+    """Groups of the job by what was counted on links that end in them."""
+    sums: dict[int, list[float]] = {}
+    for one in scene.links:
+        if one.dst_group >= 0:
+            held = sums.setdefault(one.dst_group, [0.0] * 4)
+            count = one.count
+            for at, value in enumerate((count.flits_before, count.stalls_before, count.flits_after, count.stalls_after)):
+                held[at] += value or 0.0
+    own = np.bincount(scene.group[scene.router][scene.group[scene.router] >= 0], minlength=1)
+    return [
+        {"group": group, "nodes": int(own[group]) if group < len(own) else 0, **_count(Count(*held))} for group, held in sorted(sums.items())
+    ]
+
+
+def _candidate(one: Candidate, named: bool) -> Row:
+    job = one.job
+    blamed = job.blamed
+    return {
+        "job_pk": job.job_pk, "job_id": job.job_id, "user": job.user, "name": job.name, "nodes": job.nodes, "simulated": job.simulated,
+        "start": _at(job.start_s), "end": _at(job.end_s), "named": named,
+        "shared_routers": one.shared_routers, "shared_groups": one.shared_groups, "shared_links": one.shared_links, "exposure": one.exposure,
+        "change": one.change, "changed": _at(one.changed_s), "sent_before_bytes_per_s": job.sent_before, "sent_after_bytes_per_s": job.sent_after,
+        "blame": None if blamed is None else {"estimate_id": blamed.estimate_id, "q": blamed.q, "verdict": blamed.verdict, "found": blamed.found},
+        "score": one.score, "parts": {"timing": one.timing, "load": one.load, "presence": one.presence, "blame": one.blame}, "why_not": one.why_not,
+    }  # fmt: skip

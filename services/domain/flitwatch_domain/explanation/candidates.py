@@ -1,0 +1,204 @@
+"""Who may have caused a slow stretch: jobs by when they changed, what they added, and how much of it meets the slow job."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Scheduler, steps and counters are of clocks that differ by so much without anybody noticing; accounting counts whole seconds.
+SLACK_S = 5.0
+#: A job that started so long before the slow stretch has had its time to begin sending; the weight falls with this time constant before it.
+LAG_S = 30.0
+#: Beyond, a start explains nothing.
+LONGEST_LAG_S = 90.0
+#: A job that ran before counts as changed where its nodes send at least so many times the most that they sent in the minutes before: bursts come
+#: and go with every job, and explain a new slowness only where they are new too.
+LEAST_CHANGE = 2.0
+#: Even then it weighs less than a start: in the time of an interval, a burst begins by chance a good deal more often than a job.
+CHANGE_TIMING = 0.3
+#: Share of any job's traffic that may pass the slow job wherever both are placed: adaptive routing takes detours, which no table of places shows.
+LEAST_REACH = 0.1
+#: By how much blame that found a user raises the weight of their jobs. It never decides alone.
+BLAME_FACTOR = 2.0
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """What the newest stored estimate of the application says of a user: q, and its verdict where it has one."""
+
+    estimate_id: int
+    q: float | None
+    verdict: str | None
+
+    @property
+    def found(self) -> bool:
+        """Whether it names the user."""
+        from flitwatch_domain.blame import FOUND_Q
+
+        return self.verdict == "named" if self.verdict is not None else self.q is not None and self.q <= FOUND_Q
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A job on the same fabric at the time.
+
+    Attributes
+    ----------
+    job_pk, job_id, user, name, nodes, simulated : as the table `job` has them
+    start_s, end_s : float, float or None     epoch seconds
+    router : int64 (n,)                       the router of each of its nodes
+    sent_before, sent_after : float or None   bytes a second that its nodes sent before and after the onset; None where no NIC was counted.
+                                              What its nodes sent before its start is not its own and counts as 0
+    sent_most : float or None                 the most that its nodes sent in any of the last minutes before the onset, bytes a second
+    blamed : Blamed or None
+    """
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    simulated: bool
+    start_s: float
+    end_s: float | None
+    router: NDArray[np.int64]
+    sent_before: float | None = None
+    sent_after: float | None = None
+    sent_most: float | None = None
+    blamed: Blamed | None = None
+
+
+Change = Literal["started", "sends more", "none"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A job and its score with its parts, each within [0, 1] but `blame`.
+
+    Attributes
+    ----------
+    shared_routers, shared_groups, shared_links : int     links: those that carry the slowdown and touch one of its routers
+    exposure : float      sum over groups of its nodes x the slow job's share of its own nodes there
+    reach : 0..1          share of its traffic that is taken to meet the slow job: exposure a node, and no less than `LEAST_REACH`
+    added : float         bytes a second (without NICs: nodes) that it added x reach
+    change : what it did at the onset; changed_s: when, epoch seconds, or None
+    timing, load, presence : 0..1       change within the interval; share of what all changes added; share of the slow stretch that it ran
+    blame : 1, or `BLAME_FACTOR`
+    score : 0..1          share of the product of the parts among all candidates
+    why_not : str or None     why its score is 0
+    """
+
+    job: Beside
+    shared_routers: int
+    shared_groups: int
+    shared_links: int
+    exposure: float
+    change: Change
+    changed_s: float | None
+    reach: float
+    added: float
+    timing: float
+    load: float
+    presence: float
+    blame: float
+    score: float
+    why_not: str | None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the candidates are held against.
+
+    Attributes
+    ----------
+    router : int64 (n,)        router of each node of the slow job
+    group : int64 (R,)         group of each router, -1 unknown
+    low_s, high_s : float      the interval of the onset
+    end_s : float              end of the slow stretch, or now
+    carrying : set of int      routers at either end of the links that carry it
+    links : list of (int, int) those links' ends
+    """
+
+    router: NDArray[np.int64]
+    group: NDArray[np.int64]
+    low_s: float
+    high_s: float
+    end_s: float
+    links: Sequence[tuple[int, int]] = ()
+
+
+def exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: NDArray[np.int64]) -> float:
+    """Sum over groups of the other job's nodes x the own job's share of its nodes there; arrays are a router a node."""
+    if not len(own) or not len(other):
+        return 0.0
+    mine, theirs = group[own], group[other]
+    size = int(group.max(initial=0)) + 1
+    shares = np.bincount(mine[mine >= 0], minlength=size) / len(own)
+    return float(shares @ np.bincount(theirs[theirs >= 0], minlength=size))
+
+
+def ranked(jobs: Sequence[Beside], scene: Scene) -> list[Candidate]:
+    """All jobs beside the slow one, the most likely first."""
+    near = [_draft(job, scene) for job in jobs]
+    counted = all(one.job.sent_after is not None for one in near if one.change == "started") and any(
+        one.job.sent_after is not None for one in near
+    )
+    if not counted:
+        # Without NICs a job's size and place stand for what it sends.
+        near = [_with(one, added=one.reach * len(one.job.router) if one.change == "started" else 0.0) for one in near]
+    # What is gone again, or came at another time, takes no part in the division.
+    near = [_with(one, added=one.added if one.timing and one.presence else 0.0) for one in near]
+    total = sum(one.added for one in near)
+    near = [_with(one, load=one.added / total if total > 0 else 0.0) for one in near]
+    weight = [one.timing * one.load * one.presence * one.blame for one in near]
+    whole = sum(weight)
+    scored = [_with(one, score=value / whole if whole > 0 else 0.0) for one, value in zip(near, weight, strict=True)]
+    return sorted(scored, key=lambda one: (-one.score, -one.exposure, one.job.job_pk))
+
+
+def _with(one: Candidate, **changes: object) -> Candidate:
+    from dataclasses import replace
+
+    return replace(one, **changes)  # type: ignore[arg-type]
+
+
+def _draft(job: Beside, scene: Scene) -> Candidate:
+    shares = exposure(scene.router, job.router, scene.group)
+    own_routers, own_groups = np.unique(scene.router), np.unique(scene.group[scene.router])
+    routers = np.unique(job.router)
+    groups = np.unique(scene.group[routers]) if len(routers) else routers
+    held = set(routers.tolist())
+    change, changed_s, timing, why_not = _timing(job, scene)
+    ends = math.inf if job.end_s is None else job.end_s
+    span = max(scene.end_s - scene.high_s, 1.0)
+    presence = min(1.0, max(0.0, (min(ends, scene.end_s) - scene.high_s) / span))
+    reach = max(LEAST_REACH, shares / max(len(job.router), 1))
+    gained = None if job.sent_after is None or job.sent_before is None else max(0.0, job.sent_after - job.sent_before)
+    if why_not is None and presence == 0.0:
+        why_not = "it ended as the slow stretch began"
+    return Candidate(
+        job, int(np.isin(routers, own_routers).sum()), int(np.isin(groups[groups >= 0], own_groups).sum()),
+        sum(1 for src, dst in scene.links if src in held or dst in held), shares, change, changed_s,
+        reach, (gained or 0.0) * reach, timing, 0.0, presence,
+        BLAME_FACTOR if job.blamed is not None and job.blamed.found else 1.0, 0.0, why_not,
+    )  # fmt: skip
+
+
+def _timing(job: Beside, scene: Scene) -> tuple[Change, float | None, float, str | None]:
+    late = scene.low_s - job.start_s
+    if job.start_s > scene.high_s + SLACK_S:
+        return "none", None, 0.0, "it started after the slow stretch had begun"
+    if late <= LONGEST_LAG_S:
+        return "started", job.start_s, 1.0 if late <= SLACK_S else math.exp(-(late - SLACK_S) / LAG_S), None
+    if job.sent_before is None or job.sent_after is None or job.sent_most is None:
+        return "none", None, 0.0, "it started long before, and what its network cards sent before is not known"
+    if job.sent_after >= LEAST_CHANGE * max(job.sent_before, job.sent_most, 1.0):
+        return "sends more", scene.low_s, CHANGE_TIMING, None
+    return "none", None, 0.0, "it started long before and sends no more than before"

@@ -1,0 +1,69 @@
+"""What carries a slow stretch: links and groups of the slow job's own part of the fabric, before its onset and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: A place carries a slowdown where its stalls per flit are at least so many times what they were.
+LEAST_RISE = 1.2
+#: Stall cycles per flit below which a rise is nothing that anybody feels.
+LEAST_RATIO = 0.05
+MOST_LINKS = 10
+
+
+@dataclass(frozen=True)
+class Count:
+    """Counts of one place before the onset and after: flits and stall cycles, None where nothing was counted; windows of equal length."""
+
+    flits_before: float | None
+    stalls_before: float | None
+    flits_after: float | None
+    stalls_after: float | None
+
+    @property
+    def before(self) -> float | None:
+        """Stall cycles per flit before."""
+        return _ratio(self.stalls_before, self.flits_before)
+
+    @property
+    def after(self) -> float | None:
+        """Stall cycles per flit after."""
+        return _ratio(self.stalls_after, self.flits_after)
+
+    @property
+    def rose(self) -> bool | None:
+        """Whether stalls rose; None where that is unknown. Where nothing flowed before, any stall above the least is a rise."""
+        after, before = self.after, self.before
+        if after is None or (before is None and self.flits_before is None):
+            return None
+        return after >= LEAST_RATIO and after >= LEAST_RISE * (before or 0.0)
+
+
+def _ratio(stalls: float | None, flits: float | None) -> float | None:
+    return None if stalls is None or not flits else stalls / flits
+
+
+@dataclass(frozen=True)
+class LinkCount:
+    """A directed link between routers of the slow job's part of the fabric, and what was counted on it."""
+
+    link: int
+    link_class: str
+    src_router: int
+    src_name: str
+    src_group: int
+    dst_router: int
+    dst_name: str
+    dst_group: int
+    count: Count
+
+
+def carrying(links: Sequence[LinkCount]) -> list[LinkCount]:
+    """Links whose stalls rose, those that gained most stall cycles first."""
+    rose = [one for one in links if one.count.rose]
+    return sorted(rose, key=lambda one: (-_gained(one.count), one.link))[:MOST_LINKS]
+
+
+def _gained(count: Count) -> float:
+    return (count.stalls_after or 0.0) - (count.stalls_before or 0.0)

@@ -1,0 +1,45 @@
+"""What would help a slow job, with the minutes that it would save where they can be computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flitwatch_domain.explanation.candidates import Candidate
+from flitwatch_domain.explanation.slowdown import Slowdown
+
+
+def remedies(job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float) -> list[dict[str, Any]]:
+    """Remedies, the most certain first: {kind, job_id, text, minutes_saved, in_past}.
+
+    `minutes_saved` of the running job is what its steps to come would take longer at the present pace than they usually do; of one that
+    is over, what it lost. It is None where the steps to come are not known, and of what only a simulation can tell.
+    """
+    if found is None:
+        return []
+    running = job["end_s"] is None and job["state"] == "RUNNING"
+    ongoing = running and found.end_s is None
+    saved = _saved_s(found, ongoing)
+    minutes = None if saved is None else saved / 60
+    made: list[dict[str, Any]] = []
+    if named is not None:
+        other = named.job
+        ran = other.end_s is None or other.end_s > now_s
+        if ongoing and ran:
+            made.append(_one("hold", other.job_id, f"Suspend or hold job {other.job_id} until this job ends.", minutes, False))
+        else:
+            made.append(_one("delay", other.job_id, f"Had job {other.job_id} started after this one ended, it would have kept its pace.", minutes, True))
+        made.append(_one("tell", other.job_id, f"Tell the owner of job {other.job_id} what it does to others.", None, False))
+        made.append(_one("move", job["job_id"], f"Place it in groups without job {other.job_id}; a replay computes what that saves.", None, not ongoing))
+    if ongoing or named is not None:
+        made.append(_one("re-route", job["job_id"], "Route it otherwise; a replay computes what that saves.", None, not ongoing))
+    return made
+
+
+def _saved_s(found: Slowdown, ongoing: bool) -> float | None:
+    if not ongoing:
+        return found.lost_s
+    return None if found.left_s is None else found.left_s * (found.factor - 1)
+
+
+def _one(kind: str, job_id: str, text: str, minutes: float | None, in_past: bool) -> dict[str, Any]:
+    return {"kind": kind, "job_id": job_id, "text": text, "minutes_saved": minutes, "in_past": in_past}

@@ -1,0 +1,235 @@
+"""Whether a run was slow, and since when: its steps against those of earlier runs, by detection of one elevated stretch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Basis = Literal["earlier runs", "own steps", "counters"]
+
+#: Below a tenth above usual nobody opens a ticket.
+LEAST_SLOWDOWN = 1.10
+#: Standard errors by which the stretch's mean must exceed usual. Steps of quiet simulated runs, whose background comes and goes, reached 5.
+LEAST_Z = 6.0
+#: Noise of a step that no run is better than: a recorded spread of a few runs is luck below it.
+LEAST_SIGMA = 0.02
+#: Steps that a stretch has at least, and a run that anything is said of.
+LEAST_STEPS = 3
+#: Earlier runs from which on the usual time of a step is known.
+LEAST_RUNS = 3
+#: Log-likelihood below the best that an onset may have and still lie in the interval (95 %: half of chi-square with one degree of freedom).
+INTERVAL_DROP = 1.92
+#: A shift of the mean of counters by so many standard errors is one.
+COUNTER_Z = 6.0
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A run's steps in order, and those of earlier runs.
+
+    Attributes
+    ----------
+    step : int64 (n,)
+    time_s : float64 (n,)
+    start_s : float            epoch seconds at which the first step began
+    earlier_s : float64 (runs, most)   times of the same application on as many nodes by step number, NaN where a run has none
+    """
+
+    step: NDArray[np.int64]
+    time_s: Floats
+    start_s: float
+    earlier_s: Floats
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """A slow stretch.
+
+    Attributes
+    ----------
+    basis : what it is slow against
+    factor : time over usual time, of the stretch
+    lost_s : seconds beyond the usual time so far
+    low_s, onset_s, high_s : epoch seconds; the interval in which it began, 95 %
+    end_s : float or None       when it was over; None: it was not while the run was watched
+    from_start : bool           the first step was slow already: the onset is the beginning of the run or earlier
+    first_step, last_step : int or None
+    runs : int                  earlier runs compared with
+    left_s : float or None      usual seconds of the steps to come
+    """
+
+    basis: Basis
+    factor: float
+    lost_s: float
+    low_s: float
+    onset_s: float
+    high_s: float
+    end_s: float | None
+    from_start: bool
+    first_step: int | None = None
+    last_step: int | None = None
+    runs: int = 0
+    left_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """When each step began and ended, epoch seconds (n,), and seconds of steps that are missing before each, whose length is a guess."""
+
+    begin_s: Floats
+    end_s: Floats
+    guessed_s: Floats
+
+
+def timeline(steps: Steps, usual_s: Floats) -> Timeline:
+    """Steps laid end to end; a missing step is taken to have lasted as usual, or as long as the mean step."""
+    guessed = np.zeros(len(steps.step))
+    mean = float(np.nanmean(steps.time_s))
+    known = int(steps.step[0]) if len(steps.step) else 0
+    for place, number in enumerate(steps.step.tolist()):
+        for missing in range(known, number):
+            held = usual_s[missing] if missing < len(usual_s) else math.nan
+            guessed[place] += held if math.isfinite(held) else mean
+        known = number + 1
+    first = int(steps.step[0])
+    guessed[0] += sum(value if math.isfinite(value) else mean for value in _padded(usual_s, first)[:first])
+    ends = steps.start_s + np.cumsum(steps.time_s + guessed)
+    return Timeline(ends - steps.time_s, ends, np.cumsum(guessed))
+
+
+def _padded(values: Floats, size: int) -> Floats:
+    return np.concatenate((values, np.full(max(0, size - len(values)), math.nan)))
+
+
+def usual_steps(earlier_s: Floats) -> tuple[Floats, float]:
+    """Median time of each step over earlier runs, float64 (most,), and the standard deviation of a log step about it, robustly.
+
+    A run that was slow as a whole counts as one; half of the runs may have been disturbed at a step before the median is.
+    """
+    if len(earlier_s) < LEAST_RUNS:
+        return np.full(earlier_s.shape[1], math.nan), LEAST_SIGMA
+    enough = (~np.isnan(earlier_s)).sum(axis=0) >= LEAST_RUNS
+    usual = np.full(earlier_s.shape[1], math.nan)
+    usual[enough] = np.nanmedian(earlier_s[:, enough], axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        away = np.abs(np.log(earlier_s / usual))
+    away = away[np.isfinite(away)]
+    # The median of deviations from the median, over 0.6745, is a normal distribution's standard deviation (Hampel 1974).
+    return usual, max(LEAST_SIGMA, float(np.median(away)) / 0.6745) if len(away) else LEAST_SIGMA
+
+
+def elevated(log_ratio: Floats, sigma: float) -> tuple[int, int, float] | None:
+    """The stretch [first, last] of steps that lies highest above zero, and its standard score; None where none is high enough to speak of.
+
+    Largest sum of `log_ratio` less half of the stretch's mean (Kadane's algorithm, repeated with the mean that it found): the boundaries
+    of one elevated stretch by maximum likelihood for normal noise (Levin and Kline 1985, the epidemic alternative).
+    """
+    known = np.nan_to_num(log_ratio, nan=0.0)
+    shift = math.log(LEAST_SLOWDOWN) / 2
+    first, last = 0, -1
+    for _ in range(4):
+        first, last = _largest_sum(known - shift)
+        if last - first + 1 < LEAST_STEPS:
+            return None
+        shift = max(float(known[first : last + 1].mean()) / 2, math.log(LEAST_SLOWDOWN) / 2)
+    mean = float(known[first : last + 1].mean())
+    z = mean * math.sqrt(last - first + 1) / sigma
+    return (first, last, z) if mean >= math.log(LEAST_SLOWDOWN) and z >= LEAST_Z else None
+
+
+def _largest_sum(values: Floats) -> tuple[int, int]:
+    best, best_at, current, begin = 0.0, (0, -1), 0.0, 0
+    for place, value in enumerate(values.tolist()):
+        if current <= 0:
+            current, begin = 0.0, place
+        current += value
+        if current > best:
+            best, best_at = current, (begin, place)
+    return best_at
+
+
+def onset_steps(log_ratio: Floats, first: int, last: int, sigma: float) -> tuple[int, int]:
+    """Earliest and latest step at which the stretch may have begun, by its likelihood given its end and its mean."""
+    known = np.nan_to_num(log_ratio, nan=0.0)
+    mean = float(known[first : last + 1].mean())
+    # Log-likelihood of beginning at i, up to a constant: the sum from i to the end of (x m - m^2 / 2) / sigma^2.
+    gain = (known[: last + 1] * mean - mean * mean / 2) / sigma**2
+    likelihood = np.cumsum(gain[::-1])[::-1]
+    fits = np.flatnonzero(likelihood >= likelihood[first] - INTERVAL_DROP)
+    # Only steps that hang together with the best: an earlier stretch is another one.
+    low = high = first
+    while low - 1 in fits:
+        low -= 1
+    while high + 1 in fits and high + 1 <= last:
+        high += 1
+    return low, high
+
+
+def of_steps(steps: Steps) -> Slowdown | None:
+    """The slow stretch of a run, or None. Without enough earlier runs it is held against the run's own median step."""
+    if len(steps.step) < LEAST_STEPS:
+        return None
+    usual, sigma = usual_steps(steps.earlier_s)
+    own = _padded(usual, int(steps.step[-1]) + 1)[steps.step]
+    basis: Basis = "earlier runs"
+    if np.isfinite(own).sum() < LEAST_STEPS:
+        basis, own = "own steps", np.full(len(steps.step), float(np.median(steps.time_s)))
+        sigma = max(LEAST_SIGMA, float(np.median(np.abs(np.log(steps.time_s / own)))) / 0.6745)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.log(steps.time_s / own)
+    found = elevated(np.where(np.isfinite(ratio), ratio, np.nan), sigma)
+    if found is None:
+        return None
+    first, last, _ = found
+    low, high = onset_steps(ratio, first, last, sigma)
+    line = timeline(steps, usual)
+    known = np.isfinite(own[first : last + 1])
+    taken, due = steps.time_s[first : last + 1][known].sum(), own[first : last + 1][known].sum()
+    over = last < len(steps.step) - 1
+    to_come = usual[int(steps.step[-1]) + 1 :]
+    guessed = float(line.guessed_s[first])
+    # A step is slow where any of it was, so the change lies within it or within the step before.
+    return Slowdown(
+        basis, float(taken / due), float(taken - due), float(line.begin_s[max(0, low - 1)]) - guessed, float(line.begin_s[first]),
+        float(line.end_s[high]) + guessed, float(line.end_s[last]) if over else None, first == 0, int(steps.step[first]),
+        int(steps.step[last]), len(steps.earlier_s), float(np.nansum(to_come)) if basis == "earlier runs" else None,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Series:
+    """A figure of counters by time: epoch seconds and values, (n,), NaN where unknown; `width_s` is a bucket's width."""
+
+    at_s: Floats
+    value: Floats
+    width_s: float
+
+
+def rise(series: Series, low_s: float, high_s: float) -> float | None:
+    """When a figure rose for good within [low, high]: epoch seconds, the boundary between buckets that divides it best; None where it did not.
+
+    Least squares for one shift of the mean (Hinkley 1970), on logarithms, over the interval and half its length to either side.
+    """
+    span = max((high_s - low_s) / 2, 4 * series.width_s)
+    inside = (series.at_s >= low_s - span) & (series.at_s < high_s + span) & np.isfinite(series.value) & (series.value > 0)
+    at, value = series.at_s[inside], np.log(series.value[inside])
+    if len(at) < 6:
+        return None
+    count = np.arange(1, len(at))
+    head, total = np.cumsum(value)[:-1], value.sum()
+    before, after = head / count, (total - head) / (len(at) - count)
+    gain = count * (len(at) - count) / len(at) * (after - before) ** 2
+    allowed = (at[1:] >= low_s - series.width_s) & (at[1:] <= high_s + series.width_s) & (after > before)
+    if not allowed.any():
+        return None
+    best = int(np.argmax(np.where(allowed, gain, -1)))
+    noise = float(np.median(np.abs(np.diff(value)))) / 0.6745 / math.sqrt(2)
+    rest = np.concatenate((value[: best + 1] - before[best], value[best + 1 :] - after[best]))
+    noise = max(noise, float(rest.std()), 0.02)
+    shifted = (after[best] - before[best]) / (noise * math.sqrt(1 / count[best] + 1 / (len(at) - count[best])))
+    return float(at[best + 1]) if shifted >= COUNTER_Z and after[best] - before[best] >= math.log(1.2) else None

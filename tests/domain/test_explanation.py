@@ -1,0 +1,241 @@
+"""The rules of an explanation, each with what it is for planted and with nothing planted."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from flitwatch_domain.explanation import answer, slowdown
+from flitwatch_domain.explanation.candidates import Beside, Blamed, Scene, ranked
+from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
+
+T0 = 1_790_000_000.0
+CURVE = 5 + np.sin(np.arange(60) / 5)
+#: Two groups of ten routers.
+GROUP = np.repeat([0, 1], 10)
+OWN = np.arange(8)
+
+
+def earlier(runs: int = 10, seed: int = 0) -> np.ndarray:
+    return CURVE * np.exp(np.random.default_rng(seed).normal(0, 0.01, (runs, 60)))
+
+
+def steps(factor: float = 1.0, first: int = 60, last: int = 60, runs: int = 10, seed: int = 1, start_s: float = T0) -> slowdown.Steps:
+    taken = CURVE * np.exp(np.random.default_rng(seed).normal(0, 0.01, 60))
+    taken[first:last] *= factor
+    return slowdown.Steps(np.arange(60), taken, start_s, earlier(runs))
+
+
+# Slow or not
+
+
+@pytest.mark.parametrize("factor", [1.15, 1.5, 4.0])
+@pytest.mark.parametrize(("first", "last"), [(20, 60), (20, 40), (50, 60), (3, 58)])
+def test_a_planted_stretch_is_found_with_its_onset(factor: float, first: int, last: int) -> None:
+    watched = steps(factor, first, last)
+    found = slowdown.of_steps(watched)
+    assert found is not None and found.basis == "earlier runs"
+    assert found.factor == pytest.approx(factor, rel=0.05)
+    began = T0 + watched.time_s[:first].sum()
+    assert found.low_s <= began <= found.high_s
+    assert found.high_s - found.low_s < 40
+    assert (found.end_s is None) == (last == 60)
+    assert not found.from_start
+
+
+def test_quiet_runs_are_not_slow() -> None:
+    assert [slowdown.of_steps(steps(seed=seed)) for seed in range(200)] == [None] * 200
+
+
+def test_less_than_a_tenth_is_not_slow() -> None:
+    assert slowdown.of_steps(steps(1.06, 20)) is None
+
+
+def test_a_spike_of_one_step_is_not_slow() -> None:
+    assert slowdown.of_steps(steps(3.0, 20, 21)) is None
+
+
+def test_a_slow_minority_of_earlier_runs_does_not_move_what_is_usual() -> None:
+    watched = steps(1.5, 20)
+    past = watched.earlier_s.copy()
+    past[:4, 10:50] *= 3
+    found = slowdown.of_steps(slowdown.Steps(watched.step, watched.time_s, T0, past))
+    assert found is not None and found.first_step in (20, 21)
+
+
+def test_slow_from_the_first_step_is_said() -> None:
+    found = slowdown.of_steps(steps(1.5, 0))
+    assert found is not None and found.from_start
+
+
+def test_steps_that_are_missing_widen_the_interval() -> None:
+    watched = steps(1.5, 30)
+    kept = np.setdiff1d(np.arange(60), np.arange(10, 20))
+    found = slowdown.of_steps(slowdown.Steps(kept, watched.time_s[kept], T0, watched.earlier_s))
+    assert found is not None and found.first_step == 30
+    began = T0 + watched.time_s[:30].sum()
+    assert found.low_s <= began <= found.high_s
+    assert found.high_s - found.low_s > CURVE[10:20].sum()
+
+
+def test_the_rise_of_a_figure_is_found_and_noise_has_none() -> None:
+    rng = np.random.default_rng(3)
+    at = T0 + np.arange(200.0)
+    noise = np.exp(rng.normal(0, 0.3, 200))
+    risen = np.where(at >= T0 + 90, 5.0, 1.0) * noise
+    found = slowdown.rise(slowdown.Series(at, risen, 1.0), T0 + 60, T0 + 120)
+    assert found is not None and abs(found - (T0 + 90)) <= 2
+    quiet = [slowdown.rise(slowdown.Series(at, np.exp(rng.normal(0, 0.3, 200)), 1.0), T0 + 60, T0 + 120) for _ in range(200)]
+    assert quiet == [None] * 200
+
+
+# Who
+
+
+def beside(number: int, start_s: float, *, routers: np.ndarray | None = None, sent: tuple[float, float] | None = (0.0, 1e12), most: float | None = 0.0,
+           end_s: float | None = None, blamed: Blamed | None = None) -> Beside:  # fmt: skip
+    placed = np.arange(20) if routers is None else routers
+    before, after = sent if sent is not None else (None, None)
+    return Beside(number, str(number), f"user{number}", "app", len(placed), True, start_s, end_s, placed, before, after, None if sent is None else most, blamed)
+
+
+def scene() -> Scene:
+    return Scene(OWN, GROUP, T0 + 95, T0 + 110, T0 + 300)
+
+
+def scores(*jobs: Beside) -> dict[str, float]:
+    return {one.job.job_id: one.score for one in ranked(jobs, scene())}
+
+
+def test_who_started_at_the_onset_comes_before_who_ran_long_before_or_came_later() -> None:
+    made = scores(beside(1, T0 + 100), beside(2, T0 - 1000, sent=(1e12, 1e12), most=1e12), beside(3, T0 + 150))
+    assert made == {"1": 1.0, "2": 0.0, "3": 0.0}
+
+
+def test_of_several_that_started_within_seconds_the_load_decides() -> None:
+    made = scores(beside(1, T0 + 99, sent=(0, 1e10)), beside(2, T0 + 100, sent=(0, 1e12)), beside(3, T0 + 101, sent=(0, 2e10)))
+    assert max(made, key=made.__getitem__) == "2" and made["2"] > 0.9
+
+
+def test_a_burst_like_those_before_is_no_change_and_a_new_phase_is() -> None:
+    made = {one.job.job_id: one for one in ranked([beside(1, T0 - 900, sent=(1e11, 1e12), most=9e11), beside(2, T0 - 900, sent=(1e11, 1e12), most=2e11)], scene())}
+    assert made["1"].change == "none" and made["1"].why_not
+    assert made["2"].change == "sends more" and made["2"].score == 1.0
+
+
+def test_a_job_that_ran_before_is_no_candidate_where_its_network_cards_are_not_counted() -> None:
+    assert scores(beside(1, T0 - 900, sent=None)) == {"1": 0.0}
+
+
+def test_who_was_gone_while_it_stayed_slow_loses_weight() -> None:
+    made = scores(beside(1, T0 + 100, end_s=T0 + 130), beside(2, T0 + 100))
+    assert made["1"] < made["2"] / 3
+
+
+def test_blame_raises_and_never_decides_alone() -> None:
+    found = Blamed(1, 0.001, None)
+    made = scores(beside(1, T0 + 100, sent=(0, 1e12)), beside(2, T0 + 100, sent=(0, 1e12), blamed=found), beside(3, T0 - 900, sent=(1e12, 1e12), most=1e12, blamed=found))
+    assert made["2"] == pytest.approx(2 * made["1"]) and made["3"] == 0.0
+
+
+def test_without_network_cards_nodes_stand_for_load() -> None:
+    made = scores(beside(1, T0 + 100, sent=None), beside(2, T0 + 100, routers=np.array([9]), sent=None))
+    assert made["1"] > 0.9
+
+
+# Links
+
+
+def link(number: int, before: float, after: float) -> LinkCount:
+    return LinkCount(number, "blue", 0, "r0", 0, 10, "r10", 1, Count(1e6, before * 1e6, 1e6, after * 1e6))
+
+
+def test_links_whose_stalls_rose_come_by_what_they_gained() -> None:
+    assert [one.link for one in carrying([link(1, 0.5, 0.5), link(2, 0.1, 1.0), link(3, 1.0, 5.0), link(4, 3.0, 1.0)])] == [3, 2]
+
+
+def test_what_is_not_counted_did_not_rise() -> None:
+    assert Count(None, None, 1.0, 1.0).rose is None and Count(1.0, 1.0, None, None).rose is None
+
+
+# The whole
+
+
+JOB = {"job_pk": 9, "job_id": "9", "cluster": "c", "user": "ann", "account": None, "name": "app", "state": "RUNNING", "nodes": 8, "start_s": T0, "end_s": None, "simulated": True}
+
+
+def scenery(*jobs: Beside, own: Count | None = None, onset_s: float = T0 + 102, nics: bool = True) -> answer.Scenery:
+    return answer.Scenery(
+        1, "f", OWN, GROUP, onset_s - 7, onset_s + 8, T0 + 300, True, own or Count(1e6, 1e5, 1e6, 2e6), [link(1, 0.1, 2.0)], list(jobs), (1e11, 1e12), nics
+    )  # fmt: skip
+
+
+def made(watched: slowdown.Steps | None, scenic: answer.Scenery | None, past: answer.Past | None = None, **job: object) -> dict:
+    found = None if watched is None else slowdown.of_steps(watched)
+    return answer.explanation({**JOB, **job}, answer.Watched(watched, "app", past), found, scenic, T0 + 300)
+
+
+def test_the_planted_job_is_named_with_what_would_help() -> None:
+    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 - 900, sent=(1e11, 1e11), most=1e11)))
+    assert (told["verdict"], told["named"], told["reasons"]) == ("named", "1", [])
+    assert "when job 1 started on 20 nodes" in told["title"] and "50 % slower since" in told["title"]
+    assert [one["job_id"] for one in told["candidates"] if one["named"]] == ["1"]
+    hold = told["remedies"][0]
+    assert hold["kind"] == "hold" and hold["minutes_saved"] == pytest.approx(0.0, abs=0.1)
+    assert {one["kind"] for one in told["remedies"]} == {"hold", "tell", "move", "re-route"}
+
+
+@pytest.mark.parametrize(("scenic", "reason"), [
+    (scenery(), "no other job"),
+    (scenery(beside(1, T0 + 100), beside(2, T0 + 101)), "2 jobs changed"),
+    (scenery(beside(1, T0 + 100), own=Count(None, None, None, None)), "no counters on both sides"),
+    (scenery(beside(1, T0 + 100), own=Count(1e6, 1e6, 1e6, 1e6)), "did not rise"),
+    (scenery(beside(1, T0 + 100, sent=(0, 1e9)), beside(2, T0 - 900, sent=(1e12, 1e12), most=1e12)), "added only"),
+    (scenery(beside(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job beside it started"),
+    (None, "place on a fabric"),
+])  # fmt: skip
+def test_where_something_is_missing_nobody_is_named(scenic: answer.Scenery | None, reason: str) -> None:
+    told = made(steps(1.5, 20), scenic)
+    assert (told["verdict"], told["named"]) == ("cannot tell", None)
+    assert reason in " ".join(told["reasons"])
+
+
+def test_a_job_slow_from_its_first_step_names_nobody() -> None:
+    told = made(steps(1.5, 0), scenery(beside(1, T0 - 5), onset_s=T0))
+    assert told["verdict"] == "cannot tell" and "from its first step" in told["title"]
+
+
+def test_without_earlier_runs_nobody_is_named() -> None:
+    alone = slowdown.Steps(np.arange(60), np.where(np.arange(60) < 40, 5.0, 9.0), T0, np.full((0, 0), math.nan))
+    told = made(alone, scenery(beside(1, T0 + 200), onset_s=T0 + 200))
+    assert told["verdict"] == "cannot tell" and "earlier runs" in told["reasons"][0]
+    assert told["slowdown"]["basis"] == "own steps"
+
+
+def test_a_quiet_run_is_not_slow_whoever_starts() -> None:
+    told = made(steps(), scenery(beside(1, T0 + 100)))
+    assert (told["verdict"], told["named"], told["slowdown"], told["candidates"]) == ("not slow", None, None, [])
+
+
+@pytest.mark.parametrize(("job", "past", "verdict"), [
+    ({"state": "COMPLETED", "end_s": T0 + 100}, [100.0, 101, 99, 100], "not slow"),
+    ({"state": "COMPLETED", "end_s": T0 + 200}, [100.0, 101, 99, 100], "cannot tell"),
+    ({}, [1000.0, 1001, 999], "cannot tell"),
+    ({}, None, "cannot tell"),
+    ({"start_s": None, "state": "PENDING"}, None, "cannot tell"),
+    ({"state": "FAILED", "end_s": T0 + 10}, [100.0, 101, 99], "cannot tell"),
+])  # fmt: skip
+def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -> None:
+    held = None if past is None else answer.Past(np.array(past))
+    factor = answer.elapsed_factor({**JOB, **job}, held, T0 + 300)
+    found = None if factor is None or factor < 1.1 else slowdown.Slowdown("counters", factor, 1.0, T0, T0, T0 + 300, None, True)
+    told = answer.explanation({**JOB, **job}, answer.Watched(None, None, held), found, None, T0 + 300)
+    assert told["verdict"] == verdict and told["named"] is None
+    assert bool(told["reasons"]) == (verdict == "cannot tell")
+
+
+def test_no_sentence_names_a_person() -> None:
+    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+    assert "user1" not in told["title"] + told["detail"] + " ".join(one["text"] for one in told["remedies"])

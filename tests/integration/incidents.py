@@ -1,0 +1,273 @@
+"""Incidents drawn from the cluster twin, written into a real database as its producers' records would be, and explained.
+
+One machine, many days: on each an instrumented run begins, and on some of them a planted job starts beside it. Only the scoring here knows which.
+`python -m benchmarks.explanation` (in tests/) runs many and prints figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_db import connect, counters, fabrics, jobs, runs
+from flitwatch_db.explanation import explain
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.runs import Run, RunStep
+from flitwatch_simulation.twin.accounting import Accounting
+from flitwatch_simulation.twin.cluster import Cluster, RunningJob
+from flitwatch_simulation.twin.ncl_files import run_header
+from flitwatch_simulation.twin.runs import InstrumentedRun
+from flitwatch_simulation.twin.spec import TwinSpec
+
+EPOCH_S = 1_790_000_000 // 3600 * 3600
+DAY_S = 7200
+#: A history without incidents would flatter: the planted user comes there too.
+HISTORY_S = 3400
+NIC_S = 10
+APPLICATIONS = ("amg-128", "milc-128")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One day: what is planted, if anything. Times are seconds of that day."""
+
+    day: int
+    application: str
+    planted: dict[str, Any] | None
+
+    @property
+    def epoch_s(self) -> int:
+        return EPOCH_S + self.day * DAY_S
+
+    def cluster(self, seed: int, muted: frozenset[str] = frozenset()) -> Cluster:
+        """The machine on that day."""
+        entries = [{"application": self.application, "first_s": 0.0, "every_s": 100_000.0}]
+        return Cluster(spec(self.planted, entries), seed, muted, first_job=10_000 * (1 + self.day), day=self.day)
+
+
+def draws(seed: int, count: int, quiet: bool) -> Iterator[Draw]:
+    """Days of a machine, with a planted job of drawn mechanism, size, rate and time, or quiet."""
+    rng = np.random.default_rng([seed, int(quiet)])
+    for number in range(count):
+        planted = {
+            "mechanism": "bandwidth" if rng.random() < 0.75 else "incast", "nodes": int(rng.integers(160, 321)), "rate": float(rng.uniform(1.0, 1.4)),
+            "first_s": float(rng.integers(70, 150)), "lasts_s": float(rng.integers(150, 320)), "every_s": 100_000.0,
+        }  # fmt: skip
+        yield Draw(1 + number + (500 if quiet else 0), APPLICATIONS[number % 2], None if quiet else planted)
+
+
+def spec(planted: dict[str, Any] | None, instrumented: list[dict[str, Any]]) -> TwinSpec:
+    """The demo's machine."""
+    return TwinSpec.model_validate({
+        "name": "drawn", "fabric": {"groups": 4}, "users": {"load": 0.6, "most_nodes": 192}, "instrumented": instrumented,
+        "interference": [planted] if planted else [],
+    })  # fmt: skip
+
+
+class Feed:
+    """Advances a cluster and keeps what its producers would tell; `flush` writes it."""
+
+    def __init__(self, conn: Any, cluster: Cluster, epoch_s: int, fabric_id: int, counted: bool = True, nics: bool = True) -> None:
+        self.conn, self.cluster, self.epoch_s, self.fabric_id = conn, cluster, epoch_s, fabric_id
+        self.counted, self.nics = counted, nics
+        self._accounting = Accounting(cluster, epoch_s)
+        self._jobs: list[Job] = []
+        self._runs: list[InstrumentedRun] = []
+        self._steps: list[tuple[InstrumentedRun, RunStep]] = []
+        self._ids: dict[InstrumentedRun, int] = {}
+        self._routers: list[NDArray[np.float64]] = []
+        self._ports: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
+        self._endpoints: list[tuple[int, NDArray[np.float64]]] = []
+        self._began = cluster.time_s
+        self._network = cluster.counters.network.copy()
+        self._tens = cluster.counters.network.copy()
+        self._nic = cluster.counters.nic.copy()
+        self.finished: list[InstrumentedRun] = []
+        self._tell(cluster.warm, False)
+
+    def _tell(self, told: list[RunningJob], ended: bool) -> None:
+        for job in told:
+            record = self._accounting.record(job, self.cluster.time_s - 1 if ended else None)
+            self._jobs.append(Job(
+                cluster="drawn", job_id=record["job_id"], state=record["state"], user=record["user"], account=record["account"], name=record["name"],
+                submit_s=record["submit"], start_s=record["start"], end_s=record["end"], nodes=record["nodes"], node_list=record["node_list"], simulated=True,
+            ))  # fmt: skip
+            if job.run is not None and not ended:
+                self._runs.append(job.run)
+
+    def march(self, seconds: int) -> None:
+        """Advance so many seconds."""
+        for _ in range(seconds):
+            second = self.cluster.advance()
+            self._tell(second.ended, True)
+            self._tell(second.started, False)
+            self._steps += [(run, RunStep(step.step, step.time_ns)) for run, step in second.steps]
+            self.finished += second.finished
+            if self.counted:
+                self._count()
+
+    def _count(self) -> None:
+        held, now = self.cluster.counters, self.cluster.time_s
+        self._routers.append((held.network[:2] - self._network[:2]).sum(axis=2))
+        self._network = held.network.copy()
+        if now % 10 == 0:
+            moved = held.network[:2] - self._tens[:2]
+            self._ports.append((self.epoch_s + now - 10, moved[0], moved[1]))
+            self._tens = held.network.copy()
+            if self.nics and now % NIC_S == 0:
+                self._endpoints.append((self.epoch_s + now - 1, (held.nic - self._nic)[3]))
+                self._nic = held.nic.copy()
+
+    def close(self) -> None:
+        """The day is over, and what still ran with it."""
+        self._tell(list(self.cluster.running.values()), True)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what came since the last time."""
+        conn = self.conn
+        jobs.upsert(conn, self._jobs, self.fabric_id)
+        for run in self._runs:
+            job = self.cluster.job_id(run.allocation)
+            header = run_header(run, job, self.epoch_s + int(run.start_s))
+            self._ids[run] = runs.upsert_run(conn, Run(
+                run_key=f"{run.key}-{self.epoch_s}", exe=header["exe"], job_id=job, start_s=header["start"], ranks=tuple(run.ranks), nodes=tuple(run.nodes),
+                simulated=True,
+            ))  # fmt: skip
+        for run, step in self._steps:
+            runs.upsert_steps(conn, self._ids[run], [step])
+        self._flush_counters()
+        self._jobs, self._runs, self._steps = [], [], []
+        conn.commit()
+
+    def _flush_counters(self) -> None:
+        if self._routers:
+            taken = np.stack(self._routers)
+            seconds, _, size = taken.shape
+            n = seconds * size
+            values = np.full((n, len(ROUTER_COLUMNS)), np.nan)
+            values[:, ROUTER_COLUMNS.index("rt_flits")] = taken[:, 0].ravel()
+            values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = taken[:, 1].ravel()
+            ts = np.repeat(self.epoch_s + self._began + np.arange(seconds), size)
+            rows = counters.Rows(np.full(n, self.fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), seconds), ts, np.ones(n, np.int32), np.full(n, 48.0), values)
+            counters.write_batch(self.conn, counters.Batch(routers=rows))
+            self._began += seconds
+        if self._ports:
+            size = len(self._ports[0][1])
+            there = np.zeros((size, 40), bool)
+            links = self.cluster.fabric.counted_links()[:, :40]
+            there = links >= 0
+            flits = np.concatenate([np.where(there, one[1], np.nan) for one in self._ports])
+            stalls = np.concatenate([np.where(there, one[2], np.nan) for one in self._ports])
+            n = len(flits)
+            ts = np.repeat([one[0] for one in self._ports], size)
+            counters.write_batch(self.conn, counters.Batch(ports=counters.PortRows(
+                np.full(n, self.fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), len(self._ports)), ts, np.full(n, 400.0), flits, stalls)))  # fmt: skip
+        if self._endpoints:
+            size = len(self._endpoints[0][1])
+            n = size * len(self._endpoints)
+            values = np.full((n, len(ENDPOINT_COLUMNS)), np.nan)
+            values[:, ENDPOINT_COLUMNS.index("tx_bytes")] = np.concatenate([one[1] for one in self._endpoints])
+            rows = counters.Rows(
+                np.full(n, self.fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), len(self._endpoints)),
+                np.repeat([one[0] for one in self._endpoints], size), np.ones(n, np.int32), np.full(n, float(NIC_S)), values)  # fmt: skip
+            counters.write_batch(self.conn, counters.Batch(endpoints=rows))
+        self._routers, self._ports, self._endpoints = [], [], []
+
+
+#: A planted job is an incident where it makes so many steps so many times as long as they are without it.
+FELT_STEPS, FELT = 3, 1.15
+
+
+def is_felt(draw: Draw, seed: int) -> bool:
+    """Whether the planted job matters to the run, by counterfactual: the same day with its user muted. For scoring alone."""
+    if draw.planted is None:
+        return False
+    with_it, without = (_steps(draw, seed, muted) for muted in (False, True))
+    size = min(len(with_it), len(without))
+    return bool((with_it[:size] >= FELT * without[:size]).sum() >= FELT_STEPS)
+
+
+def _steps(draw: Draw, seed: int, muted: bool) -> NDArray[np.float64]:
+    cluster = draw.cluster(seed)
+    if muted:
+        cluster = draw.cluster(seed, frozenset(planted_users(cluster)))
+    taken: list[float] = []
+    while cluster.time_s < 1500:
+        second = cluster.advance()
+        taken += [float(step.time_ns.max()) for _, step in second.steps]
+        if second.finished:
+            break
+    return np.array(taken)
+
+
+def planted_users(cluster: Cluster) -> set[str]:
+    """Names of the planted users."""
+    planted = {entry.mechanism for entry in cluster.spec.interference}
+    return {name for name, role in zip(cluster.users.names, cluster.roles, strict=True) if str(role) in planted}
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer, and what was true: the planted job's id (None: nothing was planted) and how long the run took against alone."""
+
+    draw: Draw
+    when: str
+    answer: dict[str, Any]
+    planted: str | None
+    planted_start_s: float | None
+
+    @property
+    def right(self) -> bool:
+        return self.answer["named"] == self.planted
+
+
+class World:
+    """A machine in a database, with a history of runs without counters."""
+
+    def __init__(self, url: str, seed: int, nics: bool = True) -> None:
+        self.url, self.seed, self.nics = url, seed, nics
+        entries = [{"application": name, "first_s": 20.0 * at, "every_s": 340.0 + 60 * at} for at, name in enumerate(APPLICATIONS)]
+        planted = {"mechanism": "bandwidth", "nodes": 224, "rate": 1.2, "first_s": 700.0, "lasts_s": 300.0, "every_s": 1000.0}
+        cluster = Cluster(spec(planted, entries), seed, first_job=1000, day=1000)
+        with connect(url, role="writer") as conn:
+            self.fabric_id = fabrics.save(conn, cluster.fabric)
+            feed = Feed(conn, cluster, EPOCH_S - HISTORY_S, self.fabric_id, counted=False)
+            feed.march(HISTORY_S)
+            feed.close()
+
+    def day(self, draw: Draw) -> list[Told]:
+        """Live through one day; explain its run while the incident lasts, and when the run is over."""
+        cluster = draw.cluster(self.seed)
+        told = []
+        with connect(self.url, role="writer") as conn:
+            feed = Feed(conn, cluster, draw.epoch_s, self.fabric_id, nics=self.nics)
+            feed.march(int(draw.planted["first_s"]) + 100 if draw.planted else 200)
+            feed.flush()
+            job = next(job for job in cluster.running.values() if job.run is not None)
+            told.append(self._told(conn, feed, draw, job.run, "live"))
+            while not feed.finished and cluster.time_s < 1500:
+                feed.march(20)
+            feed.march(5)
+            feed.flush()
+            told.append(self._told(conn, feed, draw, job.run, "after"))
+            feed.close()
+        return told
+
+    def _told(self, conn: Any, feed: Feed, draw: Draw, run: Any, when: str) -> Told:
+        answer = explain(conn, feed.cluster.job_id(run.allocation), "drawn", draw.epoch_s + feed.cluster.time_s)
+        conn.rollback()
+        planted, start = None, None
+        if draw.planted is not None:
+            names = planted_users(feed.cluster)
+            found = conn.execute("SELECT job_id, extract(epoch FROM start_ts)::float8 FROM job WHERE user_name = ANY(%s) AND start_ts >= to_timestamp(%s)"
+                                 " AND start_ts < to_timestamp(%s)", [list(names), draw.epoch_s, draw.epoch_s + 1500]).fetchall()  # fmt: skip
+            conn.rollback()
+            assert len(found) == 1, found
+            planted, start = found[0]
+        return Told(draw, when, answer, planted, start)
