@@ -14,7 +14,7 @@ from psycopg.sql import SQL
 
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation import answer, slowdown
-from flitwatch_domain.explanation.candidates import Beside, Blamed, LONGEST_LAG_S
+from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Beside, Blamed
 from flitwatch_domain.explanation.carriers import Count, LinkCount
 
 Conn = psycopg.Connection[Any]
@@ -194,9 +194,7 @@ def _past(conn: Conn, job: Row, now_s: float) -> answer.Past | None:
     return answer.Past(np.array(like, float))
 
 
-def _of_counters(
-    conn: Conn, job: Row, place: Row, watched: answer.Watched, now_s: float
-) -> slowdown.Slowdown | None:
+def _of_counters(conn: Conn, job: Row, place: Row, watched: answer.Watched, now_s: float) -> slowdown.Slowdown | None:
     """A job without steps is slow where it took longer than its like, and since the stalls on its routers rose."""
     factor = answer.elapsed_factor(job, watched.past, now_s)
     if factor is None or watched.past is None:
@@ -241,7 +239,11 @@ def _scene(
     at = slowdown.rise(seconds, low, high) if not found.from_start else None
     if at is not None:
         low, high = max(low, at - answer.REFINED_S), min(high, at + answer.REFINED_S)
-    end = min(found.end_s if found.end_s is not None else math.inf, job["end_s"] if job["end_s"] is not None else math.inf, now_s)
+    end = min(
+        found.end_s if found.end_s is not None else math.inf,
+        job["end_s"] if job["end_s"] is not None else math.inf,
+        now_s,
+    )
     after_s = min(WINDOW_S, max(0.0, end - high))
     before = (low - WINDOW_S, low)
     after = (high, high + after_s)
@@ -376,7 +378,8 @@ def _links(
     end, port = ("dst", "dst_port") if fabric["at_receiver"] else ("src", "src_port")
     rows = _rows(
         conn,
-        SQL("""
+        SQL(
+            """
             WITH own AS (
                 SELECT l.link, l.class, l.src_router, s.name AS src_name, coalesce(s.group_id, -1) AS src_group,
                        l.dst_router, d.name AS dst_name, coalesce(d.group_id, -1) AS dst_group, l.{end}_router AS router, l.{port} AS port
@@ -395,7 +398,8 @@ def _links(
                 ) p, unnest(p.flits, p.stall_cycles) WITH ORDINALITY AS u (f, s, place) GROUP BY 1, 2
             )
             SELECT own.*, c.f0, c.s0, c.f1, c.s1 FROM own JOIN counted c USING (router, port)
-        """.replace("{end}", end).replace("{port}", port)),  # type: ignore[arg-type]
+        """.replace("{end}", end).replace("{port}", port)
+        ),  # type: ignore[arg-type]
         {"fabric": fabric["fabric_id"], "own": own, "groups": groups, **_whole(before, after)},
     )
     return [

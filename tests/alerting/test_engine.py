@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email import message_from_string
 from typing import Any
 
 import httpx
@@ -17,11 +18,13 @@ from alerting.receivers import SLOW, Hook, config
 from flitwatch_alerting.config import Config
 from flitwatch_alerting.engine import Engine
 from flitwatch_alerting.evaluate import dry_run
-from flitwatch_db import connect, counters, events, fabrics, runs
+from flitwatch_db import connect, counters, events, fabrics, jobs, runs
 from flitwatch_db.alerts import add_silence, now_s, rules
+from flitwatch_db.explanation import explain
 from flitwatch_domain.alerts import read_rule
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 
 
@@ -194,6 +197,23 @@ def test_mail_and_slack_say_it_in_words(embedded_db: str, hook: Hook) -> None:
                 if word == b"QUIT":
                     return
 
+    with connect(embedded_db, role="writer") as conn:
+        jobs.upsert(
+            conn,
+            [
+                Job(
+                    "c",
+                    "77",
+                    "RUNNING",
+                    user="ann",
+                    name="milc",
+                    start_s=time.time() - 60,
+                    nodes=1,
+                    node_list="nid1",
+                    simulated=True,
+                )
+            ],
+        )
     foretell(embedded_db, 150, 140, 160)
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Smtp) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -209,6 +229,14 @@ def test_mail_and_slack_say_it_in_words(embedded_db: str, hook: Hook) -> None:
         server.shutdown()
     assert "1 firing" in mails[0] and "probability 1.00" in mails[0] and "[simulated]" in mails[0]
     assert "&lt;!channel&gt; milc &amp; co take 1.5" in hook.got[0]["text"]
+    # Two steps of a job without earlier runs show nothing, and the messages say so in the explanation's words.
+    with connect(embedded_db, role="reader") as conn:
+        said = explain(conn, "77")
+    ((_, _, _, evidence),) = alerts_of(embedded_db)
+    assert evidence["explanation"]["verdict"] == said["verdict"] == "cannot tell"
+    assert evidence["explanation"]["title"] == said["title"]
+    assert said["title"] in message_from_string(mails[0]).get_payload(decode=True).decode()
+    assert said["title"] in hook.got[0]["text"]
 
 
 def _stalls(url: str, start_s: int, minutes: int, high: tuple[int, int]) -> str:

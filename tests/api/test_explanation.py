@@ -80,5 +80,3 @@ def test_the_slowness_is_found_and_told_the_same_everywhere(private: tuple[Serve
         }
     text = subprocess.run([sys.executable, "-m", "flitwatch.main", "job", "101", "--url", served.url], capture_output=True, check=True, text=True, timeout=60)  # fmt: skip
     assert made["title"] in text.stdout
-
-

@@ -20,6 +20,7 @@ from flitwatch.main import cli
 from flitwatch_db import connect, people
 from flitwatch_db.erasure import erase
 from flitwatch_db.evidence import export
+from flitwatch_db.explanation import explain
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 
 
@@ -46,6 +47,12 @@ def test_a_jobs_evidence_is_what_the_database_holds_about_it(world: World, tmp_p
     assert made["rows"] == {table: len(rows) for table, rows in tables.items()} and made["simulated"] is True
     with zipfile.ZipFile(out) as archive:
         assert json.loads(archive.read("manifest.json")) == made
+        explained = json.loads(archive.read("explanation.json"))
+    with connect(world.url, role="reader") as conn:
+        said = explain(conn, "100", "c1", T0 + 100)
+    assert {name: explained[name] for name in ("job_id", "verdict", "title", "reasons")} == {
+        name: said[name] for name in ("job_id", "verdict", "title", "reasons")
+    }
     assert [row["name"] for row in tables["job"]] == [HOSTILE] and tables["job_step"][0]["name"] == "amg"
     assert len(tables["job_node"]) == 8 and {row["router"] for row in tables["job_node"]} == {"0", "1", "2", "3"}
     # Every second of its routers while it ran, with the counted values; router 5 is not its own.

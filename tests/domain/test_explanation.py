@@ -22,7 +22,9 @@ def earlier(runs: int = 10, seed: int = 0) -> np.ndarray:
     return CURVE * np.exp(np.random.default_rng(seed).normal(0, 0.01, (runs, 60)))
 
 
-def steps(factor: float = 1.0, first: int = 60, last: int = 60, runs: int = 10, seed: int = 1, start_s: float = T0) -> slowdown.Steps:
+def steps(
+    factor: float = 1.0, first: int = 60, last: int = 60, runs: int = 10, seed: int = 1, start_s: float = T0
+) -> slowdown.Steps:
     taken = CURVE * np.exp(np.random.default_rng(seed).normal(0, 0.01, 60))
     taken[first:last] *= factor
     return slowdown.Steps(np.arange(60), taken, start_s, earlier(runs))
@@ -87,7 +89,9 @@ def test_the_rise_of_a_figure_is_found_and_noise_has_none() -> None:
     risen = np.where(at >= T0 + 90, 5.0, 1.0) * noise
     found = slowdown.rise(slowdown.Series(at, risen, 1.0), T0 + 60, T0 + 120)
     assert found is not None and abs(found - (T0 + 90)) <= 2
-    quiet = [slowdown.rise(slowdown.Series(at, np.exp(rng.normal(0, 0.3, 200)), 1.0), T0 + 60, T0 + 120) for _ in range(200)]
+    quiet = [
+        slowdown.rise(slowdown.Series(at, np.exp(rng.normal(0, 0.3, 200)), 1.0), T0 + 60, T0 + 120) for _ in range(200)
+    ]
     assert quiet == [None] * 200
 
 
@@ -98,7 +102,21 @@ def beside(number: int, start_s: float, *, routers: np.ndarray | None = None, se
            end_s: float | None = None, blamed: Blamed | None = None) -> Beside:  # fmt: skip
     placed = np.arange(20) if routers is None else routers
     before, after = sent if sent is not None else (None, None)
-    return Beside(number, str(number), f"user{number}", "app", len(placed), True, start_s, end_s, placed, before, after, None if sent is None else most, blamed)
+    return Beside(
+        number,
+        str(number),
+        f"user{number}",
+        "app",
+        len(placed),
+        True,
+        start_s,
+        end_s,
+        placed,
+        before,
+        after,
+        None if sent is None else most,
+        blamed,
+    )
 
 
 def scene() -> Scene:
@@ -115,12 +133,20 @@ def test_who_started_at_the_onset_comes_before_who_ran_long_before_or_came_later
 
 
 def test_of_several_that_started_within_seconds_the_load_decides() -> None:
-    made = scores(beside(1, T0 + 99, sent=(0, 1e10)), beside(2, T0 + 100, sent=(0, 1e12)), beside(3, T0 + 101, sent=(0, 2e10)))
+    made = scores(
+        beside(1, T0 + 99, sent=(0, 1e10)), beside(2, T0 + 100, sent=(0, 1e12)), beside(3, T0 + 101, sent=(0, 2e10))
+    )
     assert max(made, key=made.__getitem__) == "2" and made["2"] > 0.9
 
 
 def test_a_burst_like_those_before_is_no_change_and_a_new_phase_is() -> None:
-    made = {one.job.job_id: one for one in ranked([beside(1, T0 - 900, sent=(1e11, 1e12), most=9e11), beside(2, T0 - 900, sent=(1e11, 1e12), most=2e11)], scene())}
+    made = {
+        one.job.job_id: one
+        for one in ranked(
+            [beside(1, T0 - 900, sent=(1e11, 1e12), most=9e11), beside(2, T0 - 900, sent=(1e11, 1e12), most=2e11)],
+            scene(),
+        )
+    }
     assert made["1"].change == "none" and made["1"].why_not
     assert made["2"].change == "sends more" and made["2"].score == 1.0
 
@@ -136,7 +162,11 @@ def test_who_was_gone_while_it_stayed_slow_loses_weight() -> None:
 
 def test_blame_raises_and_never_decides_alone() -> None:
     found = Blamed(1, 0.001, None)
-    made = scores(beside(1, T0 + 100, sent=(0, 1e12)), beside(2, T0 + 100, sent=(0, 1e12), blamed=found), beside(3, T0 - 900, sent=(1e12, 1e12), most=1e12, blamed=found))
+    made = scores(
+        beside(1, T0 + 100, sent=(0, 1e12)),
+        beside(2, T0 + 100, sent=(0, 1e12), blamed=found),
+        beside(3, T0 - 900, sent=(1e12, 1e12), most=1e12, blamed=found),
+    )
     assert made["2"] == pytest.approx(2 * made["1"]) and made["3"] == 0.0
 
 
@@ -153,7 +183,9 @@ def link(number: int, before: float, after: float) -> LinkCount:
 
 
 def test_links_whose_stalls_rose_come_by_what_they_gained() -> None:
-    assert [one.link for one in carrying([link(1, 0.5, 0.5), link(2, 0.1, 1.0), link(3, 1.0, 5.0), link(4, 3.0, 1.0)])] == [3, 2]
+    assert [
+        one.link for one in carrying([link(1, 0.5, 0.5), link(2, 0.1, 1.0), link(3, 1.0, 5.0), link(4, 3.0, 1.0)])
+    ] == [3, 2]
 
 
 def test_what_is_not_counted_did_not_rise() -> None:
@@ -163,7 +195,19 @@ def test_what_is_not_counted_did_not_rise() -> None:
 # The whole
 
 
-JOB = {"job_pk": 9, "job_id": "9", "cluster": "c", "user": "ann", "account": None, "name": "app", "state": "RUNNING", "nodes": 8, "start_s": T0, "end_s": None, "simulated": True}
+JOB = {
+    "job_pk": 9,
+    "job_id": "9",
+    "cluster": "c",
+    "user": "ann",
+    "account": None,
+    "name": "app",
+    "state": "RUNNING",
+    "nodes": 8,
+    "start_s": T0,
+    "end_s": None,
+    "simulated": True,
+}
 
 
 def scenery(*jobs: Beside, own: Count | None = None, onset_s: float = T0 + 102, nics: bool = True) -> answer.Scenery:
@@ -172,7 +216,9 @@ def scenery(*jobs: Beside, own: Count | None = None, onset_s: float = T0 + 102, 
     )  # fmt: skip
 
 
-def made(watched: slowdown.Steps | None, scenic: answer.Scenery | None, past: answer.Past | None = None, **job: object) -> dict:
+def made(
+    watched: slowdown.Steps | None, scenic: answer.Scenery | None, past: answer.Past | None = None, **job: object
+) -> dict:
     found = None if watched is None else slowdown.of_steps(watched)
     return answer.explanation({**JOB, **job}, answer.Watched(watched, "app", past), found, scenic, T0 + 300)
 
@@ -230,7 +276,11 @@ def test_a_quiet_run_is_not_slow_whoever_starts() -> None:
 def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -> None:
     held = None if past is None else answer.Past(np.array(past))
     factor = answer.elapsed_factor({**JOB, **job}, held, T0 + 300)
-    found = None if factor is None or factor < 1.1 else slowdown.Slowdown("counters", factor, 1.0, T0, T0, T0 + 300, None, True)
+    found = (
+        None
+        if factor is None or factor < 1.1
+        else slowdown.Slowdown("counters", factor, 1.0, T0, T0, T0 + 300, None, True)
+    )
     told = answer.explanation({**JOB, **job}, answer.Watched(None, None, held), found, None, T0 + 300)
     assert told["verdict"] == verdict and told["named"] is None
     assert bool(told["reasons"]) == (verdict == "cannot tell")

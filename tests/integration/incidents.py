@@ -28,7 +28,8 @@ EPOCH_S = 1_790_000_000 // 3600 * 3600
 DAY_S = 7200
 #: A history without incidents would flatter: the planted user comes there too.
 HISTORY_S = 3400
-NIC_S = 10
+#: How often routers and network cards are sampled; a row stands at the sample that ends it.
+SAMPLED_S = 10
 APPLICATIONS = ("amg-128", "milc-128")
 
 
@@ -72,7 +73,9 @@ def spec(planted: dict[str, Any] | None, instrumented: list[dict[str, Any]]) -> 
 class Feed:
     """Advances a cluster and keeps what its producers would tell; `flush` writes it."""
 
-    def __init__(self, conn: Any, cluster: Cluster, epoch_s: int, fabric_id: int, counted: bool = True, nics: bool = True) -> None:
+    def __init__(
+        self, conn: Any, cluster: Cluster, epoch_s: int, fabric_id: int, counted: bool = True, nics: bool = True
+    ) -> None:
         self.conn, self.cluster, self.epoch_s, self.fabric_id = conn, cluster, epoch_s, fabric_id
         self.counted, self.nics = counted, nics
         self._accounting = Accounting(cluster, epoch_s)
@@ -80,13 +83,11 @@ class Feed:
         self._runs: list[InstrumentedRun] = []
         self._steps: list[tuple[InstrumentedRun, RunStep]] = []
         self._ids: dict[InstrumentedRun, int] = {}
-        self._routers: list[NDArray[np.float64]] = []
+        self._routers: list[tuple[int, NDArray[np.float64]]] = []
         self._ports: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
         self._endpoints: list[tuple[int, NDArray[np.float64]]] = []
-        self._began = cluster.time_s
-        self._network = cluster.counters.network.copy()
-        self._tens = cluster.counters.network.copy()
-        self._nic = cluster.counters.nic.copy()
+        self._network = cluster.counters.network[:2].copy()
+        self._sent = cluster.counters.nic[3].copy()
         self.finished: list[InstrumentedRun] = []
         self._tell(cluster.warm, False)
 
@@ -113,15 +114,15 @@ class Feed:
 
     def _count(self) -> None:
         held, now = self.cluster.counters, self.cluster.time_s
-        self._routers.append((held.network[:2] - self._network[:2]).sum(axis=2))
-        self._network = held.network.copy()
-        if now % 10 == 0:
-            moved = held.network[:2] - self._tens[:2]
-            self._ports.append((self.epoch_s + now - 10, moved[0], moved[1]))
-            self._tens = held.network.copy()
-            if self.nics and now % NIC_S == 0:
-                self._endpoints.append((self.epoch_s + now - 1, (held.nic - self._nic)[3]))
-                self._nic = held.nic.copy()
+        if now % SAMPLED_S:
+            return
+        moved = held.network[:2] - self._network[:2]
+        self._network = held.network[:2].copy()
+        self._routers.append((self.epoch_s + now - 1, moved.sum(axis=2)))
+        self._ports.append((self.epoch_s + now - SAMPLED_S, moved[0], moved[1]))
+        if self.nics:
+            self._endpoints.append((self.epoch_s + now - 1, held.nic[3] - self._sent))
+            self._sent = held.nic[3].copy()
 
     def close(self) -> None:
         """The day is over, and what still ran with it."""
@@ -147,37 +148,44 @@ class Feed:
 
     def _flush_counters(self) -> None:
         if self._routers:
-            taken = np.stack(self._routers)
-            seconds, _, size = taken.shape
-            n = seconds * size
-            values = np.full((n, len(ROUTER_COLUMNS)), np.nan)
-            values[:, ROUTER_COLUMNS.index("rt_flits")] = taken[:, 0].ravel()
-            values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = taken[:, 1].ravel()
-            ts = np.repeat(self.epoch_s + self._began + np.arange(seconds), size)
-            rows = counters.Rows(np.full(n, self.fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), seconds), ts, np.ones(n, np.int32), np.full(n, 48.0), values)
-            counters.write_batch(self.conn, counters.Batch(routers=rows))
-            self._began += seconds
-        if self._ports:
-            size = len(self._ports[0][1])
-            there = np.zeros((size, 40), bool)
-            links = self.cluster.fabric.counted_links()[:, :40]
-            there = links >= 0
-            flits = np.concatenate([np.where(there, one[1], np.nan) for one in self._ports])
-            stalls = np.concatenate([np.where(there, one[2], np.nan) for one in self._ports])
-            n = len(flits)
-            ts = np.repeat([one[0] for one in self._ports], size)
-            counters.write_batch(self.conn, counters.Batch(ports=counters.PortRows(
-                np.full(n, self.fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), len(self._ports)), ts, np.full(n, 400.0), flits, stalls)))  # fmt: skip
+            flits, stalls = (np.concatenate([moved[at] for _, moved in self._routers]) for at in (0, 1))
+            columns = {"rt_flits": flits, "rt_stall_cycles": stalls}
+            counters.write_batch(
+                self.conn, counters.Batch(routers=self._rows(self._routers, ROUTER_COLUMNS, columns, 48.0))
+            )
+            there = self.cluster.fabric.counted_links()[:, :40] >= 0
+            by_port = [np.concatenate([np.where(there, one[at], np.nan) for one in self._ports]) for at in (1, 2)]
+            held = self._rows([(ts, moved) for ts, moved, _ in self._ports], (), {}, 1.0)
+            counters.write_batch(
+                self.conn,
+                counters.Batch(
+                    ports=counters.PortRows(held.fabric_id, held.device, held.ts_s, 40 * held.seconds, *by_port)
+                ),
+            )
         if self._endpoints:
-            size = len(self._endpoints[0][1])
-            n = size * len(self._endpoints)
-            values = np.full((n, len(ENDPOINT_COLUMNS)), np.nan)
-            values[:, ENDPOINT_COLUMNS.index("tx_bytes")] = np.concatenate([one[1] for one in self._endpoints])
-            rows = counters.Rows(
-                np.full(n, self.fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), len(self._endpoints)),
-                np.repeat([one[0] for one in self._endpoints], size), np.ones(n, np.int32), np.full(n, float(NIC_S)), values)  # fmt: skip
-            counters.write_batch(self.conn, counters.Batch(endpoints=rows))
+            sent = {"tx_bytes": np.concatenate([one[1] for one in self._endpoints])}
+            counters.write_batch(
+                self.conn, counters.Batch(endpoints=self._rows(self._endpoints, ENDPOINT_COLUMNS, sent, 1.0))
+            )
         self._routers, self._ports, self._endpoints = [], [], []
+
+    def _rows(
+        self,
+        taken: list[tuple[int, NDArray[np.float64]]],
+        names: tuple[str, ...],
+        columns: dict[str, NDArray[np.float64]],
+        rate: float,
+    ) -> counters.Rows:
+        """Rows of every device at every sample; `rate`: counted seconds a second."""
+        size = len(next(iter(columns.values()))) // len(taken) if columns else len(taken[0][1])
+        n = size * len(taken)
+        values = np.full((n, len(names)), np.nan)
+        for name, column in columns.items():
+            values[:, names.index(name)] = column
+        return counters.Rows(
+            np.full(n, self.fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), len(taken)), np.repeat([ts for ts, _ in taken], size),
+            np.ones(n, np.int32), np.full(n, rate * SAMPLED_S), values,
+        )  # fmt: skip
 
 
 #: A planted job is an incident where it makes so many steps so many times as long as they are without it.
@@ -232,8 +240,18 @@ class World:
 
     def __init__(self, url: str, seed: int, nics: bool = True) -> None:
         self.url, self.seed, self.nics = url, seed, nics
-        entries = [{"application": name, "first_s": 20.0 * at, "every_s": 340.0 + 60 * at} for at, name in enumerate(APPLICATIONS)]
-        planted = {"mechanism": "bandwidth", "nodes": 224, "rate": 1.2, "first_s": 700.0, "lasts_s": 300.0, "every_s": 1000.0}
+        entries = [
+            {"application": name, "first_s": 20.0 * at, "every_s": 340.0 + 60 * at}
+            for at, name in enumerate(APPLICATIONS)
+        ]
+        planted = {
+            "mechanism": "bandwidth",
+            "nodes": 224,
+            "rate": 1.2,
+            "first_s": 700.0,
+            "lasts_s": 300.0,
+            "every_s": 1000.0,
+        }
         cluster = Cluster(spec(planted, entries), seed, first_job=1000, day=1000)
         with connect(url, role="writer") as conn:
             self.fabric_id = fabrics.save(conn, cluster.fabric)
@@ -271,3 +289,14 @@ class World:
             assert len(found) == 1, found
             planted, start = found[0]
         return Told(draw, when, answer, planted, start)
+
+
+def score(told: list[Told]) -> dict[str, Any]:
+    """Figures of many answers; each day gives two, while the incident lasts and afterwards."""
+    incidents, quiet = [one for one in told if one.planted is not None], [one for one in told if one.planted is None]
+    right = sum(one.right for one in incidents)
+    return {
+        "incidents": len(incidents), "named_right": right, "named_share": right / len(incidents) if incidents else None,
+        "wrong": sum(one.answer["named"] not in (None, one.planted) for one in told), "quiet": len(quiet),
+        "quiet_named": sum(one.answer["named"] is not None for one in quiet), "quiet_slow": sum(one.answer["slowdown"] is not None for one in quiet),
+    }  # fmt: skip

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import Any
+
+import psycopg
 
 from flitwatch_db import alerts, signals
 from flitwatch_db.events import emit
 from flitwatch_db.explanation import explain
-from flitwatch_domain.errors import NotFound
 from flitwatch_domain.alerts import COUNTED, Rule, Sample, Standing, advance, is_absent
+from flitwatch_domain.errors import NotFound
+
+log = logging.getLogger(__name__)
 
 #: After a longer stop only so much is looked at afterwards.
 CATCH_UP_S = 3600.0
@@ -109,8 +114,13 @@ def explained(conn: Any, job_id: str | None) -> dict[str, Any]:
     if job_id is None:
         return {}
     try:
-        made = explain(conn, job_id)
+        with conn.transaction():
+            made = explain(conn, job_id)
     except NotFound:
+        return {}
+    except (psycopg.Error, ValueError, ArithmeticError) as problem:
+        # The alert matters more than its explanation.
+        log.warning("job %s cannot be explained (%s)", job_id, type(problem).__name__)
         return {}
     return {"explanation": {name: made[name] for name in EXPLAINED} | {"as_of": made["as_of"].isoformat()}}
 

@@ -89,6 +89,12 @@ class Jobs:
     group_nodes: Floats
 
 
+def nodes_near(group_nodes: Floats, own_nodes: Floats) -> Floats:
+    """Nodes of jobs near a run: the sum over groups of a job's nodes there x the share of the run's own nodes there; (jobs,) of (jobs, groups) and (groups,)."""
+    total = own_nodes.sum()
+    return group_nodes @ (own_nodes / total if total > 0 else np.zeros_like(own_nodes))
+
+
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
     """Everybody beside every run.
@@ -106,14 +112,12 @@ class Neighbourhood:
 def neighbourhood(windows: Windows, jobs: Jobs, names: int, least_nodes: int) -> Neighbourhood:
     """Overlap and exposure of `names` names in every run; a run's own job is left out.
 
-    A job's nodes near a run are the sum over groups of its nodes there x the share of the run's nodes there. Where the place of no run is known, all of a job's
+    Nodes near a run are as `nodes_near` counts them. Where the place of no run is known, all of a job's
     nodes count.
     """
     runs = len(windows.begin_s)
     own_nodes = np.where((windows.own >= 0)[:, None], jobs.group_nodes[windows.own] if len(jobs.name) else 0.0, 0.0)
-    total = own_nodes.sum(1, keepdims=True)
-    share = np.divide(own_nodes, total, out=np.zeros_like(own_nodes), where=total > 0)
-    placed = bool((total > 0).any())
+    placed = bool((own_nodes > 0).any())
     overlap, exposure = np.zeros((runs, names)), np.zeros((runs, names))
     for run, (begin, end) in enumerate(zip(windows.begin_s.tolist(), windows.end_s.tolist(), strict=True)):
         met = (jobs.begin_s < end) & (jobs.end_s > begin) & (jobs.name >= 0)
@@ -122,7 +126,7 @@ def neighbourhood(windows: Windows, jobs: Jobs, names: int, least_nodes: int) ->
         rows = np.flatnonzero(met)
         low = (np.maximum(jobs.begin_s[rows], begin) - begin) / (end - begin)
         high = (np.minimum(jobs.end_s[rows], end) - begin) / (end - begin)
-        near = jobs.group_nodes[rows] @ share[run] if placed else jobs.nodes[rows]
+        near = nodes_near(jobs.group_nodes[rows], own_nodes[run]) if placed else jobs.nodes[rows]
         exposure[run] = np.bincount(jobs.name[rows], (high - low) * near, names)
         large = jobs.nodes[rows] >= least_nodes
         overlap[run] = _covered(jobs.name[rows[large]], low[large], high[large], names)

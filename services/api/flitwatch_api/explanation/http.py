@@ -30,7 +30,9 @@ async def explanation(
     """Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
 
     def work(conn: psycopg.Connection[Any]) -> dict[str, Any]:
-        conn.execute("SELECT set_config('statement_timeout', %s, true)", [str(platform.settings.api_statement_timeout_ms)])
+        conn.execute(
+            "SELECT set_config('statement_timeout', %s, true)", [str(platform.settings.api_statement_timeout_ms)]
+        )
         return explain(conn, job_id, cluster or None)
 
     return answer(shown(await platform.in_thread("reader", work), names))

@@ -76,7 +76,9 @@ class ScoreParts(BaseModel):
     """Factors of a score."""
 
     timing: float = Field(description="0 to 1: whether it changed within the interval of the onset.")
-    load: float = Field(description="0 to 1: its share of what the jobs that changed added where it meets the slow job.")
+    load: float = Field(
+        description="0 to 1: its share of what the jobs that changed added where it meets the slow job."
+    )
     presence: float = Field(description="0 to 1: share of the slow stretch during which it ran.")
     blame: float = Field(description="2 where blame found its user, else 1.")
 
@@ -96,7 +98,9 @@ class CandidateJob(BaseModel):
     shared_routers: int
     shared_groups: int
     shared_links: int = Field(description="Carrying links that touch one of its routers.")
-    exposure: float = Field(description="Sum over groups of its nodes times the slow job's share of its own nodes there.")
+    exposure: float = Field(
+        description="Sum over groups of its nodes times the slow job's share of its own nodes there."
+    )
     change: Literal["started", "sends more", "none"]
     changed: datetime | None
     sent_before_bytes_per_s: float | None = Field(description="By its network cards; null: not counted.")

@@ -59,13 +59,19 @@ def lines(made: dict[str, Any]) -> list[str]:
     told = [f"job {made['job_id']}{simulated}: {made['title']}", made["detail"]]
     slow = made["slowdown"]
     if slow is not None:
-        told.append(f"since {_clock(slow['since'])} (between {_clock(slow['since_low'])} and {_clock(slow['since_high'])}), {slow['lost_s'] / 60:.1f} minutes lost")
+        told.append(
+            f"since {_clock(slow['since'])} (between {_clock(slow['since_low'])} and {_clock(slow['since_high'])}), {slow['lost_s'] / 60:.1f} minutes lost"
+        )
     for link in made["links"][:MOST_SHOWN]:
-        told.append(f"link {link['from_name']} to {link['to_name']} ({link['link_class']}): {_ratio(link['stall_ratio_before'])} to {_ratio(link['stall_ratio_after'])} stalls per flit")
+        told.append(
+            f"link {link['from_name']} to {link['to_name']} ({link['link_class']}): {_ratio(link['stall_ratio_before'])} to {_ratio(link['stall_ratio_after'])} stalls per flit"
+        )
     for one in made["candidates"][:MOST_SHOWN]:
         if one["score"] > 0:
             who = f"{one['user'] or 'unknown user'}, {one['nodes'] or '?'} nodes"
-            told.append(f"job {one['job_id']} ({who}, started {_clock(one['start'])}): score {one['score']:.2f}{', named' if one['named'] else ''}")
+            told.append(
+                f"job {one['job_id']} ({who}, started {_clock(one['start'])}): score {one['score']:.2f}{', named' if one['named'] else ''}"
+            )
     for remedy in made["remedies"]:
         saved = "" if remedy["minutes_saved"] is None else f" ({remedy['minutes_saved']:.1f} minutes)"
         told.append(f"{remedy['kind']}: {remedy['text']}{saved}")

@@ -25,8 +25,8 @@ REFINED_S = 10.0
 LEAST_SCORE, LEAST_LEAD = 0.6, 3.0
 #: A job that ran before is named by its change alone only where next to nothing else changed.
 LEAST_SCORE_OF_CHANGE = 0.85
-#: What the named job added, as a share of what all jobs sent into the slow job's groups before.
-LEAST_ADDED = 0.25
+#: What the named job added, as a share of what all jobs sent into the slow job's groups before: an incast sends little, for its own jam holds it up.
+LEAST_ADDED = 0.1
 #: The same without NIC counters, as a share of all jobs' exposure.
 LEAST_EXPOSURE = 0.1
 MOST_CANDIDATES = 20
@@ -100,12 +100,16 @@ def elapsed_factor(job: Row, past: Past | None, now_s: float) -> float | None:
     return factor if factor < LEAST_SLOWDOWN or elapsed > spread else 1.0
 
 
-def explanation(job: Row, watched: Watched, found: Slowdown | None, scene: Scenery | None, now_s: float) -> dict[str, Any]:
+def explanation(
+    job: Row, watched: Watched, found: Slowdown | None, scene: Scenery | None, now_s: float
+) -> dict[str, Any]:
     """The answer as docs/contracts/explanation.md describes it; times are datetimes."""
     links = [] if scene is None else carrying(scene.links)
     candidates = [] if scene is None or found is None else _candidates(scene, links)
     slow = found is not None and found.factor >= LEAST_SLOWDOWN
-    reasons = _not_told(job, watched, found, now_s) if not slow or found is None else _in_the_way(found, scene, candidates)
+    reasons = (
+        _not_told(job, watched, found, now_s) if not slow or found is None else _in_the_way(found, scene, candidates)
+    )
     if slow and found is not None:
         verdict = "cannot tell" if reasons else "named"
     else:
@@ -136,7 +140,9 @@ def _not_told(job: Row, watched: Watched, found: Slowdown | None, now_s: float) 
         if elapsed_factor(job, watched.past, now_s) is not None:
             return []
         if watched.past is None:
-            return [f"it records no steps, and fewer than {LEAST_JOBS} completed jobs of its name and size say what is usual"]
+            return [
+                f"it records no steps, and fewer than {LEAST_JOBS} completed jobs of its name and size say what is usual"
+            ]
         if job["state"] == "COMPLETED":
             return ["it records no steps, and its elapsed time says nothing"]
         if job["end_s"] is not None:
@@ -237,11 +243,14 @@ def _groups(scene: Scenery) -> list[Row]:
         if one.dst_group >= 0:
             held = sums.setdefault(one.dst_group, [0.0] * 4)
             count = one.count
-            for at, value in enumerate((count.flits_before, count.stalls_before, count.flits_after, count.stalls_after)):
+            for at, value in enumerate(
+                (count.flits_before, count.stalls_before, count.flits_after, count.stalls_after)
+            ):
                 held[at] += value or 0.0
     own = np.bincount(scene.group[scene.router][scene.group[scene.router] >= 0], minlength=1)
     return [
-        {"group": group, "nodes": int(own[group]) if group < len(own) else 0, **_count(Count(*held))} for group, held in sorted(sums.items())
+        {"group": group, "nodes": int(own[group]) if group < len(own) else 0, **_count(Count(*held))}
+        for group, held in sorted(sums.items())
     ]
 
 

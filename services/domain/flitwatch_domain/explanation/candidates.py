@@ -10,6 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain.neighbourhood import nodes_near
+
 Floats = NDArray[np.float64]
 
 #: Scheduler, steps and counters are of clocks that differ by so much without anybody noticing; accounting counts whole seconds.
@@ -135,13 +137,10 @@ class Scene:
 
 
 def exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: NDArray[np.int64]) -> float:
-    """Sum over groups of the other job's nodes x the own job's share of its nodes there; arrays are a router a node."""
-    if not len(own) or not len(other):
-        return 0.0
-    mine, theirs = group[own], group[other]
+    """The other job's nodes near the own one; arrays are a router a node."""
     size = int(group.max(initial=0)) + 1
-    shares = np.bincount(mine[mine >= 0], minlength=size) / len(own)
-    return float(shares @ np.bincount(theirs[theirs >= 0], minlength=size))
+    theirs, mine = (np.bincount(group[held][group[held] >= 0], minlength=size).astype(float) for held in (other, own))
+    return float(nodes_near(theirs[None, :], mine)[0])
 
 
 def ranked(jobs: Sequence[Beside], scene: Scene) -> list[Candidate]:

@@ -8,7 +8,9 @@ from flitwatch_domain.explanation.candidates import Candidate
 from flitwatch_domain.explanation.slowdown import Slowdown
 
 
-def remedies(job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float) -> list[dict[str, Any]]:
+def remedies(
+    job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float
+) -> list[dict[str, Any]]:
     """Remedies, the most certain first: {kind, job_id, text, minutes_saved, in_past}.
 
     `minutes_saved` of the running job is what its steps to come would take longer at the present pace than they usually do; of one that
@@ -25,13 +27,35 @@ def remedies(job: dict[str, Any], found: Slowdown | None, named: Candidate | Non
         other = named.job
         ran = other.end_s is None or other.end_s > now_s
         if ongoing and ran:
-            made.append(_one("hold", other.job_id, f"Suspend or hold job {other.job_id} until this job ends.", minutes, False))
+            made.append(
+                _one("hold", other.job_id, f"Suspend or hold job {other.job_id} until this job ends.", minutes, False)
+            )
         else:
-            made.append(_one("delay", other.job_id, f"Had job {other.job_id} started after this one ended, it would have kept its pace.", minutes, True))
-        made.append(_one("tell", other.job_id, f"Tell the owner of job {other.job_id} what it does to others.", None, False))
-        made.append(_one("move", job["job_id"], f"Place it in groups without job {other.job_id}; a replay computes what that saves.", None, not ongoing))
+            made.append(
+                _one(
+                    "delay",
+                    other.job_id,
+                    f"Had job {other.job_id} started after this one ended, it would have kept its pace.",
+                    minutes,
+                    True,
+                )
+            )
+        made.append(
+            _one("tell", other.job_id, f"Tell the owner of job {other.job_id} what it does to others.", None, False)
+        )
+        made.append(
+            _one(
+                "move",
+                job["job_id"],
+                f"Place it in groups without job {other.job_id}; a replay computes what that saves.",
+                None,
+                not ongoing,
+            )
+        )
     if ongoing or named is not None:
-        made.append(_one("re-route", job["job_id"], "Route it otherwise; a replay computes what that saves.", None, not ongoing))
+        made.append(
+            _one("re-route", job["job_id"], "Route it otherwise; a replay computes what that saves.", None, not ongoing)
+        )
     return made
 
 

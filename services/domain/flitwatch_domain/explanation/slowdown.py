@@ -20,6 +20,8 @@ LEAST_Z = 6.0
 LEAST_SIGMA = 0.02
 #: Steps that a stretch has at least, and a run that anything is said of.
 LEAST_STEPS = 3
+#: Where steps take so much longer, two of them are no accident: of long steps, a third would come too late.
+TWO_STEPS = 1.5
 #: Earlier runs from which on the usual time of a step is known.
 LEAST_RUNS = 3
 #: Log-likelihood below the best that an onset may have and still lie in the interval (95 %: half of chi-square with one degree of freedom).
@@ -134,12 +136,13 @@ def elevated(log_ratio: Floats, sigma: float) -> tuple[int, int, float] | None:
     first, last = 0, -1
     for _ in range(4):
         first, last = _largest_sum(known - shift)
-        if last - first + 1 < LEAST_STEPS:
+        if last - first + 1 < 2:
             return None
         shift = max(float(known[first : last + 1].mean()) / 2, math.log(LEAST_SLOWDOWN) / 2)
     mean = float(known[first : last + 1].mean())
     z = mean * math.sqrt(last - first + 1) / sigma
-    return (first, last, z) if mean >= math.log(LEAST_SLOWDOWN) and z >= LEAST_Z else None
+    least = LEAST_SLOWDOWN if last - first + 1 >= LEAST_STEPS else TWO_STEPS
+    return (first, last, z) if mean >= math.log(least) and z >= LEAST_Z else None
 
 
 def _largest_sum(values: Floats) -> tuple[int, int]:
@@ -216,7 +219,9 @@ def rise(series: Series, low_s: float, high_s: float) -> float | None:
     Least squares for one shift of the mean (Hinkley 1970), on logarithms, over the interval and half its length to either side.
     """
     span = max((high_s - low_s) / 2, 4 * series.width_s)
-    inside = (series.at_s >= low_s - span) & (series.at_s < high_s + span) & np.isfinite(series.value) & (series.value > 0)
+    inside = (
+        (series.at_s >= low_s - span) & (series.at_s < high_s + span) & np.isfinite(series.value) & (series.value > 0)
+    )
     at, value = series.at_s[inside], np.log(series.value[inside])
     if len(at) < 6:
         return None

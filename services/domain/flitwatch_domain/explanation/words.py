@@ -18,7 +18,9 @@ def clock(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S UTC")
 
 
-def title(job: dict[str, Any], verdict: str, found: Slowdown | None, onset_s: float | None, named: Candidate | None) -> str:
+def title(
+    job: dict[str, Any], verdict: str, found: Slowdown | None, onset_s: float | None, named: Candidate | None
+) -> str:
     """One line: how slow, since when, and who."""
     if found is None or onset_s is None:
         return "Not slow" if verdict == "not slow" else "Cannot tell whether it is slow"
@@ -33,7 +35,9 @@ def title(job: dict[str, Any], verdict: str, found: Slowdown | None, onset_s: fl
     return f"{factor} since {clock(onset_s)}{over}; cannot tell who caused it"
 
 
-def detail(verdict: str, reasons: Sequence[str], found: Slowdown | None, scene: Scenery | None, named: Candidate | None) -> str:
+def detail(
+    verdict: str, reasons: Sequence[str], found: Slowdown | None, scene: Scenery | None, named: Candidate | None
+) -> str:
     """What the title rests on, or what is lacking."""
     if found is None:
         return _sentence(reasons) if reasons else "Its time is within what earlier runs took."
@@ -42,7 +46,9 @@ def detail(verdict: str, reasons: Sequence[str], found: Slowdown | None, scene: 
         parts.append(f"Stalls per flit on its routers went from {scene.own.before:.2g} to {scene.own.after:.2g}.")
     if named is not None:
         shared = f"{named.shared_routers} of its routers and {named.shared_groups} of its groups"
-        parts.append(f"Job {named.job.job_id} shares {shared} and brought {named.score:.0%} of what changed. That is timing and load, not proof.")
+        parts.append(
+            f"Job {named.job.job_id} shares {shared} and brought {named.score:.0%} of what changed. That is timing and load, not proof."
+        )
     elif reasons:
         parts.append(_sentence(reasons))
     return " ".join(parts)
