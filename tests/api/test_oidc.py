@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -379,6 +382,35 @@ def test_settings_that_cannot_work_are_named_at_the_start(wrong: dict, words: st
     with pytest.raises(Unavailable, match=words) as told:
         provider_of(settings("postgresql://x", "https://login.example", **wrong))
     assert SECRET not in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["authorization", "token", "userinfo", "end_session"])
+def test_a_provider_that_names_any_endpoint_without_https_is_not_asked(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Says(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            issuer = f"http://127.0.0.1:{self.server.server_port}"  # type: ignore[attr-defined]
+            said = {"issuer": issuer, "jwks_uri": f"{issuer}/keys"}
+            said |= {
+                f"{one}_endpoint": f"{issuer}/{one}" for one in ("authorization", "token", "userinfo", "end_session")
+            }
+            said[f"{name}_endpoint"] = f"http://login.example/{name}"
+            body = json.dumps(said).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Says) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        provider = provider_of(settings("postgresql://x", f"http://127.0.0.1:{server.server_port}"))
+        assert provider is not None
+        with pytest.raises(Unavailable):
+            asyncio.run(provider.log_out("http://localhost/"))
+        server.shutdown()
+    assert "without https" in caplog.text
 
 
 def test_roles_of_claims_within_claims() -> None:

@@ -20,6 +20,7 @@ from fixtures.databases import PLACE
 
 from api.conftest import Served, serving
 from api.world import T0, World
+from flitwatch.platform import EPHEMERAL_PLACES, EPHEMERAL_PREFIX
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.serve import listen
 from flitwatch_api.settings import Settings
@@ -57,6 +58,38 @@ def test_a_signal_ends_it_although_streams_are_open(world: World, how: signal.Si
         process.send_signal(how)
         assert process.wait(30) in (0, -how, 130)
         list(lines)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_throw_away_database_ends_with_the_command(tmp_path: Path, how: signal.Signals) -> None:
+    with listen("127.0.0.1", 0) as free:
+        port = free.getsockname()[1]
+    environment = {**os.environ, "FLITWATCH_HOME": str(tmp_path)}
+    process = subprocess.Popen([*COMMAND, "--ephemeral", "--port", str(port)], stderr=subprocess.PIPE, env=environment)
+    before = set()
+    try:
+        while True:
+            try:
+                if httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=1).status_code == 200:
+                    break
+            except httpx.HTTPError:
+                assert process.poll() is None
+                time.sleep(0.05)
+        before = {folder for place in EPHEMERAL_PLACES for folder in Path(place).glob(f"{EPHEMERAL_PREFIX}*") if _is_held_by(folder, process.pid)}  # fmt: skip
+        assert before, "no database of its own was found"
+        process.send_signal(how)
+        process.wait(60)
+        assert not any(folder.exists() for folder in before)
+    finally:
+        process.kill()
+        process.wait()
+        for folder in before:
+            Embedded(folder).destroy()
+
+
+def _is_held_by(folder: Path, pid: int) -> bool:
+    held = (folder / "users.lock").resolve()
+    return any(Path(os.readlink(one)) == held for one in Path(f"/proc/{pid}/fd").iterdir() if one.exists())
 
 
 def test_on_this_machine_only_it_answers_to_this_machines_names_only(world: World) -> None:

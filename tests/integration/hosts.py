@@ -71,7 +71,7 @@ class Host:
             return log
         parts = urlsplit(log)
         self._relay([], f"{NEAR}:5432", f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432")
-        return f"postgresql://{parts.username}@{NEAR}:5432{parts.path}"
+        return f"postgresql://{parts.username}@{NEAR}:5432{parts.path}?passfile={parse_qs(parts.query)['passfile'][0]}"
 
     def _relay(self, prefix: list[str], listen: str, target: str) -> None:
         self._relays.append(subprocess.Popen([*prefix, sys.executable, __file__, listen, target]))

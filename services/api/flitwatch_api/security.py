@@ -26,6 +26,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+#: For names other than this machine's own: browsers heed it over TLS only, and from then on ask this name for nothing without it.
+STRICT_TRANSPORT = "max-age=31536000"
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 #: What the port for scrapers and probes answers: figures and health, which name nobody.
 METRICS_PATHS = frozenset({"/metrics", "/healthz", "/readyz"})
@@ -68,6 +71,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if host_name(Headers(scope=scope).get("host", "")) not in LOOPBACK:
+                    headers.setdefault("Strict-Transport-Security", STRICT_TRANSPORT)
             await send(message)
 
         refusal = self._refusal(scope)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import socket
 
 import uvicorn
 from fastapi import FastAPI
 
 from flitwatch_api.app import create_app
+from flitwatch_api.protocol import Protocol
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.pulse import Pulse
 
 KEEP_ALIVE_S = 75
+#: Connections beside those of event streams; who comes above is answered 503 at once.
+CONNECTIONS = 500
+#: Files that are no connections: the database's, libraries, the page.
+OTHER_FILES = 256
 
 
 class Server(uvicorn.Server):
@@ -36,6 +42,8 @@ class Server(uvicorn.Server):
         if platform is not None:
             platform.hub.close_streams()
         await super().shutdown(sockets)
+        # uvicorn raises the signal anew, which ends the process before its database is given back.
+        self._captured_signals.clear()
 
 
 def server(
@@ -44,8 +52,9 @@ def server(
     """A server that is ready to run."""
     app = create_app(settings)
     config = uvicorn.Config(
-        app, host=host, port=port, loop="uvloop", http="httptools", ws="none", access_log=access_log, server_header=False,
+        app, host=host, port=port, loop="uvloop", http=Protocol, ws="none", access_log=access_log, server_header=False,
         timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=grace_s, log_config=None, proxy_headers=False,
+        limit_concurrency=settings.api_streams_max + CONNECTIONS,
     )  # fmt: skip
     return Server(config, app, pulse)
 
@@ -68,6 +77,14 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
+def _allow_files(number: int) -> None:
+    """Let the process open so many files, if the system does: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def serve(
     settings: Settings,
     host: str,
@@ -85,6 +102,7 @@ def serve(
     Unavailable
         The address cannot be listened on.
     """
+    _allow_files(settings.api_streams_max + CONNECTIONS + OTHER_FILES)
     with contextlib.ExitStack() as stack:
         listening = [stack.enter_context(listen(host, port))]
         if settings.api_metrics_port is not None:

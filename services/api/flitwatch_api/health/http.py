@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
 from flitwatch_api.answers import answer
 from flitwatch_api.health.metrics import MEDIA_TYPE, Metrics
+from flitwatch_api.people.callers import address_of
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import MEDIA_TYPE as PROBLEM
 from flitwatch_api.problems import Problem
@@ -39,7 +40,12 @@ async def healthz() -> Response:
     return answer({"status": "up"}, "no-store")
 
 
-@http.get("/readyz", response_model=Health, responses=_UNREADY)
+async def _counted(request: Request) -> None:
+    """Whoever asks for what costs a query takes from the bucket of their address, as everywhere."""
+    request.app.state.callers.count(None, address_of(request))
+
+
+@http.get("/readyz", response_model=Health, responses=_UNREADY, dependencies=[Depends(_counted)])
 async def readyz(platform: ThePlatform) -> Response:
     """The database answers and its tables are of this version."""
     async with platform.reading() as conn:
@@ -54,6 +60,7 @@ async def readyz(platform: ThePlatform) -> Response:
 
 @http.get(
     "/metrics",
+    dependencies=[Depends(_counted)],
     response_class=Response,
     responses={
         200: {

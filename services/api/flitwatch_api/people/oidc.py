@@ -230,6 +230,10 @@ class Provider:
         try:
             said = await app.load_server_metadata()
             addresses = [said[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
+            # Also those that it need not have: a token goes to one, a browser to the other.
+            addresses += [
+                address for name, address in said.items() if name.endswith("_endpoint") and address is not None
+            ]
         except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError) as away:
             raise self._away(away) from None
         if said.get("issuer") != self.issuer:

@@ -53,6 +53,8 @@ def api(
 ) -> None:
     """Serve the API and the page until stopped."""
     import logging
+    import signal
+    import sys
 
     from pydantic import SecretStr
 
@@ -73,6 +75,8 @@ def api(
     if "*" in names:
         names = []
     chosen: dict[str, Any] = {} if web is None else {"web": web}
+    # Until the server itself heeds signals: a throw-away database is not left behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         ensure_admin(url)
         chosen["api_anonymous"] = anonymous or ("user" if host in LOOPBACK else "none")

@@ -1,0 +1,113 @@
+"""Connections that send half a request, over real sockets: they are closed, and nobody else notices."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from api.conftest import Served, serving
+from flitwatch_api import protocol, serve
+from flitwatch_api.settings import Settings
+
+HALVES = {
+    "nothing": b"",
+    "half a word": b"GE",
+    "half a head": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+    "half a body": b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    "a second request's half": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hea",
+}
+EACH = 40
+
+
+@pytest.fixture
+def site(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setattr(protocol, "HEAD_S", 0.5)
+    monkeypatch.setattr(protocol, "BODY_S", 0.5)
+    with serving(Settings(db=embedded_db, web=None)) as made:
+        yield made
+
+
+def connected(site: Served, stack: ExitStack) -> socket.socket:
+    parts = urlsplit(site.url)
+    return stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60))
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_half_sent_requests_are_not_kept(site: Served, half: str) -> None:
+    with ExitStack() as stack:
+        open_ones = [connected(site, stack) for _ in range(EACH)]
+        for one in open_ones:
+            one.sendall(HALVES[half])
+        for one in open_ones:
+            # Until the server closes; the answer to a first request may come before.
+            try:
+                while one.recv(4096):
+                    pass
+            except ConnectionResetError:
+                pass
+    assert httpx.get(f"{site.url}/healthz").status_code == 200
+
+
+def test_dripping_bytes_keep_nothing_open(site: Served) -> None:
+    with ExitStack() as stack:
+        one = connected(site, stack)
+        one.settimeout(0.05)
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
+        closed = False
+        for number in range(1200):
+            try:
+                one.sendall(b"X-%d: 1\r\n" % number)
+                closed = one.recv(1) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                closed = True
+            if closed:
+                break
+        assert closed
+
+
+def test_an_event_stream_and_an_idle_connection_outlive_the_limits(site: Served) -> None:
+    with (
+        httpx.Client(base_url=site.url, timeout=60) as client,
+        httpx.stream("GET", f"{site.url}/api/v1/events", timeout=60) as stream,
+        ExitStack() as stack,
+    ):
+        lines = stream.iter_lines()
+        next(lines)
+        assert client.get("/healthz").status_code == 200
+        # Whoever came later was closed for sending nothing: the limit has passed for these two, too.
+        assert connected(site, stack).recv(1) == b""
+        assert client.get("/healthz").status_code == 200
+
+
+def test_more_connections_than_the_limit_are_answered_at_once(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "CONNECTIONS", 19)
+    with serving(Settings(db=embedded_db, web=None, api_streams_max=1)) as site, ExitStack() as stack:
+        for _ in range(30):
+            connected(site, stack)
+        assert httpx.get(f"{site.url}/healthz", timeout=60).status_code == 503
+
+
+def test_health_that_costs_a_query_is_counted(embedded_db: str) -> None:
+    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.001, api_rate_burst=3)) as site:
+        for path in ("/readyz", "/metrics", "/readyz"):
+            assert httpx.get(site.url + path).status_code == 200
+        refused = [httpx.get(site.url + path) for path in ("/readyz", "/metrics")]
+        assert [answer.status_code for answer in refused] == [429, 429]
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+        assert httpx.get(f"{site.url}/healthz").status_code == 200
+
+
+def test_names_beyond_this_machine_are_told_to_insist_on_tls(embedded_db: str) -> None:
+    with serving(Settings(db=embedded_db, web=None)) as site:
+        published = httpx.get(f"{site.url}/healthz", headers={"Host": "flitwatch.example.org"})
+        assert published.headers["strict-transport-security"] == "max-age=31536000"
+        assert "strict-transport-security" not in httpx.get(f"{site.url}/healthz").headers
