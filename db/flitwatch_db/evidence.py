@@ -37,6 +37,9 @@ _ABOUT: dict[str, str] = {
 _COUNTED = ("router_1s", "router_1m", "router_1h", "port_10s")
 #: A bucket that began before the job holds its first seconds.
 _BUCKET = {"router_1s": "1 second", "router_1m": "1 minute", "router_1h": "1 hour", "port_10s": "10 seconds"}
+#: How a formula begins, and PostgreSQL's numbers of the types that hold people's texts (text, varchar).
+_FORMULA = "^[=+@'\t\r-]"
+_TEXTS = frozenset({25, 1043})
 _NEIGHBOURS = """
     SELECT o.job_pk, o.cluster, o.job_id, o.user_name, o.name, o.state, o.start_ts, o.end_ts, o.nodes, n.fabric_id, n.node, n.router
     FROM job o JOIN job_node n USING (job_pk)
@@ -144,9 +147,22 @@ def _queries() -> dict[str, Composed]:
 
 
 def _copy(conn: Conn, archive: zipfile.ZipFile, table: str, query: Composed, chosen: dict[str, Any]) -> int:
+    query = _as_text(conn, query, chosen)
     with conn.cursor() as cursor, archive.open(f"{table}.csv", "w", force_zip64=True) as file:
         with cursor.copy(SQL("COPY ({}) TO STDOUT (FORMAT csv, HEADER)").format(query), chosen) as copy:
             for block in copy:
                 file.write(block)
         # Of COPY the number of rows, without the header.
         return cursor.rowcount
+
+
+def _as_text(conn: Conn, query: Composed, chosen: dict[str, Any]) -> Composed:
+    """The query with a quote before texts that a spreadsheet would take for a formula, and before those that begin with one already."""
+    shown = conn.execute(SQL("SELECT * FROM ({}) AS t LIMIT 0").format(query), chosen).description or []
+    columns = [
+        SQL("CASE WHEN {0} ~ {1} THEN {2} || {0} ELSE {0} END AS {0}").format(Identifier(column.name), _FORMULA, "'")
+        if column.type_code in _TEXTS
+        else Identifier(column.name)
+        for column in shown
+    ]
+    return SQL("SELECT {} FROM ({}) AS t").format(SQL(", ").join(columns), query)

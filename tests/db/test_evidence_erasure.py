@@ -65,6 +65,19 @@ def test_a_jobs_evidence_is_what_the_database_holds_about_it(world: World, tmp_p
     assert [done for done, _, _ in steps] == list(range(len(made["rows"]))) and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "'=1", "plain", "a=1"])
+def test_no_text_is_a_formula_and_each_can_be_read_back(world: World, tmp_path: Path, name: str) -> None:
+    with connect(world.url, role="writer") as conn:
+        conn.execute("UPDATE job SET name = %s WHERE job_id = '100'", [name])
+    with connect(world.url, role="reader", autocommit=True) as conn:
+        export(conn, "100", tmp_path / "e.zip", "c1")
+    tables = read(tmp_path / "e.zip")
+    found = tables["job"][0]["name"]
+    assert found[0] not in "=+-@\t\r" and found.removeprefix("'") == name if name[0] in "=+-@\t\r'" else found == name
+    # Numbers stay numbers.
+    assert float(tables["router_1s"][0]["rt_flits"]) >= 0
+
+
 def test_runs_come_with_their_steps_and_a_waiting_job_has_no_counters(world: World, tmp_path: Path) -> None:
     with connect(world.url, role="reader", autocommit=True) as conn:
         made = export(conn, "104", tmp_path / "104.zip")

@@ -21,7 +21,7 @@ from flitwatch.main import cli
 from flitwatch.platform import database
 from flitwatch_db import audit, connect, logins
 from flitwatch_db.embedded import Embedded
-from flitwatch_db.migrations import available, migrate
+from flitwatch_db.migrations import available, bootstrap, migrate
 from flitwatch_domain.errors import Unavailable
 from flitwatch_stream.log import open_log
 
@@ -244,3 +244,23 @@ def test_neither_arguments_nor_logs_hold_a_password(folder: Path) -> None:
     assert not any(secret in logs or secret in processes for secret in secrets)
     assert stat.S_IMODE(server.log_path.stat().st_mode) == 0o600
     assert os.environ.get("PGPASSWORD") is None
+
+
+def test_the_owner_may_run_policies_and_nobody_logs_in_as_it(_embedded_template: Server) -> None:
+    """TimescaleDB's full edition refuses policies of an owner who cannot log in; here the right is given, and found to let nobody in."""
+    server = _embedded_template
+    url = server.create()
+    try:
+        with connect(url, autocommit=True) as conn:
+            with conn.transaction():
+                bootstrap._let_policies_run(conn)
+            assert conn.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = 'flitwatch_owner'").fetchone() == (
+                True,
+            )
+        for password in ("", "flitwatch", "flitwatch_owner"):
+            with pytest.raises(psycopg.OperationalError, match="password"):
+                psycopg.connect(make_conninfo(url, user="flitwatch_owner", passfile="/dev/null", password=password))
+    finally:
+        with connect(url, autocommit=True) as conn:
+            conn.execute("ALTER ROLE flitwatch_owner NOLOGIN")
+        server.drop(url)

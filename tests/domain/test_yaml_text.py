@@ -68,3 +68,33 @@ def test_files_are_named(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfea: 1")
     with pytest.raises(BadInput, match=r"some\.yaml: is no text"):
         read_yaml(file)
+
+
+def _doubled(start: str, line: str, levels: int = 40) -> str:
+    """Each level names the one before twice."""
+    return "\n".join([start, *(line.format(n=n, before=n - 1) for n in range(1, levels))]) + "\n"
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        _doubled("a0: &a0 [x, x]", "a{n}: &a{n} [*a{before}, *a{before}]"),
+        _doubled("a0: &a0 {k: x}", "a{n}: &a{n} {{p: *a{before}, q: *a{before}}}"),
+        _doubled("a0: &a0 {k: x}", "a{n}: &a{n} {{<<: [*a{before}, *a{before}]}}"),
+    ],
+    ids=["lists", "mappings", "merges"],
+)
+def test_aliases_of_aliases_are_refused_before_they_are_followed(bomb: str) -> None:
+    with pytest.raises(BadInput, match="aliases stand for more than"):
+        parse_yaml(bomb, "bomb.yaml")
+
+
+def test_what_holds_itself_is_refused() -> None:
+    with pytest.raises(BadInput, match="stands for what it is in"):
+        parse_yaml("a: &a [1, *a]\n", "ring.yaml")
+
+
+def test_ordinary_aliases_are_followed() -> None:
+    assert parse_yaml("a: &a {k: 1}\nb: {<<: *a, l: 2}\nc: [*a, *a]\n", "x") == {
+        "a": {"k": 1}, "b": {"k": 1, "l": 2}, "c": [{"k": 1}, {"k": 1}]
+    }  # fmt: skip

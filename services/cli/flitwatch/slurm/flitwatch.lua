@@ -182,6 +182,11 @@ local function prefer(job, one)
   end
 end
 
+-- A user's text in one line of a log: a line feed in a job's name would begin a line that the user wrote.
+local function in_a_line(text)
+  return (tostring(text):gsub("%c", "?"):sub(1, 200))
+end
+
 local function decide(job, user_name)
   local now = os.time()
   local application, off = asked(job)
@@ -199,7 +204,7 @@ local function decide(job, user_name)
   if not done then return end
   local text = string.format("%s since=%d %s: %s", one.action, now, done, one.reason)
   job.admin_comment = MARK .. text
-  slurm.log_info("flitwatch: %s of %s: %s", application, tostring(user_name), text)
+  slurm.log_info("flitwatch: %s of %s: %s", in_a_line(application), in_a_line(user_name), text)
   if M.tell_users then slurm.log_user("flitwatch: %s (%s)", done, one.reason) end
 end
 

@@ -14,12 +14,43 @@ from flitwatch_domain.importers.text import read_utf8
 _MERGE, _EQUALS = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"
 
 
+#: Values that a text may hold once each alias stands for all that it names: forty lines of aliases of aliases stand for more than any memory holds.
+MOST_VALUES = 5_000_000
+
+
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which of a key that stands twice in a mapping would keep the last value and say nothing."""
+    """PyYAML's safe loader, which of a key that stands twice in a mapping would keep the last value and say nothing, and follow aliases without end."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._flattened: set[yaml.MappingNode] = set()
+
+    def get_single_node(self) -> yaml.Node | None:
+        """The document, if its aliases stand for a bounded number of values."""
+        node = super().get_single_node()
+        if node is not None:
+            self._count(node, {})
+        return node
+
+    def _count(self, node: yaml.Node, counted: dict[yaml.Node, int | None]) -> int:
+        if node in counted:
+            held = counted[node]
+            if held is None:
+                raise yaml.constructor.ConstructorError(
+                    None, None, "an alias stands for what it is in", node.start_mark
+                )
+            return held
+        counted[node] = None
+        total = 1
+        if isinstance(node, yaml.SequenceNode):
+            total += sum(self._count(item, counted) for item in node.value)
+        elif isinstance(node, yaml.MappingNode):
+            total += sum(self._count(key, counted) + self._count(value, counted) for key, value in node.value)
+        if total > MOST_VALUES:
+            said = f"its aliases stand for more than {MOST_VALUES:,} values"
+            raise yaml.constructor.ConstructorError(None, None, said, node.start_mark)
+        counted[node] = total
+        return total
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Put what `<<` merges before the mapping's own keys, after a look at these: an own key over a merged one is no repetition."""
