@@ -15,19 +15,22 @@ from flitwatch_db.tasks import Handler, TaskContext
 from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_domain.neighbourhood import DEFINITIONS, OURS, large_job_nodes
-from flitwatch_ml.work.sets import Floats, application, complete, one_of, whole_number
+from flitwatch_domain.task_models import read_arguments
+from flitwatch_domain.task_models.measured import Application, BlameArguments
+from flitwatch_ml.work.sets import Floats, complete
 
 
 def blame(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """Who: users, and jobs of one name, whose exposure goes with slow runs of one application."""
     from flitwatch_ml.work import blame as work
 
-    exe, nodes = application(args)
+    asked = BlameArguments.of(args)
+    exe, nodes = asked.exe, asked.nodes
     with connect(context.dsn, role="writer") as conn:
         runs = complete(estimates.runs_of(conn, exe, nodes))
-        definition = one_of(args, "definition", DEFINITIONS, OURS)
+        definition = OURS if asked.definition is None else DEFINITIONS[asked.definition]
         usual = definition.least_nodes or large_job_nodes(estimates.machine_nodes(conn, runs.run_id))
-        least = whole_number(args, "least_nodes", 1, usual)
+        least = usual if asked.least_nodes is None else asked.least_nodes
         context.report(1, 4, f"{len(runs.run_id)} runs; who ran beside them")
         beside = work.beside(estimates.beside(conn, runs.run_id), least)
         context.report(2, 4, f"{len(beside['user'].names)} users, {len(beside['application'].names)} names of jobs")
@@ -40,7 +43,7 @@ def deviation(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """What: relevance of counters for the deviation of one application's step times."""
     from flitwatch_ml.work import deviation as work
 
-    exe, nodes = application(args)
+    exe, nodes = _application(args)
     with connect(context.dsn, role="writer") as conn:
         runs, counts, names = _step_data(conn, exe, nodes)
         context.report(1, 2, f"{len(runs.run_id)} runs, {len(names)} counters")
@@ -51,7 +54,7 @@ def forecast(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """What next: the backtests of one application; the forecaster with the least error serves."""
     from flitwatch_ml.work import forecast as work
 
-    exe, nodes = application(args)
+    exe, nodes = _application(args)
 
     def tell(done: int, total: int, message: str) -> None:
         context.check()
@@ -64,6 +67,11 @@ def forecast(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         runs = _only(runs, kept)
         estimate, models = work.estimate(runs, exe, nodes, series, names, tell, notes)
         return _keep(conn, estimate, models=models)
+
+
+def _application(args: dict[str, Any]) -> tuple[str, int]:
+    asked = Application.of(args)
+    return asked.exe, asked.nodes
 
 
 def _step_data(conn: Any, exe: str, nodes: int) -> tuple[estimates.Runs, Floats, list[str]]:
@@ -98,10 +106,11 @@ def _noting(kind: str, handler: Handler) -> Handler:
     """A handler that also writes down what is lacking, where the page looks for it."""
 
     def noting(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+        read_arguments(f"ml.{kind}", args)
         try:
             return handler(args, context)
         except (NotEnoughData, BadInput) as lacking:
-            exe, nodes = application(args)
+            exe, nodes = args["exe"], args["nodes"]
             with connect(context.dsn, role="writer") as conn:
                 runs, newest = next(
                     (row[2:] for row in estimates.applications(conn) if row[:2] == (exe, nodes)), (0, 0)

@@ -13,6 +13,8 @@ from api.conftest import Served, serving
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, noise_bench
 from flitwatch_db.tasks import start
+from flitwatch_domain.task_models.simulations import CollectiveOptions
+from flitwatch_simulation import routings, topologies
 from flitwatch_simulation.collectives import collective
 from flitwatch_simulation.studies import registry
 
@@ -28,6 +30,11 @@ def succeeded(conn: psycopg.Connection[Any], name: str, result: dict[str, Any]) 
         "UPDATE task SET state = 'succeeded', result = %s, finished_at = now() WHERE task_id = %s",
         [Jsonb(result), start(conn, name, {})],
     )
+
+
+def _collective() -> dict[str, Any]:
+    torus = topologies.parse("torus:4,4")
+    return collective(CollectiveOptions(runs=20, ratio=0.5), torus, routings.routes_of(torus))
 
 
 @pytest.fixture
@@ -53,7 +60,7 @@ def test_measurements_come_out_by_ratio(served: tuple[Served, psycopg.Connection
 def test_simulated_points_of_studies_and_collectives(served: tuple[Served, psycopg.Connection[Any]]) -> None:
     api, conn = served
     assert api.get("/noise/simulated") == {"items": []}
-    succeeded(conn, "sim.collective", collective({"topology": "torus:4,4", "runs": 20, "ratio": 0.5}))
+    succeeded(conn, "sim.collective", _collective())
     parameters = {"runs": 5, "k_2d": [4], "k_3d": [3]}
     succeeded(conn, "sim.study", registry.find("fig16").run(parameters, lambda *_: None, lambda: False))
     succeeded(conn, "sim.study", registry.find("table1").run({}, lambda *_: None, lambda: False))

@@ -240,7 +240,11 @@ def test_the_database_makes_the_same_pseudonyms(embedded_db: str, key: bytes) ->
 
 def test_tasks_of_others_name_nobody_and_go_on(site: tuple[Served, str], clients: dict[str, httpx.Client]) -> None:
     with connect(site[1], role="writer") as conn:
-        args = {"job": "2", "user": "mallory", "application": "secret-plan"}
+        seen = {
+            "allocation": ["n1"], "interval_s": 1.0, "request_flits": 9, "request_packets": 3, "stalled_cycles": 2, "cumulative_latency_us": 3.0,
+        }  # fmt: skip
+        observations = {"ADAPTIVE_0": [seen], "ADAPTIVE_3": [seen]}
+        args = {"job": "2", "user": "mallory", "application": "secret-plan", "observations": observations}
         other = queue.start(conn, "routing.advice", args, created_by="mallory")
         study = queue.start(conn, "sim.study", {"study": "noise"}, created_by="mallory")
     for role in ("viewer", "user"):

@@ -76,9 +76,10 @@ def test_tasks_are_started_followed_and_cancelled(api: Served) -> None:
 
 def test_tasks_that_may_not_be_started_are_refused(api: Served) -> None:
     for body, status in (
-        ({"name": "db.maintain"}, 400),
-        ({"name": "x"}, 400),
-        ({"name": "demo.count", "args": {"a": "x" * 70_000}}, 413),
+        ({"name": "db.maintain"}, 422),
+        ({"name": "sim.study_help", "args": {"task": 1}}, 422),
+        ({"name": "x"}, 422),
+        ({"name": "demo.count", "args": {"a": "x" * 70_000}}, 422),
         ({"name": "demo.count", "args": {"a": 10**30}}, 422),
         ({"name": "demo.count", "args": {"n": 1e308}}, 422),
         ({"name": "ml.blame", "args": {"exe": "x", "nodes": -1e99}}, 422),
@@ -91,21 +92,21 @@ def test_tasks_that_may_not_be_started_are_refused(api: Served) -> None:
     for number in (b"NaN", b"-Infinity", b"1e999", b"9" * 400):
         answer = api.http.post(
             "/api/v1/tasks",
-            content=b'{"name": "demo.count", "args": {"n": %s}}' % number,
+            content=b'{"name": "demo.count", "args": {"to": %s}}' % number,
             headers={"content-type": "application/json"},
         )
-        assert answer.status_code == 422 and "args.n" in answer.json()["detail"], answer.text
+        assert answer.status_code == 422 and "args." in answer.json()["detail"], answer.text
     deep = b'{"name": "demo.count", "args": {"a": %s2%s}}' % (b"[" * 900, b"]" * 900)
     answer = api.http.post("/api/v1/tasks", content=deep, headers={"content-type": "application/json"})
-    assert answer.status_code == 400, answer.text
+    assert answer.status_code in (400, 422), answer.text
     surrogate = api.http.post(
         "/api/v1/tasks",
         content=b'{"name": "demo.count", "args": {"a": "\\ud800"}}',
         headers={"content-type": "application/json"},
     )
-    assert surrogate.status_code == 400
+    assert surrogate.status_code in (400, 422)
     nul = api.http.post("/api/v1/tasks", json={"name": "demo.count", "args": {"a": "\0"}})
-    assert nul.status_code in (202, 400)
+    assert nul.status_code == 422
 
 
 def test_a_number_beyond_64_bits_spoils_no_list(api: Served, world: World) -> None:

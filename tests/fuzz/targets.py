@@ -21,6 +21,7 @@ from flitwatch_core.codec import Ledger
 from flitwatch_domain import generators, hostlist
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.importers import read_fabric, read_snapshot
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.sampler.plan import SamplerPlan
 from flitwatch_ingest.schemas import Claims
@@ -79,7 +80,7 @@ def topology_spec(data: bytes) -> None:
     head, _, rest = data.partition(CUT)
     text = head.decode("utf-8", errors="replace")
     if text.strip().startswith("file:"):
-        text = f"file:{_file(rest, 'fuzz-spec.txt')}"
+        text = LocalText(f"file:{_file(rest, 'fuzz-spec.txt')}")
     elif text.strip() in ("theta", "edison", "quartz1"):
         return  # no input reaches them, and each takes a second
     topologies.describe(topologies.parse(text))

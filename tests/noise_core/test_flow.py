@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flitwatch_core import flow, topology
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_simulation import routings, topologies
 
 
@@ -100,7 +101,7 @@ def test_bad_sizes_are_refused() -> None:
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["theta.interconnect", "links-edison.txt"])
 def test_imported_machines_have_the_minimal_hops_of_an_independent_search(shared: Path, name: str) -> None:
-    named = topologies.parse(f"file:{shared / 'data' / 'cray-wiring' / name}")
+    named = topologies.parse(LocalText(f"file:{shared / 'data' / 'cray-wiring' / name}"))
     core = named.core
     pairs = np.random.default_rng(11).integers(0, core.endpoints, (10_000, 2)).astype(np.uint32)
     src, dst = pairs[:, 0].copy(), pairs[:, 1].copy()

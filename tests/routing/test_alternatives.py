@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from flitwatch_domain.generators import xgft
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.alternatives import analysis, furthest
 from flitwatch_routing.reconstruction.bases import BASES, Basis
@@ -27,7 +28,7 @@ def permuted(folder: Path, seed: int, ranks: int, rounds: int, vls: int) -> Stud
     rows = [f"{nodes[a]},{nodes[b]},10" for _ in range(rounds) for a, b in enumerate(rng.permutation(ranks)) if a != b]
     file = folder / "traffic.csv"
     file.write_text("src,dst,bytes\n" + "\n".join(rows) + "\n")
-    return study(FABRIC, PORTS, str(file), 5, vls, 1, seed)
+    return study(FABRIC, PORTS, LocalText(file), 5, vls, 1, seed)
 
 
 @pytest.mark.parametrize("name", sorted(BASES))

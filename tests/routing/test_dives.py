@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from flitwatch_domain.generators import xgft
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.dives import Dives, solve_with_dives
 from flitwatch_routing.reconstruction.limit import Limit
@@ -46,7 +47,7 @@ def _irregular(file: Path, ranks: int, messages: int, sigma: float, seed: int) -
 
 def _posed(file: Path, lanes: int, seed: int) -> tuple[Study, Problem]:
     ports = ftree_tables(FABRIC)
-    known = study(FABRIC, ports, str(file), lanes, lanes, 1, seed)
+    known = study(FABRIC, ports, LocalText(file), lanes, lanes, 1, seed)
     m = known.measured
     posed = pose(FABRIC, ports, m.lanes, m.pairs, m.counters, Options())
     assert posed is not None

@@ -10,6 +10,7 @@ import torch
 
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_domain.generators import xgft
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction import files
 from flitwatch_routing.reconstruction.limit import Watch
@@ -40,7 +41,7 @@ def irregular(folder: Path) -> Study:
     src, dst, size = rng.integers(0, 32, 160), rng.integers(0, 32, 160), rng.lognormal(0, 1, 160)
     rows = "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, size, strict=True) if a != b)
     (folder / "t.csv").write_text("src,dst,bytes\n" + rows)
-    return study(FABRIC, PORTS, str(folder / "t.csv"), 4, 4, 1, seed=2)
+    return study(FABRIC, PORTS, LocalText(folder / "t.csv"), 4, 4, 1, seed=2)
 
 
 def found(

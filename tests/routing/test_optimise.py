@@ -15,6 +15,7 @@ from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import quartz1, torus, xgft
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing import lft, tree
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import bounds
@@ -224,10 +225,10 @@ def test_a_tree_of_more_cables_than_any_machine_has_is_refused_before_it_is_buil
 def test_a_measured_matrix_is_traffic_too(tmp_path) -> None:
     path = tmp_path / "graph.txt"
     path.write_text("--- Graph ---\n0 , 5 = 200\n3 , 3 = 40\n")
-    src, dst, size = traffic(str(path), 16, 1)
+    src, dst, size = traffic(LocalText(path), 16, 1)
     assert sorted(zip(src.tolist(), dst.tolist(), size.tolist(), strict=True)) == [(0, 5, 100), (5, 0, 100)]
     with pytest.raises(BadInput, match=r"graph\.txt: 6 ranks; the topology has 4 endpoints"):
-        traffic(str(path), 4, 1)
+        traffic(LocalText(path), 4, 1)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import xgft
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.reconstruction import files
 from flitwatch_routing.reconstruction.bases import BASES, Basis
@@ -36,7 +37,7 @@ def measured(
     ports = ftree_tables(fabric)
     file = tmp_path / "t.csv"
     file.write_text("src,dst,bytes\n" + "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, size, strict=True)))
-    return fabric, ports, study(fabric, ports, str(file), 4, 4, epochs, seed=2)
+    return fabric, ports, study(fabric, ports, LocalText(file), 4, 4, epochs, seed=2)
 
 
 def solve(fabric: Fabric, ports: np.ndarray, known: Study, **options: object):  # type: ignore[no-untyped-def]

@@ -12,6 +12,7 @@ import pytest
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import xgft
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction import files
 from flitwatch_routing.reconstruction.pairs import pairs_of
@@ -27,7 +28,7 @@ def fabric() -> Fabric:
 @pytest.fixture
 def known(fabric: Fabric, tmp_path: Path) -> Study:
     (tmp_path / "t.csv").write_text("src,dst,bytes\n" + "".join(f"{a},{(a + 8) % 16},100\n" for a in range(16)))
-    found = study(fabric, ftree_tables(fabric), str(tmp_path / "t.csv"), 3, 3, 1, seed=1)
+    found = study(fabric, ftree_tables(fabric), LocalText(tmp_path / "t.csv"), 3, 3, 1, seed=1)
     files.write_counters(tmp_path / "counters.csv", fabric, found.measured.counters[0])
     files.write_lanes(tmp_path / "sl2vl.csv", fabric, found.measured.lanes[0])
     files.write_pairs(tmp_path / "pair_sl.csv", found.measured.pairs)

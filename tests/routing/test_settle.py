@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flitwatch_domain.generators import xgft
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.reconstruction.bases import BASES, Basis
 from flitwatch_routing.reconstruction.lanes import random_lanes
@@ -50,7 +51,7 @@ def _known(folder: Path, src: np.ndarray, dst: np.ndarray, size: np.ndarray, lan
     file = folder / "t.csv"
     rows = "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, size, strict=True))
     file.write_text("src,dst,bytes\n" + rows)
-    return study(FABRIC, ftree_tables(FABRIC), str(file), lanes, lanes, 1, seed=2)
+    return study(FABRIC, ftree_tables(FABRIC), LocalText(file), lanes, lanes, 1, seed=2)
 
 
 def _solved(known: Study, **options: object):  # type: ignore[no-untyped-def]

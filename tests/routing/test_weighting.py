@@ -13,6 +13,7 @@ from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import xgft
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import bounds
 from flitwatch_routing.patterns import read_csv, traffic
@@ -43,13 +44,13 @@ def barrier_beside_bully(path: Path) -> Path:
 
 def test_full_packets_weigh_their_bytes(tmp_path: Path) -> None:
     rows = [(a, (a + 8) % 16, sent * MTU, sent) for a, sent in enumerate(range(1, 17))]
-    file = str(written(tmp_path / "t.csv", rows))
+    file = LocalText(written(tmp_path / "t.csv", rows))
     assert (traffic(file, 16, 1, MTU)[2] == traffic(file, 16, 1)[2]).all()
     assert (traffic(file, 16, 1, 2 * MTU)[2] == 1.5 * traffic(file, 16, 1)[2]).all()
 
 
 def test_mixed_weighting_narrows_what_lies_between_a_barrier_and_a_bully(tmp_path: Path) -> None:
-    file = str(barrier_beside_bully(tmp_path / "t.csv"))
+    file = LocalText(barrier_beside_bully(tmp_path / "t.csv"))
     by_bytes, both = traffic(file, 16, 1)[2], traffic(file, 16, 1, MTU)[2]
     narrowed = (by_bytes.max() / by_bytes.min()) / (both.max() / both.min())
     assert narrowed == pytest.approx((MTU / 2 + 4) / 8)
@@ -59,7 +60,7 @@ def test_the_bound_by_bytes_is_the_bullys_and_the_mixed_one_the_small_messages(t
     """leaf0 sends 400 full packets through its four cables; leaf2 gets 100 of them and 2,000 packets of 8 bytes."""
     loud = [(k, to, 100 * MTU, 100) for k, to in enumerate((4, 8, 12, 5))]
     quiet = [(4 + k, 8 + k, 8 * 500, 500) for k in range(4)]
-    file = str(written(tmp_path / "t.csv", loud + quiet))
+    file = LocalText(written(tmp_path / "t.csv", loud + quiet))
     assert bounds(tree(), traffic(file, 16, 1)).z_ar == pytest.approx(100 * MTU)
     small = 500 * (MTU / 2 + 4)
     assert bounds(tree(), traffic(file, 16, 1, MTU)).z_ar == pytest.approx(small + 25 * MTU)
@@ -100,7 +101,7 @@ def test_packets_that_cannot_be_are_named_by_file_and_line(tmp_path: Path, row: 
 
 def test_packets_are_not_guessed(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("src,dst,bytes\n0,5,100\n")
-    for name in ("bisection", str(tmp_path / "t.csv")):
+    for name in ("bisection", LocalText(tmp_path / "t.csv")):
         with pytest.raises(BadRequest, match=r"needs packets, and .* holds bytes alone"):
             traffic(name, 16, 1, MTU)
         with pytest.raises(BadRequest, match="needs packets"):
@@ -108,7 +109,7 @@ def test_packets_are_not_guessed(tmp_path: Path) -> None:
 
 
 def measured(tmp_path: Path) -> Study:
-    return study(tree(), ftree_tables(tree()), str(barrier_beside_bully(tmp_path / "t.csv")), 4, 4, 1, seed=2)
+    return study(tree(), ftree_tables(tree()), LocalText(barrier_beside_bully(tmp_path / "t.csv")), 4, 4, 1, seed=2)
 
 
 def test_counters_carry_packets_and_mix_as_their_traffic_does(tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_a_barrier_beside_a_bully_comes_back_mixed_and_is_lost_by_bytes(tmp_path
     fabric = xgft(3, [4, 4, 2], [1, 2, 2])
     quiet = [(2 * r, 2 * ((r + step) % 16), 800, 100) for r in range(16) for step in (1, 2, 4, 8)]
     loud = [(a, (a + 16) % 32, 10**6 * MTU, 10**6) for a in range(1, 32, 2)]
-    file = str(written(tmp_path / "t.csv", quiet + loud))
+    file = LocalText(written(tmp_path / "t.csv", quiet + loud))
     known = study(fabric, ftree_tables(fabric), file, 4, 4, 1, seed)
     assert barrier_error(fabric, known.weighted(MTU)) < 0.1
     assert barrier_error(fabric, known) > 0.9

@@ -14,7 +14,7 @@ import pytest
 
 from flitwatch_db import connect
 from flitwatch_db.tasks import Task, cancel, get, start
-from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.errors import BadInput
 from flitwatch_simulation.packet.run import run
 from flitwatch_simulation.packet.task import request_of
 
@@ -89,22 +89,22 @@ def test_jobs_stand_in_the_argument() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"routing": "lft:/etc/passwd"}, "reads no file"),
+        ({"routing": "lft:/etc/passwd"}, "routing: Input should be"),
         ({"topology": "file:/etc/passwd"}, "reads no file"),
         ({"traffic": "/etc/passwd"}, "reads no file"),
-        ({"jobs": "/etc/passwd"}, "no list"),
-        ({"jobs": [{**JOB, "ranks": True}]}, "whole numbers"),
-        ({"jobs": [{**JOB, "pattern": "x"}]}, "unknown pattern"),
-        ({"jobs": [{"pattern": "bisection"}]}, "expected the fields"),
-        ({"links_csv": "/tmp/x"}, "no option 'links_csv'"),
-        ({"bytes": "many"}, "whole number"),
-        ({"bytes": -1}, "whole number"),
-        ({"message_scale": "2"}, "expected a number"),
-        ({"nic_protocol": 1}, "true or false"),
-        ({"topology": None}, "needs a topology"),
-        ({"placement": 3}, "expected text"),
+        ({"jobs": "/etc/passwd"}, "jobs: Input should be a valid list"),
+        ({"jobs": [{**JOB, "ranks": True}]}, "ranks: Input should be a valid integer"),
+        ({"jobs": [{**JOB, "pattern": "x"}]}, "pattern: Input should be"),
+        ({"jobs": [{"pattern": "bisection"}]}, "ranks: Field required"),
+        ({"links_csv": "/tmp/x"}, "links_csv: Extra inputs are not permitted"),
+        ({"bytes": "many"}, "bytes: Input should be a valid integer"),
+        ({"bytes": -1}, "bytes: Input should be greater than or equal to 1"),
+        ({"message_scale": "2"}, "message_scale: Input should be a valid number"),
+        ({"nic_protocol": 1}, "nic_protocol: Input should be a valid boolean"),
+        ({"topology": None}, "topology: Input should be a valid string"),
+        ({"placement": 3}, "placement: Input should be"),
     ],
 )
 def test_what_does_not_fit_is_named(change: dict[str, Any], message: str) -> None:
-    with pytest.raises((BadRequest, BadInput), match=message):
+    with pytest.raises(BadInput, match=message):
         request_of({**SMALL, **change})

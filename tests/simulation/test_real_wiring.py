@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.importers.local import LocalText
 from flitwatch_simulation.packet.machine import fabric_of
 from flitwatch_simulation.packet.run import PacketRun, run
 
@@ -32,7 +33,7 @@ def longest_way_within_a_group(fabric: Fabric) -> int:
     ("file", "endpoints"), [("theta.interconnect", 3456), ("links-edison.txt", 5760)], ids=["theta", "edison"]
 )
 def test_packets_cross_real_wiring_within_its_diameter(shared: Path, tmp_path: Path, file: str, endpoints: int) -> None:
-    topology = f"file:{shared / WIRING / file}"
+    topology = LocalText(f"file:{shared / WIRING / file}")
     fabric = fabric_of(topology)
     within = longest_way_within_a_group(fabric)
     assert within == 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flitwatch_db import connect
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_simulation.application_aware.advice import choose_mode, choose_placement
 from flitwatch_simulation.application_aware.estimator import NicObservation, message_time_s
 from flitwatch_simulation.tasks import HANDLERS
@@ -97,5 +97,5 @@ def test_the_task_writes_both_recommendations(embedded_db: str) -> None:
         {"observations": {"ADAPTIVE_0": [{"interval_s": -1}]}},
         {"message_bytes": "x"},
     ):
-        with pytest.raises(BadRequest):
+        with pytest.raises(BadInput):
             HANDLERS["routing.advice"]({**args, **wrong}, Context())  # type: ignore[arg-type]

@@ -14,11 +14,13 @@ import pytest
 from flitwatch_db import connect, counters, fabrics, jobs
 from flitwatch_db.moments import holdings, injected_flits_per_s
 from flitwatch_domain.counters import ROUTER_COLUMNS
-from flitwatch_domain.errors import BadRequest, Cancelled, NotFound
+from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.jobs import Job
+from flitwatch_domain.task_models.machines import AS_IT_WAS
+from flitwatch_domain.task_models.simulations import WhatIf
 from flitwatch_simulation.tasks import HANDLERS
-from flitwatch_simulation.whatif import AS_IT_WAS, request_of, whatif
+from flitwatch_simulation.whatif import whatif
 
 AT = int(time.time()) // 60 * 60
 FLITS_PER_S = 3e7
@@ -154,8 +156,8 @@ def test_what_was_not_there_is_said(conn: psycopg.Connection[Any], embedded_db: 
     ],
 )  # fmt: skip
 def test_arguments_that_do_not_fit_are_refused(change: dict) -> None:
-    with pytest.raises(BadRequest):
-        request_of({**ASKED, **change})
+    with pytest.raises(BadInput):
+        WhatIf.of({**ASKED, **change})
 
 
 def _advised(conn: psycopg.Connection[Any], dsn: str, check: dict | None) -> tuple[Any, ...]:
@@ -183,5 +185,5 @@ def test_a_placement_is_recommended_after_a_simulation_alone(conn: psycopg.Conne
     assert gain["runs"] == 3 and gain["low"] <= gain["factor"] <= gain["high"]
     assert (state == "recommended") == (gain["low"] > 1)
     for wrong in ({"at_s": AT, "placements": ["contiguous"]}, {"at_s": AT, "seeds": 1}, {}, "yes"):
-        with pytest.raises(BadRequest):
+        with pytest.raises(BadInput):
             _advised(conn, embedded_db, wrong)  # type: ignore[arg-type]

@@ -6,31 +6,23 @@ import time
 from typing import Any
 
 from flitwatch_db.tasks.context import Handler, TaskContext
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.task_models.simulations import Count
 
 #: The cancel flag is looked at this often while waiting.
 PATIENCE_S = 0.1
-#: No example takes longer.
-MOST_S = 3600.0
 
 
 def count(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """`demo.count {to, delay_s}`: count with a pause before each number; the end-to-end example."""
-    to, delay_s = args.get("to", 10), args.get("delay_s", 0.1)
-    if not isinstance(to, int) or isinstance(to, bool) or not 0 <= to <= 1_000_000:
-        raise BadRequest("`to` is a whole number from 0 to 1,000,000")
-    if not isinstance(delay_s, int | float) or not 0 <= delay_s <= 60:
-        raise BadRequest("`delay_s` is a number of seconds from 0 to 60")
-    if to * delay_s > MOST_S:
-        raise BadRequest(f"that takes {to * delay_s:g} s, more than {MOST_S:g}", advice="Count less far, or faster.")
-    for number in range(to):
-        due = time.monotonic() + delay_s
+    asked = Count.of(args)
+    for number in range(asked.to):
+        due = time.monotonic() + asked.delay_s
         while (left := due - time.monotonic()) > 0:
             context.check()
             time.sleep(min(left, PATIENCE_S))
         context.check()
-        context.report(number + 1, to, f"counted to {number + 1}")
-    return {"counted": to}
+        context.report(number + 1, asked.to, f"counted to {number + 1}")
+    return {"counted": asked.to}
 
 
 def maintain(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:

@@ -5,43 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db import estimates
 from flitwatch_db.estimate_store import Estimate
-from flitwatch_domain.errors import BadRequest, NotEnoughData
+from flitwatch_domain.errors import NotEnoughData
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
-
-
-def application(args: dict[str, Any]) -> tuple[str, int]:
-    """exe and nodes of a task's argument."""
-    exe, nodes = args.get("exe"), args.get("nodes")
-    if not isinstance(exe, str) or not isinstance(nodes, int) or isinstance(nodes, bool):
-        raise BadRequest("name an application: {exe: text, nodes: whole number}")
-    return exe, nodes
-
-
-def whole_number(args: dict[str, Any], name: str, least: int, usual: int) -> int:
-    """A whole number of a task's argument."""
-    value = args.get(name, usual)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise BadRequest(f"{name} is a whole number from {least}, not {str(value)[:40]!r}")
-    return value
-
-
-def one_of(args: dict[str, Any], name: str, choices: dict[str, T], usual: T) -> T:
-    """One of several by its name in a task's argument."""
-    if args.get(name) is None:
-        return usual
-    chosen = choices.get(str(args[name]))
-    if chosen is None:
-        raise BadRequest(f"{name} is one of {', '.join(choices)}, not {str(args[name])[:40]!r}")
-    return chosen
 
 
 def complete(runs: estimates.Runs) -> estimates.Runs:

@@ -18,6 +18,7 @@ from flitwatch_api.answers import dump
 from flitwatch_api.logs import request_id
 from flitwatch_api.pages import page
 from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.task_models.base import words_of
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +114,7 @@ async def invalid(request: Request, error: Exception) -> Response:
     """Parameters or a body that do not fit their declaration."""
     assert isinstance(error, RequestValidationError)
     found = [
-        {"where": ".".join(str(part) for part in item["loc"]), "detail": str(item["msg"])}
+        {"where": ".".join(str(part) for part in item["loc"]), "detail": words_of(str(item["msg"]))}
         for item in error.errors()[:20]
     ]
     detail = "; ".join(f"{item['where']}: {item['detail']}" for item in found[:3])

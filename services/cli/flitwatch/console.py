@@ -25,6 +25,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from flitwatch_domain.importers.local import LocalText
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Everything meant for a person goes to standard error, so that `--json` output can be piped.
@@ -50,6 +52,17 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class LocalParam(click.ParamType):
+    """A text that may name a file of this machine, because it comes from the command line."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> LocalText:
+        """The same text, marked."""
+        return LocalText(value)
+
+
+LOCAL = LocalParam()
 #: Seconds that a search may take.
 TIME_LIMIT_S = FiniteRange(0, 86400, min_open=True)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.importers.text import read_utf8
+from flitwatch_domain.importers.local import local_path
+from flitwatch_domain.importers.text import open_regular, read_utf8
 from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_routing.weighting import mixed
 
@@ -166,12 +168,13 @@ def counted(name: str, endpoints: int, seed: int) -> tuple[Traffic, Floats | Non
     """Traffic in bytes, and its packets (rows,) where a file tells them; raises as `traffic`."""
     if name in PATTERNS:
         return PATTERNS[name](endpoints, np.random.default_rng(seed)), None
-    if not Path(name).is_file():
+    path = local_path(name)
+    if path is None or not path.is_file():
         raise BadRequest(
             f"{name!r} is no pattern and no file",
             advice=f"Patterns: {', '.join(PATTERNS)}; or a file: CSV src,dst,bytes or src,dst,bytes,packets, or lines `a , b = bytes`",
         )
-    return read_file(Path(name), endpoints)
+    return read_file(path, endpoints)
 
 
 def read_file(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
@@ -196,7 +199,7 @@ def read_csv(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
     src, dst, size, packets = [], [], [], []
     header: list[str] = []
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
+        with TextIOWrapper(open_regular(path), newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
             for row in reader:
                 if not header and not (row and row[0].startswith("#")):

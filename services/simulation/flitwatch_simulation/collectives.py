@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 
 from flitwatch_core import flow
 from flitwatch_domain.errors import BadRequest, Cancelled
-from flitwatch_simulation import routings, topologies
-from flitwatch_simulation.studies.parameters import number, text, whole
+from flitwatch_domain.task_models.simulations import CollectiveOptions
+from flitwatch_simulation import topologies
 
 Watch = Callable[[int, int], bool]
 
@@ -149,39 +149,34 @@ def report(result: flow.Collective) -> dict[str, object]:
     }
 
 
-def collective(parameters: dict, watch: Watch | None = None) -> dict[str, object]:
+def collective(
+    asked: CollectiveOptions, named: topologies.NamedTopology, routes: flow.Routes, watch: Watch | None = None
+) -> dict[str, object]:
     """Simulate what a command or a task of the same options asks for; returns the JSON object they answer with."""
-    ratio = number(parameters, "ratio", 0.5, 0.0, 1.0)
-    runs, threads = whole(parameters, "runs", 1000, 1, 10_000_000), whole(parameters, "threads", 1, 1, 1024)
-    seed, pattern = whole(parameters, "seed", 1, 0, 2**63 - 1), text(parameters, "pattern", "binomial-bcast")
-    semantics = text(parameters, "semantics", "longest-path")
-    perturbation = text(parameters, "perturbation", "permutation")
-    named = topologies.parse(text(parameters, "topology", ""))
-    routes = routings.routes_of(named, None if parameters.get("routing") is None else text(parameters, "routing", ""))
     result = simulate(
         routes,
-        pattern,
-        ratio,
-        runs,
-        seed=seed,
-        first_run=whole(parameters, "first_run", 0, 0, 2**32 - 1 - runs),
-        threads=threads,
-        semantics=semantics,  # type: ignore[arg-type]
-        wait_for_own_send=bool(parameters.get("wait_for_own_send", False)),
-        perturbation=perturbation,
-        random_mapping=parameters.get("mapping", "random") == "random",
+        asked.pattern,
+        asked.ratio,
+        asked.runs,
+        seed=asked.seed,
+        first_run=asked.first_run,
+        threads=asked.threads,
+        semantics=asked.semantics,
+        wait_for_own_send=asked.wait_for_own_send,
+        perturbation=asked.perturbation,
+        random_mapping=asked.mapping == "random",
         watch=watch,
     )
-    ranks, perturbing = split_endpoints(routes.endpoints, ratio)
+    ranks, perturbing = split_endpoints(routes.endpoints, asked.ratio)
     return {
         "topology": named.spec,
         "routing": routes.name,
-        "pattern": pattern,
+        "pattern": asked.pattern,
         "endpoints": routes.endpoints,
-        "ratio": ratio,
+        "ratio": asked.ratio,
         "ranks": ranks,
         "perturbing": perturbing,
-        "seed": seed,
+        "seed": asked.seed,
         "simulated": True,
         **report(result),
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 from flitwatch_core import flow, topology
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
+from flitwatch_domain.importers.local import local_path
 from flitwatch_domain.importers.text import read_bytes
 from flitwatch_simulation.topologies import NamedTopology
 
@@ -24,7 +26,7 @@ def routes_of(named: NamedTopology, routing: str | None = None) -> flow.Routes:
     ----------
     named : NamedTopology
     routing : str, optional
-        dmodk (fat trees), dor (tori), minhop, updn, ftree, minimal and valiant (dragonflies), or lft:PATH; by default
+        dmodk (fat trees), dor (tori), minhop, updn, ftree, minimal and valiant (dragonflies), or lft:PATH in a `LocalText`; by default
         what suits the topology.
 
     Raises
@@ -38,9 +40,9 @@ def routes_of(named: NamedTopology, routing: str | None = None) -> flow.Routes:
     """
     if routing is None:
         return _first_that_fits(named)
-    name, colon, path = routing.partition(":")
-    if name == "lft" and colon:
-        return _from_dump(named, path)
+    dump = local_path(routing, "lft:")
+    if dump is not None:
+        return _from_dump(named, dump)
     maker = _MAKERS.get(routing)
     if maker is None:
         raise BadRequest(f"unknown routing {routing!r}", advice=f"Use {', '.join(_MAKERS)} or lft:PATH")
@@ -128,7 +130,7 @@ def _guids(texts: np.ndarray) -> list[int]:
     return [int(text, 16) if text else 0 for text in texts]
 
 
-def _from_dump(named: NamedTopology, path: str) -> flow.Routes:
+def _from_dump(named: NamedTopology, path: Path) -> flow.Routes:
     if named.fabric is None:
         raise BadRequest("forwarding tables name switches by GUID", advice="Use them with --topology file:PATH.")
     text = read_bytes(path)
@@ -137,7 +139,7 @@ def _from_dump(named: NamedTopology, path: str) -> flow.Routes:
         table, _ = topology.table_from_dump(named.core, text, *guids)
         return _table(named, table, "lft")
     except ValueError as bad:
-        raise BadInput(str(bad), where=path) from bad
+        raise BadInput(str(bad), where=str(path)) from bad
 
 
 _MAKERS: dict[str, Callable[[NamedTopology], flow.Routes]] = {

@@ -13,11 +13,11 @@ import psycopg
 
 from flitwatch_db import connect, sweeps, tasks
 from flitwatch_db.tasks import TaskContext
-from flitwatch_domain.errors import BadRequest, Cancelled, NotFound
-from flitwatch_simulation import collectives
-from flitwatch_simulation.arguments import refuse_files
+from flitwatch_domain.errors import Cancelled, NotFound
+from flitwatch_domain.task_models.simulations import Collective
+from flitwatch_domain.task_models.studies import StudyHelp, read_study
+from flitwatch_simulation import collectives, routings, topologies
 from flitwatch_simulation.studies import registry, sweep
-from flitwatch_simulation.studies.parameters import whole
 
 #: A part is held for so long at a time; a worker that dies loses it after that.
 HOLD_S = 30.0
@@ -29,37 +29,35 @@ PATIENCE_S = 0.5
 
 def collective(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """`sim.collective`: the options of `flitwatch sim collective`."""
-    refuse_files(args)
-    if "topology" not in args:
-        raise BadRequest("the task needs a topology")
+    asked = Collective.of(args)
 
     def watch(done: int, total: int) -> bool:
         context.report(done, total, "runs")
         return not context.cancelled()
 
-    return collectives.collective(args, watch)
+    named = topologies.parse(asked.topology)
+    return collectives.collective(asked, named, routings.routes_of(named, asked.routing), watch)
 
 
 def study(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """`sim.study {study, parameters}`: a sweep in parts, any other study in one piece."""
-    name, parameters = args.get("study"), args.get("parameters") or {}
-    if not isinstance(name, str) or not isinstance(parameters, dict):
-        raise BadRequest("the task needs {study: text, parameters: object}")
-    refuse_files(parameters)
-    chosen = registry.find(name)
+    asked = read_study(args)
+    parameters = asked.parameters.given()
+    chosen = registry.find(asked.study)
     if chosen.plan is None:
         return chosen.run(parameters, context.report, context.cancelled)
     started = time.monotonic()
     points = chosen.plan(parameters)
     parts = [part for point in points for part in point.parts()]
-    results = _through_parts(parts, whole(parameters, "threads", 1, 1, 1024), context)
+    results = _through_parts(parts, asked.parameters.threads or 1, context)
     return chosen.answer(points, _by_point(points, results), parameters, time.monotonic() - started)
 
 
 def help_out(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """`sim.study_help {task}`: take parts of a sweep until none is left; ends at once where there is nothing to do."""
+    asked = StudyHelp.of(args)
     with connect(context.dsn, role="writer", application="flitwatch sweep", autocommit=True) as conn:
-        return {"parts": _take_parts(conn, int(args["task"]), int(args.get("threads", 1)), context)}
+        return {"parts": _take_parts(conn, asked.task, asked.threads, context)}
 
 
 def _through_parts(parts: list[dict[str, Any]], threads: int, context: TaskContext) -> list[dict[str, Any]]:

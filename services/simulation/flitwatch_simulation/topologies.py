@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from flitwatch_core import topology
 from flitwatch_domain import generators, importers
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric, FabricKind
+from flitwatch_domain.importers.local import local_path
 
 FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | theta | edison | quartz1 | file:PATH"
 
@@ -44,7 +46,7 @@ class NamedTopology:
 
 
 def parse(spec: str) -> NamedTopology:
-    """Build the topology that `spec` names.
+    """Build the topology that `spec` names; `file:PATH` is known in a `LocalText` alone.
 
     Raises
     ------
@@ -55,6 +57,9 @@ def parse(spec: str) -> NamedTopology:
     BadInput
         For a file that cannot be read as a fabric.
     """
+    file = local_path(spec, "file:")
+    if file is not None:
+        return _file(spec, file)
     spec = spec.strip()
     kind, colon, rest = spec.partition(":")
     maker = _MAKERS.get(kind + colon)
@@ -154,8 +159,8 @@ def _numbered(spec: str, ports: int) -> None:
         )
 
 
-def _file(spec: str, path: str) -> NamedTopology:
-    if not path:
+def _file(spec: str, path: Path) -> NamedTopology:
+    if spec == "file:":
         raise BadRequest("file: names no file", advice="Use file:PATH.")
     return of_fabric(importers.read_fabric(path), spec)
 
@@ -166,7 +171,6 @@ _MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {
     "theta": lambda spec, _: of_fabric(generators.theta(), spec),
     "edison": lambda spec, _: of_fabric(generators.edison_like(), spec),
     "quartz1": lambda spec, _: of_fabric(generators.quartz1(), spec),
-    "file:": _file,
 }
 
 

@@ -6,7 +6,7 @@ its pattern and bytes are the asker's. Other jobs send to random nodes of their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,66 +19,17 @@ from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.fabric import Fabric, FabricKind
+from flitwatch_domain.task_models.machines import AS_IT_WAS
+from flitwatch_domain.task_models.simulations import WhatIf
 from flitwatch_simulation.packet.machine import DRAGONFLY_ROUTING, TREE_ROUTING, Machine, build
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.packet.vendor_counters import ROUTER_HZ
 from flitwatch_simulation.packet.workload import total_bytes
 from flitwatch_simulation.workloads import messages, patterns
-from flitwatch_simulation.workloads.placement import POLICIES, place
+from flitwatch_simulation.workloads.placement import place
 
-#: The nodes that the job held; every other placement is one of POLICIES.
-AS_IT_WAS = "as-it-was"
-LONGEST_WINDOW_S = 3600.0
-MOST_RUNS = 120
 #: Messages of the other jobs.
 BESIDE_BYTES = 16384
-
-
-@dataclass(frozen=True)
-class WhatIf:
-    """Arguments of the task; each placement is combined with each routing, and run once a seed."""
-
-    fabric: str
-    at_s: float
-    job: str
-    window_s: float = 300.0
-    pattern: str = "stencil3d"
-    bytes: int = 100_000
-    placements: tuple[str, ...] = (AS_IT_WAS, "random-router")
-    routings: tuple[str, ...] = ("adaptive0", "adaptive3")
-    seeds: int = 5
-    seed: int = 1
-    packet_bytes: int = 2048
-
-
-def request_of(args: dict[str, Any]) -> WhatIf:
-    """The argument of a task as a typed request; BadRequest says what does not fit."""
-    given: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in args.items() if value is not None
-    }
-    try:
-        asked = WhatIf(**given)
-    except TypeError as bad:
-        raise BadRequest(f"the task does not fit: {bad}", advice="docs/contracts/tasks.md has the arguments.") from bad
-    for name, low, high in (("bytes", 1, 10**9), ("seeds", 1, 20), ("seed", 0, 2**31), ("packet_bytes", 64, 8192)):
-        value = getattr(asked, name)
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise BadRequest(f"{name} is {value!r}; expected a whole number from {low} to {high}")
-    for name, least, most in (("at_s", 0.0, 4e9), ("window_s", 1.0, LONGEST_WINDOW_S)):
-        value = getattr(asked, name)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
-            raise BadRequest(f"{name} is {value!r}; expected a number from {least:g} to {most:g}")
-    for name in ("placements", "routings"):
-        if not isinstance(getattr(asked, name), tuple) or not all(isinstance(one, str) for one in getattr(asked, name)):
-            raise BadRequest(f"{name} is no list of names")
-    if unknown := [one for one in asked.placements if one not in (AS_IT_WAS, *POLICIES)]:
-        raise BadRequest(f"unknown placement {unknown[0]!r}", advice=f"Use {', '.join((AS_IT_WAS, *POLICIES))}.")
-    if asked.pattern not in patterns.PATTERNS:
-        raise BadRequest(f"unknown pattern {asked.pattern!r}", advice=f"Use {', '.join(sorted(patterns.PATTERNS))}.")
-    runs = len(asked.placements) * len(asked.routings) * asked.seeds
-    if not 0 < runs <= MOST_RUNS:
-        raise BadRequest(f"that are {runs} simulations; at most {MOST_RUNS}", advice="Choose fewer variants or seeds.")
-    return asked
 
 
 def whatif(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
@@ -90,7 +41,7 @@ def whatif(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         Where the arguments do not fit, or the job held no node of the fabric then.
     Cancelled
     """
-    asked = request_of(args)
+    asked = WhatIf.of(args)
     with connect(context.dsn, role="reader") as conn:
         fabric_id = fabrics.get(conn, asked.fabric).fabric_id
         fabric = fabrics.load(conn, fabric_id)
@@ -113,14 +64,13 @@ def whatif(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     machine = build(fabric, asked.routings[0], packet_bytes=asked.packet_bytes)
     variants: list[dict[str, Any]] = []
     routers: list[NDArray[np.float64]] = []
-    total = len(asked.placements) * len(asked.routings) * asked.seeds
     for placement in asked.placements:
         for routing in asked.routings:
             label = f"{placement}, {routing}"
             runs = []
             for k in range(asked.seeds):
                 context.check()
-                context.report(len(variants) * asked.seeds + k, total, label)
+                context.report(len(variants) * asked.seeds + k, asked.runs, label)
                 runs.append(
                     _run(
                         asked,

@@ -20,15 +20,12 @@ from flitwatch_api.tasks.shown import is_own, shown_task
 from flitwatch_db import tasks as queue
 from flitwatch_db.reads import runs
 from flitwatch_db.reads import tasks as reads
-from flitwatch_domain.errors import BadRequest, Forbidden, NotFound, TooCostly
+from flitwatch_domain.errors import Forbidden, NotFound, TooCostly
+from flitwatch_domain.task_models import Arguments, NewTask
+from flitwatch_domain.task_models.measured import Application
 
 http = APIRouter(prefix="/tasks", tags=["tasks"], responses=RESPONSES)
 
-#: What may be started from outside (docs/contracts/tasks.md); maintenance is started by the platform itself.
-STARTABLE = (
-    "demo.count", "sim.study", "sim.collective", "sim.packet", "sim.whatif", "routing.optimise", "routing.reconstruct", "routing.loop", "routing.advice", "ml.blame",
-    "ml.deviation", "ml.forecast", "alerting.test",
-)  # fmt: skip
 MAX_ARGS_BYTES = 65_536
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -40,17 +37,17 @@ async def _one(conn: Any, task_id: int) -> dict[str, Any]:
     return row
 
 
-async def _meant(conn: Any, names: Names, new: schemas.NewTask) -> dict[str, Any]:
+async def _meant(conn: Any, names: Names, given: Arguments) -> dict[str, Any]:
     """The arguments as a worker takes them: below scope `names` an application is named without its folders."""
-    exe, nodes = new.args.get("exe"), new.args.get("nodes")
-    if not names.pseudonyms or not new.name.startswith("ml.") or not isinstance(exe, str):
-        return new.args
-    if "/" in exe:
+    args = given.given()
+    if not names.pseudonyms or not isinstance(given, Application):
+        return args
+    if "/" in given.exe:
         raise Forbidden(
             "an application is named without folders below scope names", advice="/api/v1/estimates lists them."
         )
-    whole = await runs.executable(conn, exe, nodes) if type(nodes) is int and 0 <= nodes < 2**31 else None
-    return new.args if whole is None else {**new.args, "exe": whole}
+    whole = await runs.executable(conn, given.exe, given.nodes)
+    return args if whole is None else {**args, "exe": whole}
 
 
 @http.get("", response_model=schemas.TaskList)
@@ -76,22 +73,17 @@ async def task(request: Request, conn: Reader, names: TheNames, task_id: Id) -> 
 
 
 @http.post("", response_model=schemas.Task, status_code=202, openapi_extra=needs("user", "tasks"))
-async def start(request: Request, platform: ThePlatform, new: schemas.NewTask) -> Response:
+async def start(request: Request, platform: ThePlatform, new: NewTask) -> Response:
     """Put work into the queue; a worker takes it."""
-    if new.name not in STARTABLE:
-        raise BadRequest(f"there is no task {new.name!r} to start", advice=f"Tasks: {', '.join(STARTABLE)}.")
-    try:
-        size = len(dump(new.args))
-    except TypeError as problem:
-        raise BadRequest(f"the arguments cannot be kept as JSON: {problem}", advice="Nest them less.") from None
+    async with platform.reading() as conn:
+        names = await names_of(request, conn)
+        args = await _meant(conn, names, new.args)
+    size = len(dump(args))
     if size > MAX_ARGS_BYTES:
         raise TooCostly(
             f"the arguments take {size:,} bytes; the limit MAX_ARGS_BYTES is {MAX_ARGS_BYTES:,}",
-            advice="Name a file instead.",
+            advice="Give fewer.",
         )
-    async with platform.reading() as conn:
-        names = await names_of(request, conn)
-        args = await _meant(conn, names, new)
     if new.name == "alerting.test":
         check_tried(args.get("rule"), names)
     task_id = await begin(request, platform, new.name, args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 
 class Task(BaseModel):
@@ -34,12 +34,3 @@ class TaskList(BaseModel):
 
     items: list[Task]
     next_cursor: str | None
-
-
-class NewTask(BaseModel):
-    """What to start."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str = Field(min_length=1, max_length=100)
-    args: dict[str, Any] = Field(default_factory=dict)

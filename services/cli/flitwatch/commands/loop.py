@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, stderr
+from flitwatch.console import LOCAL, TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, stderr
 
 
 @click.group()
@@ -15,9 +15,10 @@ def loop() -> None:
 
 
 @loop.command()
-@click.option("--topology", default="quartz1", show_default=True, help="quartz1 | xgft:h;m;w | file:PATH")
+@click.option("--topology", type=LOCAL, default="quartz1", show_default=True, help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option(
     "--pattern",
+    type=LOCAL,
     required=True,
     help="A pattern's name, a CSV src,dst,bytes, or a measured matrix (lines a , b = bytes).",
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from flitwatch.console import (
+    LOCAL,
     TIME_LIMIT_S,
     FiniteRange,
     OutPath,
@@ -40,10 +41,11 @@ _lmc_option = click.option(
 
 
 @routes.command()
-@click.option("--topology", required=True, help=_TOPOLOGY)
+@click.option("--topology", type=LOCAL, required=True, help=_TOPOLOGY)
 @click.option(
     "--traffic",
     "names",
+    type=LOCAL,
     required=True,
     multiple=True,
     help="A pattern's name, or a CSV src,dst,bytes[,packets] (endpoints from 0). Again for each further time slot: then the sum of the slots' busiest links counts.",
@@ -159,8 +161,10 @@ def _note(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
 
 @routes.command()
 @click.argument("lfts", type=click.Path(path_type=Path))
-@click.option("--topology", required=True, help=_TOPOLOGY)
-@click.option("--traffic", "names", multiple=True, help="Also weigh this traffic; again for each further time slot.")
+@click.option("--topology", type=LOCAL, required=True, help=_TOPOLOGY)
+@click.option(
+    "--traffic", "names", type=LOCAL, multiple=True, help="Also weigh this traffic; again for each further time slot."
+)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @_lmc_option
 @mtu_option
@@ -221,7 +225,7 @@ def check(
 @routes.command()
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
-@click.option("--topology", required=True, help=_TOPOLOGY)
+@click.option("--topology", type=LOCAL, required=True, help=_TOPOLOGY)
 @_lmc_option
 @json_option
 def diff(before: Path, after: Path, topology: str, lmc: int, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import emit, json_option, progress
+from flitwatch.console import LOCAL, emit, json_option, progress
 
 #: subcommands that live in modules of their own: name -> (module under flitwatch.commands, attribute)
 ELSEWHERE = {"packet": ("sim_packet", "packet")}
@@ -38,8 +38,10 @@ def sim() -> None:
 
 
 @sim.command()
-@click.option("--topology", required=True, metavar="SPEC", help="See `flitwatch topology show --help`.")
-@click.option("--routing", default=None, help="dmodk, dor, minhop, updn, ftree, minimal, valiant or lft:PATH.")
+@click.option("--topology", type=LOCAL, required=True, metavar="SPEC", help="See `flitwatch topology show --help`.")
+@click.option(
+    "--routing", type=LOCAL, default=None, help="dmodk, dor, minhop, updn, ftree, minimal, valiant or lft:PATH."
+)
 @click.option("--pattern", default="binomial-bcast", show_default=True, help="A communication pattern.")
 @click.option("--ratio", default=0.5, show_default=True, help="Perturbing endpoints over all endpoints.")
 @click.option("--runs", default=1000, show_default=True, type=click.IntRange(1, 10_000_000), help="Random mappings.")
@@ -52,16 +54,22 @@ def sim() -> None:
 @click.option("--mapping", type=click.Choice(["random", "linear"]), default="random", show_default=True)
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 1024))
 @json_option
-def collective(as_json: bool, **parameters: Any) -> None:
+def collective(as_json: bool, topology: str, routing: str | None, **options: Any) -> None:
     """Slow down a collective by a random perturbation beside it (Hoefler et al. 2009)."""
+    from flitwatch_domain.task_models.simulations import CollectiveOptions
+    from flitwatch_simulation import routings, topologies
     from flitwatch_simulation.collectives import collective as simulate
 
+    asked = CollectiveOptions.of(options)
+    named = topologies.parse(topology)
+    routes = routings.routes_of(named, routing)
+
     with progress("simulating") as bar:
-        task = bar.add_task("", total=parameters["runs"])
+        task = bar.add_task("", total=asked.runs)
 
         def watch(done: int, total: int) -> bool:
             bar.update(task, completed=done, total=total)
             return True
 
-        result = simulate(parameters, watch)
+        result = simulate(asked, named, routes, watch)
     emit(result, as_json)

@@ -6,23 +6,26 @@ from typing import Any
 
 import click
 
-from flitwatch.console import emit, json_option, progress
+from flitwatch.console import LOCAL, emit, json_option, progress
 
 
 @click.command()
 @click.option(
     "--topology",
+    type=LOCAL,
     required=True,
     metavar="SPEC",
     help="theta, edison, quartz1, xgft:h;m;w[;p], slingshot, dragonfly:G,R,C or file:PATH.",
 )
 @click.option(
     "--routing",
+    type=LOCAL,
     required=True,
     help="minimal, valiant, adaptive0 .. adaptive3 (dragonfly); ftree, hw-adaptive, lft:FILE (tree).",
 )
 @click.option(
     "--traffic",
+    type=LOCAL,
     default=None,
     metavar="PATTERN|FILE",
     help="A pattern, or a file: CSV src,dst,bytes; a message DAG (ours, or GOAL text); a folder of DUMPI text; a measured matrix `a , b = bytes`.",
@@ -49,6 +52,7 @@ from flitwatch.console import emit, json_option, progress
 )
 @click.option(
     "--jobs",
+    type=LOCAL,
     default=None,
     metavar="F",
     help="CSV pattern,ranks,bytes,placement: several jobs instead of --traffic's one.",

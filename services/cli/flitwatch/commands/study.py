@@ -9,6 +9,7 @@ import click
 import orjson
 
 from flitwatch.console import emit, json_option, progress
+from flitwatch_domain.importers.local import as_local
 
 
 @click.command()
@@ -52,7 +53,7 @@ def study(
 
 
 def _settings(settings: tuple[str, ...]) -> dict[str, Any]:
-    parameters = {}
+    parameters: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
@@ -61,4 +62,4 @@ def _settings(settings: tuple[str, ...]) -> dict[str, Any]:
             parameters[key] = orjson.loads(value)
         except orjson.JSONDecodeError:
             parameters[key] = value  # plain text needs no quotes
-    return parameters
+    return as_local(parameters)

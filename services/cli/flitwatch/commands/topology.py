@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from flitwatch.console import emit, json_option
+from flitwatch.console import LOCAL, emit, json_option
 
 
 @click.group()
@@ -13,7 +13,7 @@ def topology() -> None:
 
 
 @topology.command()
-@click.argument("spec")
+@click.argument("spec", type=LOCAL)
 @json_option
 def show(spec: str, as_json: bool) -> None:
     """Sizes and distances of SPEC.

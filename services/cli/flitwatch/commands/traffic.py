@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, mtu_option, stderr
+from flitwatch.console import LOCAL, TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, mtu_option, stderr
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -28,9 +28,11 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
 
 
 @traffic.command()
-@click.option("--topology", required=True, help="quartz1 | xgft:h;m;w | file:PATH")
+@click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
-@click.option("--traffic", "name", required=True, help="A pattern's name, or a CSV src,dst,bytes[,packets].")
+@click.option(
+    "--traffic", "name", type=LOCAL, required=True, help="A pattern's name, or a CSV src,dst,bytes[,packets]."
+)
 @click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
 @click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
 @click.option(
@@ -84,7 +86,7 @@ def counters(
 
 
 @traffic.command()
-@click.option("--topology", required=True, help="quartz1 | xgft:h;m;w | file:PATH")
+@click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
 @click.option(
     "--counters", "counter_files", multiple=True, type=_FILE, help="Counters of an epoch; repeat for several."
@@ -93,7 +95,9 @@ def counters(
     "--sl2vl", "lane_files", multiple=True, type=_FILE, help="SL-to-VL tables of an epoch; repeat for several."
 )
 @click.option("--pair-sl", type=_FILE, help="The SL of every pair that may communicate.")
-@click.option("--traffic", "name", help="Instead of counters: measure this pattern first, and score the result.")
+@click.option(
+    "--traffic", "name", type=LOCAL, help="Instead of counters: measure this pattern first, and score the result."
+)
 @click.option("--basis", type=click.Choice(["i", "s", "cd", "scd", "cs", "scs", "od"]), default="od", show_default=True)
 @click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
 @click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from flitwatch_domain.errors import BadInput, NotFound
 
@@ -19,12 +22,29 @@ _PACKED = {
 }
 
 
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a file to read, without waiting for a pipe's or a device's other end.
+
+    Raises
+    ------
+    OSError
+    BadInput
+        It is a pipe, a device or a socket.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise BadInput("is no regular file", where=str(path), advice="Write what it gives to a file first.")
+
+
 def read_bytes(path: str | Path) -> bytes:
     """A file's bytes; NotFound or BadInput name the file."""
-    file = Path(path)
     try:
-        with file.open("rb") as opened:
-            # A device or a pipe does not tell its size beforehand.
+        with open_regular(path) as opened:
             known = os.fstat(opened.fileno()).st_size
             data = opened.read(LARGEST_FILE_BYTES + 1) if known <= LARGEST_FILE_BYTES else b""
         if max(known, len(data)) > LARGEST_FILE_BYTES:

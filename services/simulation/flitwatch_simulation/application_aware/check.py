@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db.tasks import TaskContext
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.task_models.machines import AS_IT_WAS
+from flitwatch_domain.task_models.routes import Check
 from flitwatch_simulation.application_aware.advice import DRAWS, LEVEL
-from flitwatch_simulation.whatif import AS_IT_WAS, whatif
-
-#: What the asker may choose; the rest of `sim.whatif` follows from the advice.
-_OPTIONS = frozenset({"at_s", "window_s", "pattern", "bytes", "routing", "seeds", "seed", "packet_bytes"})
-LEAST_SEEDS = 3
+from flitwatch_simulation.whatif import whatif
 
 
 @dataclass(frozen=True)
@@ -30,25 +26,18 @@ class CheckedPlacement:
     pattern: str
 
 
-def checked(placement: str, fabric: str, job: str, options: Any, context: TaskContext) -> CheckedPlacement:
+def checked(placement: str, fabric: str, job: str, asked: Check, context: TaskContext) -> CheckedPlacement:
     """Simulate `job` on the nodes that it held and placed anew, with the same seeds.
 
     Raises
     ------
     BadRequest, NotFound
-        As `sim.whatif`, and for options that are not there.
+        As `sim.whatif`.
     Cancelled
     """
-    if not isinstance(options, dict) or set(options) - _OPTIONS:
-        raise BadRequest(f"check must be an object of {', '.join(sorted(_OPTIONS))}")
-    options = {"seeds": 5, "routing": "adaptive0", **options}
-    seeds = options["seeds"]
-    if isinstance(seeds, int) and seeds < LEAST_SEEDS:
-        raise BadRequest(f"seeds is {seeds}; an interval needs {LEAST_SEEDS}")
-    routing = options.pop("routing")
-    found = whatif(
-        {**options, "fabric": fabric, "job": job, "placements": [AS_IT_WAS, placement], "routings": [routing]}, context
-    )
+    options = asked.model_dump(exclude={"routing"})
+    variants = {"placements": [AS_IT_WAS, placement], "routings": [asked.routing]}
+    found = whatif({**options, "fabric": fabric, "job": job, **variants}, context)
     before, after = (np.asarray(one["time_s"], dtype=np.float64) for one in found["variants"])
     return CheckedPlacement(before, after, *_ratio(before, after), pattern=found["pattern"])
 

@@ -7,7 +7,7 @@ from typing import Any
 from flitwatch_db import connect, recommendations
 from flitwatch_db.recommendations import Recommendation
 from flitwatch_db.tasks import TaskContext
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.task_models.routes import Advice, Observation
 from flitwatch_simulation.application_aware.advice import (
     DEFAULT_MODE,
     LEVEL,
@@ -19,31 +19,24 @@ from flitwatch_simulation.application_aware.advice import (
 from flitwatch_simulation.application_aware.check import CheckedPlacement, checked
 from flitwatch_simulation.application_aware.estimator import NicObservation
 
-_COUNTS = ("interval_s", "request_flits", "request_packets", "stalled_cycles", "cumulative_latency_us")
-MOST_OBSERVATIONS = 100_000
-
 
 def advice(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """`routing.advice {application, job?, user?, fabric?, message_bytes, observations: {MODE: [{allocation, interval_s, ...}]}, check?, simulated?}`."""
-    observed = _observed(args.get("observations"))
-    who = {
-        name: _text(args, key)
-        for name, key in (("application", "application"), ("job_id", "job"), ("user", "user"), ("fabric", "fabric"))
-    }
-    if who["application"] is None:
-        raise BadRequest("the task needs an application")
-    size = args.get("message_bytes", 65_536)
-    if isinstance(size, bool) or not isinstance(size, int):
-        raise BadRequest(f"message_bytes is {size!r}; expected a whole number")
-    simulated = args.get("simulated") is True
+    asked = Advice.of(args)
+    observed = {str(mode): [_one(one) for one in ones] for mode, ones in asked.observations.items()}
+    who = {"application": asked.application, "job_id": asked.job, "user": asked.user, "fabric": asked.fabric}
+    size = asked.message_bytes
     context.report(0, 2, "comparing modes")
     mode = choose_mode(observed, size)
     placement = choose_placement(observed[DEFAULT_MODE])
-    tried = _tried(args.get("check"), placement, who, context)
+    tried = None
+    if asked.check is not None:
+        assert asked.fabric is not None and asked.job is not None
+        tried = checked(placement.placement, asked.fabric, asked.job, asked.check, context)
     context.report(1, 2, "writing recommendations")
     with connect(context.dsn, role="writer", application="flitwatch advice") as conn:
-        fabric_id = None if who["fabric"] is None else recommendations.fabric_named(conn, who["fabric"])
-        common = {**who, "fabric_id": fabric_id, "simulated": simulated}
+        fabric_id = None if asked.fabric is None else recommendations.fabric_named(conn, asked.fabric)
+        common = {**who, "fabric_id": fabric_id, "simulated": asked.simulated}
         first = recommendations.save(conn, _of_mode(mode, size, common, context.task_id))
         second = recommendations.save(conn, _of_placement(placement, tried, len(observed[DEFAULT_MODE]), common))
     return {
@@ -52,33 +45,10 @@ def advice(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _observed(given: Any) -> dict[str, list[NicObservation]]:
-    if not isinstance(given, dict) or not all(isinstance(ones, list) for ones in given.values()):
-        raise BadRequest("observations must be an object of lists by routing mode")
-    if sum(map(len, given.values())) > MOST_OBSERVATIONS:
-        raise BadRequest(f"more than {MOST_OBSERVATIONS:,} observations")
-    return {str(mode): [_one(mode, at, one) for at, one in enumerate(ones)] for mode, ones in given.items()}
-
-
-def _one(mode: str, at: int, one: Any) -> NicObservation:
-    where = f"observation {at} of {mode}"
-    if not isinstance(one, dict) or set(one) - {*_COUNTS, "allocation"}:
-        raise BadRequest(f"{where} must be an object of allocation, {', '.join(_COUNTS)}")
-    allocation = one.get("allocation")
-    if not isinstance(allocation, list) or not allocation or not all(isinstance(node, str) for node in allocation):
-        raise BadRequest(f"{where} needs its allocation: the job's nodes in rank order")
-    for name in _COUNTS:
-        value = one.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise BadRequest(f"{where}: {name} is {value!r}; expected a number from 0")
-    return NicObservation(tuple(allocation), *(one[name] for name in _COUNTS))
-
-
-def _text(args: dict[str, Any], name: str) -> str | None:
-    value = args.get(name)
-    if value is not None and (not isinstance(value, str) or not 0 < len(value) <= 200):
-        raise BadRequest(f"{name} must be a text of 1 to 200 characters")
-    return value
+def _one(one: Observation) -> NicObservation:
+    return NicObservation(
+        tuple(one.allocation), one.interval_s, one.request_flits, one.request_packets, one.stalled_cycles, one.cumulative_latency_us
+    )  # fmt: skip
 
 
 def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any], task_id: int) -> Recommendation:
@@ -109,14 +79,6 @@ def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any], task_id: int
         "routing_mode", "refused" if choice.mode is None else "recommended", title, reason, detail, gain=gain, environment=environment,
         task_id=task_id, **common,
     )  # fmt: skip
-
-
-def _tried(options: Any, choice: PlacementChoice, who: dict[str, Any], context: TaskContext) -> CheckedPlacement | None:
-    if options is None:
-        return None
-    if who["fabric"] is None or who["job_id"] is None:
-        raise BadRequest("a check needs fabric and job: it simulates a moment of that job's past")
-    return checked(choice.placement, who["fabric"], who["job_id"], options, context)
 
 
 def _of_placement(

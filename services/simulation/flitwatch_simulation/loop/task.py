@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from flitwatch_db import connect, recommendations
 from flitwatch_db.tasks import TaskContext
-from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.task_models.routes import Loop, Optimise
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_simulation.arguments import refuse_files
-from flitwatch_simulation.loop.demand import KNOWN
 from flitwatch_simulation.loop.estimate import reconstructed, together
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import recommendation
@@ -28,7 +26,7 @@ MOST_PAIRS = 10_000
 
 def loop(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """Run the loop with progress by stage; a cancelled task stops within a stage. The result names the row that it wrote."""
-    parameters = parameters_of(args)
+    parameters = parameters_of(Loop.of(args))
     made = turn(parameters, context.report, context.cancelled)
     with connect(context.dsn, role="writer", application="flitwatch loop") as conn:
         fabric_id = recommendations.fabric_named(conn, made.fabric.name)
@@ -38,9 +36,10 @@ def loop(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
 
 def optimise(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """Optimise routes for traffic that the caller knows, simulate before and after, and write the recommendation."""
-    parameters = parameters_of({name: value for name, value in args.items() if name != "time_limit_s"})
-    if "time_limit_s" in args:
-        parameters = replace(parameters, optimise_s=args["time_limit_s"])
+    asked = Optimise.of(args)
+    parameters = parameters_of(asked)
+    if asked.time_limit_s is not None:
+        parameters = replace(parameters, optimise_s=asked.time_limit_s)
     made = optimised_turn(parameters, context.report, context.cancelled)
     with connect(context.dsn, role="writer", application="flitwatch routes") as conn:
         fabric_id = recommendations.fabric_named(conn, made.fabric.name)
@@ -59,7 +58,7 @@ def optimise(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
 
 def reconstruct(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """Reconstruct a simulated machine's traffic; the strongest pairs and the matrix by router are the result."""
-    parameters = parameters_of(args)
+    parameters = parameters_of(Loop.of(args))
 
     def say(text: str) -> None:
         context.report(1, 2, text)
@@ -97,15 +96,6 @@ def _known(column: NDArray[Any]) -> list[Any]:
     return [None if one != one else one for one in column.tolist()]
 
 
-def parameters_of(args: dict[str, Any]) -> LoopRun:
-    """The parameters that a task's argument means."""
-    refuse_files(args)
-    pattern = args.get("pattern")
-    if isinstance(pattern, str) and pattern not in KNOWN:
-        raise BadRequest(f"unknown pattern {pattern[:80]!r}; a task reads no file", advice=f"Use {', '.join(sorted(KNOWN))}.")  # fmt: skip
-    try:
-        return LoopRun(**args)
-    except TypeError as bad:
-        raise BadRequest(
-            f"the task does not know these arguments: {bad}", advice="See `flitwatch loop run --help`"
-        ) from bad
+def parameters_of(asked: Loop) -> LoopRun:
+    """The parameters that a task's arguments mean."""
+    return LoopRun(**asked.model_dump(exclude={"time_limit_s"}))

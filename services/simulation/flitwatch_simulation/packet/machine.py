@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from flitwatch_domain import generators
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric, FabricKind, LinkClass
 from flitwatch_domain.importers import read_fabric
+from flitwatch_domain.importers.local import local_path
 
 #: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
 _DRAGONFLY_BUFFERS = {LinkClass.BLUE: 16384.0}
@@ -80,7 +80,7 @@ class Machine:
 
 
 def fabric_of(spec: str) -> Fabric:
-    """The fabric that a SPEC names: theta, edison, quartz1, xgft:h;m;w[;p], slingshot, file:PATH.
+    """The fabric that a SPEC names: theta, edison, quartz1, xgft:h;m;w[;p], slingshot; file:PATH in a `LocalText` alone.
 
     Raises
     ------
@@ -89,6 +89,9 @@ def fabric_of(spec: str) -> Fabric:
     BadInput
         For a file that is no fabric.
     """
+    file = local_path(spec, "file:")
+    if file is not None and spec != "file:":
+        return read_fabric(file)
     name, _, rest = spec.strip().partition(":")
     named: dict[str, Callable[[], Fabric]] = {
         "theta": generators.theta, "edison": generators.edison_like, "cori": generators.cori_like,
@@ -96,8 +99,6 @@ def fabric_of(spec: str) -> Fabric:
     }  # fmt: skip
     if name in named and not rest:
         return named[name]()
-    if name == "file" and rest:
-        return read_fabric(Path(rest))
     try:
         if name == "xgft":
             fields = [field.split(",") for field in rest.split(";")]
@@ -167,11 +168,11 @@ def build(
             **({"bias": bias} if bias is not None else {}),
         )  # fmt: skip
         return Machine(full, core, DRAGONFLY_ROUTING[routing], routing)
-    kind, _, path = routing.partition(":")
-    if kind == "lft":
+    dump = local_path(routing, "lft:")
+    if dump is not None:
         from flitwatch_simulation.packet.route_files import read_table
 
-        table = read_table(Path(path), full)
+        table = read_table(dump, full)
     elif routing not in TREE_ROUTING:
         raise BadRequest(
             f"routing {routing!r} does not fit a tree", advice=f"Use {', '.join(TREE_ROUTING)} or lft:FILE."

@@ -10,6 +10,7 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.importers.local import local_path
 from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_simulation.packet.background import KINDS, background_generators
 from flitwatch_simulation.packet.jobs import JobLine, read_jobs
@@ -76,7 +77,7 @@ def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
         endpoints = place(machine.fabric, ranks, parameters.placement, rng)
         made = patterns.make(parameters.traffic, ranks, _bytes_of(parameters), parameters.seed)
         return _one_job(parameters, machine, made.scaled(parameters.message_scale), endpoints)
-    return _of_file(Path(parameters.traffic), parameters, machine, rng)
+    return _of_file(local_path(parameters.traffic), parameters, machine, rng)
 
 
 def total_bytes(workload: packet.Workload) -> int:
@@ -129,8 +130,8 @@ def _one_job(
     return _with_background(parameters, machine, workload, endpoints, 1)
 
 
-def _of_file(path: Path, parameters: PacketRun, machine: Machine, rng: np.random.Generator) -> packet.Workload:
-    if not path.exists():
+def _of_file(path: Path | None, parameters: PacketRun, machine: Machine, rng: np.random.Generator) -> packet.Workload:
+    if path is None or not path.exists():
         raise BadRequest(
             f"--traffic {parameters.traffic!r} is neither a pattern nor a file",
             advice=f"Patterns: {', '.join(['uniform[:GIB_PER_S]', *sorted(patterns.PATTERNS)])}.",
@@ -201,7 +202,7 @@ def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Genera
         raise BadRequest("--traffic and --jobs both say what is sent", advice="Give one of them.")
     taken = np.empty(0, np.int64)
     made: list[tuple[messages_.Messages, np.ndarray]] = []
-    jobs = parameters.jobs if isinstance(parameters.jobs, tuple) else read_jobs(Path(parameters.jobs or ""))
+    jobs = parameters.jobs if isinstance(parameters.jobs, tuple) else _jobs_of(parameters.jobs)
     if sum(job.ranks * job.bytes_per_rank for job in jobs) * max(parameters.message_scale, 1) > _MOST_BYTES:
         raise BadRequest("the jobs together would send more than 2^60 bytes", advice="Give them fewer.")
     for job in jobs:
@@ -211,6 +212,13 @@ def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Genera
         made.append((messages.scaled(parameters.message_scale), endpoints))
     workload = packet.Workload(ops=messages_.to_ops(made), default_mode=machine.mode)
     return _with_background(parameters, machine, workload, taken, len(made))
+
+
+def _jobs_of(text: str | None) -> list[JobLine]:
+    path = local_path(text or "")
+    if path is None:
+        raise BadRequest("no jobs were named")
+    return read_jobs(path)
 
 
 def _with_background(

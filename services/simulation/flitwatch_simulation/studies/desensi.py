@@ -22,7 +22,7 @@ from flitwatch_simulation.application_aware.estimator import (
 from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
 from flitwatch_simulation.packet.run import execute
-from flitwatch_simulation.studies.packet_common import known, number, numbers, sweep, whole
+from flitwatch_simulation.studies.packet_common import known, number, numbers, sweep, text, whole
 from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
@@ -103,7 +103,7 @@ def _setting(parameters: Parameters, *own: str) -> tuple[int, int, float, Machin
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     repeats = whole(parameters, "repeats", whole(parameters, "runs", 8, 1, 10_000), 1, 10_000)
     load = number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
-    fabric = fabric_of(str(parameters.get("topology", "dragonfly:4,6,16,24")))
+    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
     return seed, repeats, load, build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
 
 

@@ -18,7 +18,7 @@ from flitwatch_simulation.application_aware.estimator import NIC_HZ, quartile_di
 from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
 from flitwatch_simulation.packet.run import execute
-from flitwatch_simulation.studies.packet_common import known, number, sweep, whole
+from flitwatch_simulation.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, to_ops
@@ -121,7 +121,7 @@ def _study(
     ranks = whole(parameters, "ranks", 64, 2, 100_000)
     size = int(number(parameters, "kbytes", 32, 0.064, 1e5) * 1000)
     load = number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
-    fabric = fabric_of(str(parameters.get("topology", "dragonfly:4,6,16,24")))
+    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
     machine = build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:

@@ -94,7 +94,7 @@ def fig11_places(parameters: Parameters) -> list[Place]:
     for one in fabrics:
         if not isinstance(one, dict) or not {"name", "spec"} <= one.keys():
             raise BadRequest(f"fabrics must list objects with name and spec, not {one!r}")
-        machines[str(one["name"])] = str(one["spec"])
+        machines[str(one["name"])] = one["spec"] if isinstance(one["spec"], str) else str(one["spec"])
     ratios = numbers(parameters, "ratios", RATIOS, 0.0, 1.0)
     return [(name, ratio, spec, ratio) for name, spec in machines.items() for ratio in ratios]
 

@@ -9,11 +9,11 @@ from time import monotonic
 from typing import Any
 
 from flitwatch_domain.errors import Cancelled
-from flitwatch_simulation.studies.parameters import known, number, numbers, whole
+from flitwatch_simulation.studies.parameters import known, number, numbers, text, whole
 from flitwatch_simulation.studies.registry import Cancelled as IsCancelled
 from flitwatch_simulation.studies.registry import Parameters, Report
 
-__all__ = ["known", "number", "numbers", "sweep", "whole"]
+__all__ = ["known", "number", "numbers", "sweep", "text", "whole"]
 
 
 def sweep(

@@ -11,7 +11,7 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.diagnosis import CongestionMap, diagnose
 from flitwatch_simulation.packet.machine import Machine, build, fabric_of
 from flitwatch_simulation.packet.run import execute
-from flitwatch_simulation.studies.packet_common import known, number, sweep, whole
+from flitwatch_simulation.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops
@@ -32,7 +32,7 @@ def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) ->
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     size = int(number(parameters, "mbytes", 10, 0.1, 100) * 1e6)
     packet_bytes = whole(parameters, "packet_bytes", 4096, 64, 8192)
-    fabric = fabric_of(str(parameters.get("topology", "quartz1")))
+    fabric = fabric_of(text(parameters, "topology", "quartz1"))
 
     def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
         machine = build(fabric, case["routing"], packet_bytes=packet_bytes)
@@ -215,7 +215,7 @@ def _case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Mach
     BadRequest
         For a fabric whose nodes do not stand 32 to a leaf switch, or with fewer leaves than the study's nodes take.
     """
-    spec = str(parameters.get("topology", CASE_STUDY_TREE))
+    spec = text(parameters, "topology", CASE_STUDY_TREE)
     fabric = fabric_of(spec)
     leaf = np.asarray(fabric.endpoints.router)
     leaves = leaf.size // 32

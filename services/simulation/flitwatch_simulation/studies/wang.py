@@ -11,7 +11,7 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators
 from flitwatch_simulation.packet.machine import build, fabric_of
 from flitwatch_simulation.packet.run import execute
-from flitwatch_simulation.studies.packet_common import known, number, sweep, whole
+from flitwatch_simulation.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_simulation.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
@@ -68,7 +68,7 @@ def _study(
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     packet_bytes = whole(parameters, "packet_bytes", 2048, 256, 8192)
     factor = number(parameters, "load", 1.0, 0.001, 100)
-    fabric = fabric_of(str(parameters.get("topology", "theta")))
+    fabric = fabric_of(text(parameters, "topology", "theta"))
     wanted = parameters.get("applications", list(APPLICATIONS))
     if not isinstance(wanted, list) or not set(wanted) <= set(APPLICATIONS):
         raise BadRequest(f"applications is {wanted!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")

@@ -1439,9 +1439,41 @@ export interface components {
         };
         /**
          * Advice
+         * @description `routing.advice`: a routing mode and a placement from the counters of a job's NICs.
+         */
+        "Advice-Input": {
+            /** Application */
+            application: string;
+            /** Job */
+            job?: string | null;
+            /** User */
+            user?: string | null;
+            /** Fabric */
+            fabric?: string | null;
+            /**
+             * Message Bytes
+             * @default 65536
+             */
+            message_bytes: number;
+            /**
+             * Observations
+             * @description By routing mode; ADAPTIVE_0 and at least one other.
+             */
+            observations: {
+                [key: string]: components["schemas"]["Observation"][];
+            };
+            check?: components["schemas"]["Check"] | null;
+            /**
+             * Simulated
+             * @default false
+             */
+            simulated: boolean;
+        };
+        /**
+         * Advice
          * @description What to do with the job.
          */
-        Advice: {
+        "Advice-Output": {
             /**
              * Action
              * @enum {string}
@@ -1498,7 +1530,7 @@ export interface components {
          */
         AdviceBatchAnswer: {
             /** Items */
-            items: components["schemas"]["Advice"][];
+            items: components["schemas"]["Advice-Output"][];
         };
         /**
          * AdviceRequest
@@ -1683,9 +1715,19 @@ export interface components {
         };
         /**
          * Application
+         * @description An application as runs name it: an executable, and on how many nodes.
+         */
+        "Application-Input": {
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+        };
+        /**
+         * Application
          * @description An instrumented application on as many nodes, and what is estimated of it.
          */
-        Application: {
+        "Application-Output": {
             /** Exe */
             exe: string;
             /** Nodes */
@@ -1709,7 +1751,47 @@ export interface components {
          */
         Applications: {
             /** Items */
-            items: components["schemas"]["Application"][];
+            items: components["schemas"]["Application-Output"][];
+        };
+        /** ApplicationsOnAllocations */
+        ApplicationsOnAllocations: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Repeats */
+            repeats?: number | null;
+            /**
+             * Ranks
+             * @default 64
+             */
+            ranks: number;
+            /**
+             * Kbytes
+             * @default 32
+             */
+            kbytes: number;
+            /** Applications */
+            applications?: ("fft" | "milc" | "sweep" | "amg")[] | null;
         };
         /**
          * Askable
@@ -1866,6 +1948,35 @@ export interface components {
              */
             blamed: string[];
         };
+        /** Bisections */
+        Bisections: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default quartz1
+             */
+            topology: string;
+            /**
+             * Mbytes
+             * @default 10
+             */
+            mbytes: number;
+            /**
+             * Packet Bytes
+             * @default 4096
+             */
+            packet_bytes: number;
+        };
         /**
          * Blame
          * @description Who: names ranked by how much exposure to their jobs goes with slow runs.
@@ -1894,6 +2005,20 @@ export interface components {
             entries: components["schemas"]["BlameEntry"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /**
+         * BlameArguments
+         * @description `ml.blame`.
+         */
+        BlameArguments: {
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+            /** Least Nodes */
+            least_nodes?: number | null;
+            /** Definition */
+            definition?: ("ours" | "paper") | null;
         };
         /**
          * BlameDetail
@@ -2167,6 +2292,52 @@ export interface components {
             password?: string | null;
         };
         /**
+         * Check
+         * @description A moment of the job's past on which its placement is tried.
+         */
+        Check: {
+            /** At S */
+            at_s: number;
+            /**
+             * Window S
+             * @default 300
+             */
+            window_s: number;
+            /**
+             * Pattern
+             * @default stencil3d
+             * @enum {string}
+             */
+            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            /**
+             * Bytes
+             * @default 100000
+             */
+            bytes: number;
+            /**
+             * Routing
+             * @default adaptive0
+             * @enum {string}
+             */
+            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive";
+            /**
+             * Seeds
+             * @description An interval needs three.
+             * @default 5
+             */
+            seeds: number;
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Packet Bytes
+             * @default 2048
+             */
+            packet_bytes: number;
+        };
+        /**
          * ClassFigures
          * @description A link class in the window.
          */
@@ -2193,6 +2364,113 @@ export interface components {
              * @description How many of those have a ratio.
              */
             counted: number;
+        };
+        /**
+         * Collective
+         * @description `sim.collective`.
+         */
+        Collective: {
+            /**
+             * Pattern
+             * @description A pattern; use binomial-bcast, binomial-reduce, recursive-doubling-allreduce, dissemination-barrier, ring, pairwise-alltoall, halo-2d, halo-3d, halo-27, sweep-3d, shift[:K], transpose, bit-reversal or permutation[:SEED].
+             * @default binomial-bcast
+             */
+            pattern: string;
+            /**
+             * Ratio
+             * @default 0.5
+             */
+            ratio: number;
+            /**
+             * Runs
+             * @default 1000
+             */
+            runs: number;
+            /**
+             * First Run
+             * @default 0
+             */
+            first_run: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Semantics
+             * @default longest-path
+             * @enum {string}
+             */
+            semantics: "longest-path" | "orcs";
+            /**
+             * Wait For Own Send
+             * @default false
+             */
+            wait_for_own_send: boolean;
+            /**
+             * Perturbation
+             * @default permutation
+             * @enum {string}
+             */
+            perturbation: "permutation" | "random-peer";
+            /**
+             * Mapping
+             * @default random
+             * @enum {string}
+             */
+            mapping: "random" | "linear";
+            /**
+             * Topology
+             * @description A topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file.
+             */
+            topology: string;
+            /** Routing */
+            routing?: ("dmodk" | "dor" | "minhop" | "updn" | "ftree" | "minimal" | "valiant") | null;
+        };
+        /** Collectives */
+        Collectives: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Repeats */
+            repeats?: number | null;
+            /**
+             * Ranks
+             * @default 64
+             */
+            ranks: number;
+            /**
+             * Kbytes
+             * @default 32
+             */
+            kbytes: number;
+            /** Patterns */
+            patterns?: ("allreduce" | "alltoall" | "barrier" | "broadcast" | "halo3d" | "sweep3d")[] | null;
         };
         /**
          * Congestion
@@ -2223,6 +2501,22 @@ export interface components {
             timeless: boolean;
         };
         /**
+         * Count
+         * @description `demo.count`: count with a pause before each number.
+         */
+        Count: {
+            /**
+             * To
+             * @default 10
+             */
+            to: number;
+            /**
+             * Delay S
+             * @default 0.1
+             */
+            delay_s: number;
+        };
+        /**
          * Counter
          * @description A counter of table II.
          */
@@ -2235,6 +2529,114 @@ export interface components {
             column: string;
             /** Description */
             description: string;
+        };
+        /** DeSensiApplications */
+        DeSensiApplications: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-fig10";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "ranks": 64,
+             *       "kbytes": 32
+             *     }
+             */
+            parameters: components["schemas"]["ApplicationsOnAllocations"];
+        };
+        /** DeSensiCollectives */
+        DeSensiCollectives: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-fig8-collectives";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "ranks": 64,
+             *       "kbytes": 32
+             *     }
+             */
+            parameters: components["schemas"]["Collectives"];
+        };
+        /** DeSensiFig3 */
+        DeSensiFig3: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-fig3";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24"
+             *     }
+             */
+            parameters: components["schemas"]["Fig3"];
+        };
+        /** DeSensiFig7 */
+        DeSensiFig7: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-fig7";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "size_bytes": 1048576
+             *     }
+             */
+            parameters: components["schemas"]["Fig7"];
+        };
+        /** DeSensiModel */
+        DeSensiModel: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-model";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24"
+             *     }
+             */
+            parameters: components["schemas"]["Model"];
+        };
+        /** DeSensiSizes */
+        DeSensiSizes: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-fig5" | "desensi-fig8";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "largest_bytes": 1048576
+             *     }
+             */
+            parameters: components["schemas"]["Sizes"];
         };
         /**
          * DeadLetter
@@ -2354,6 +2756,17 @@ export interface components {
              * Format: date-time
              */
             to: string;
+        };
+        /**
+         * DryRunArguments
+         * @description `alerting.test`: a rule over a span of the past.
+         */
+        DryRunArguments: {
+            rule: components["schemas"]["Rule"];
+            /** From S */
+            from_s: number;
+            /** To S */
+            to_s: number;
         };
         /**
          * Endpoints
@@ -2576,6 +2989,213 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Fig11 */
+        Fig11: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Runs
+             * @default 1000
+             */
+            runs: number;
+            /** Semantics */
+            semantics?: ("longest-path" | "orcs") | ("longest-path" | "orcs")[] | null;
+            /**
+             * Pattern
+             * @description A pattern; use binomial-bcast, binomial-reduce, recursive-doubling-allreduce, dissemination-barrier, ring, pairwise-alltoall, halo-2d, halo-3d, halo-27, sweep-3d, shift[:K], transpose, bit-reversal or permutation[:SEED].
+             * @default binomial-bcast
+             */
+            pattern: string;
+            /** Routing */
+            routing?: ("dmodk" | "dor" | "minhop" | "updn" | "ftree" | "minimal" | "valiant") | null;
+            /** Ratios */
+            ratios?: number[] | null;
+            /**
+             * Fabrics
+             * @default []
+             */
+            fabrics: components["schemas"]["Machine"][];
+            /**
+             * Stand Ins
+             * @default true
+             */
+            stand_ins: boolean;
+        };
+        /** Fig13 */
+        Fig13: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Runs
+             * @default 1000
+             */
+            runs: number;
+            /** Semantics */
+            semantics?: ("longest-path" | "orcs") | ("longest-path" | "orcs")[] | null;
+            /**
+             * Pattern
+             * @description A pattern; use binomial-bcast, binomial-reduce, recursive-doubling-allreduce, dissemination-barrier, ring, pairwise-alltoall, halo-2d, halo-3d, halo-27, sweep-3d, shift[:K], transpose, bit-reversal or permutation[:SEED].
+             * @default binomial-bcast
+             */
+            pattern: string;
+            /** Routing */
+            routing?: ("dmodk" | "dor" | "minhop" | "updn" | "ftree" | "minimal" | "valiant") | null;
+            /**
+             * Ratio
+             * @default 0.5
+             */
+            ratio: number;
+            /** Topologies */
+            topologies?: string | string[] | null;
+        };
+        /** Fig15 */
+        Fig15: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Runs
+             * @default 1000
+             */
+            runs: number;
+            /** Semantics */
+            semantics?: ("longest-path" | "orcs") | ("longest-path" | "orcs")[] | null;
+            /**
+             * Pattern
+             * @description A pattern; use binomial-bcast, binomial-reduce, recursive-doubling-allreduce, dissemination-barrier, ring, pairwise-alltoall, halo-2d, halo-3d, halo-27, sweep-3d, shift[:K], transpose, bit-reversal or permutation[:SEED].
+             * @default binomial-bcast
+             */
+            pattern: string;
+            /** Routing */
+            routing?: ("dmodk" | "dor" | "minhop" | "updn" | "ftree" | "minimal" | "valiant") | null;
+            /** Ratios */
+            ratios?: number[] | null;
+            /** Topologies */
+            topologies?: {
+                [key: string]: string;
+            } | null;
+        };
+        /** Fig16 */
+        Fig16: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Runs
+             * @default 1000
+             */
+            runs: number;
+            /** Semantics */
+            semantics?: ("longest-path" | "orcs") | ("longest-path" | "orcs")[] | null;
+            /**
+             * Pattern
+             * @description A pattern; use binomial-bcast, binomial-reduce, recursive-doubling-allreduce, dissemination-barrier, ring, pairwise-alltoall, halo-2d, halo-3d, halo-27, sweep-3d, shift[:K], transpose, bit-reversal or permutation[:SEED].
+             * @default binomial-bcast
+             */
+            pattern: string;
+            /** Routing */
+            routing?: ("dmodk" | "dor" | "minhop" | "updn" | "ftree" | "minimal" | "valiant") | null;
+            /**
+             * Ratio
+             * @default 0.5
+             */
+            ratio: number;
+            /** K 2D */
+            k_2d?: number[] | null;
+            /** K 3D */
+            k_3d?: number[] | null;
+        };
+        /** Fig3 */
+        Fig3: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Repeats */
+            repeats?: number | null;
+        };
+        /** Fig7 */
+        Fig7: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Repeats */
+            repeats?: number | null;
+            /**
+             * Size Bytes
+             * @default 1048576
+             */
+            size_bytes: number;
+        };
         /**
          * Forecast
          * @description What next: backtests of every forecaster, the one that serves, and how it does since.
@@ -2768,6 +3388,78 @@ export interface components {
         Hits: {
             /** Items */
             items: components["schemas"]["Hit"][];
+        };
+        /** HoeflerFig11 */
+        HoeflerFig11: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "fig11" | "hoefler-fig11";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "runs": 1000,
+             *       "pattern": "binomial-bcast",
+             *       "fabrics": [],
+             *       "stand_ins": true
+             *     }
+             */
+            parameters: components["schemas"]["Fig11"];
+        };
+        /** HoeflerFig13 */
+        HoeflerFig13: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "fig13" | "hoefler-fig13";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "runs": 1000,
+             *       "pattern": "binomial-bcast",
+             *       "ratio": 0.5
+             *     }
+             */
+            parameters: components["schemas"]["Fig13"];
+        };
+        /** HoeflerFig15 */
+        HoeflerFig15: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "fig15" | "hoefler-fig15";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "runs": 1000,
+             *       "pattern": "binomial-bcast"
+             *     }
+             */
+            parameters: components["schemas"]["Fig15"];
+        };
+        /** HoeflerFig16 */
+        HoeflerFig16: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "fig16" | "hoefler-fig16";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "runs": 1000,
+             *       "pattern": "binomial-bcast",
+             *       "ratio": 0.5
+             *     }
+             */
+            parameters: components["schemas"]["Fig16"];
         };
         /**
          * Holder
@@ -3129,6 +3821,98 @@ export interface components {
             password: string;
         };
         /**
+         * Loop
+         * @description `routing.loop` and `routing.reconstruct`: a simulated machine, its counters, its traffic, its routes.
+         */
+        Loop: {
+            /**
+             * Pattern
+             * @enum {string}
+             */
+            pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default quartz1
+             */
+            topology: string;
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Sls
+             * @default 5
+             */
+            sls: number;
+            /**
+             * Vls
+             * @default 5
+             */
+            vls: number;
+            /**
+             * Epochs
+             * @default 1
+             */
+            epochs: number;
+            /**
+             * Megabytes
+             * @description What the busiest node sends.
+             * @default 10
+             */
+            megabytes: number;
+            /**
+             * Packet Bytes
+             * @default 4096
+             */
+            packet_bytes: number;
+            /**
+             * Basis
+             * @default od
+             * @enum {string}
+             */
+            basis: "od" | "auto" | "i" | "s" | "cd" | "scd" | "cs" | "scs";
+            /**
+             * Iterations
+             * @default 5
+             */
+            iterations: number;
+            /**
+             * Noise
+             * @default 0
+             */
+            noise: number;
+            /**
+             * Optimise S
+             * @default 30
+             */
+            optimise_s: number;
+            /**
+             * Reconstruct S
+             * @default 900
+             */
+            reconstruct_s: number;
+            /**
+             * Slots
+             * @default 1
+             */
+            slots: number;
+        };
+        /**
+         * Machine
+         * @description A machine beside the stand-ins of figure 11.
+         */
+        Machine: {
+            /** Name */
+            name: string;
+            /**
+             * Spec
+             * @description A topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file.
+             */
+            spec: string;
+        };
+        /**
          * MadeToken
          * @description A token with its secret, which is shown this once.
          */
@@ -3262,6 +4046,56 @@ export interface components {
              * @description The method of the paper, whose figures stand beside it.
              */
             beside: string;
+        };
+        /** MiniGhost */
+        MiniGhost: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Topology */
+            topology?: string | null;
+            /**
+             * Kbytes
+             * @default 2000
+             */
+            kbytes: number;
+        };
+        /** Model */
+        Model: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Allocations */
+            allocations?: number | null;
+            /** Sizes */
+            sizes?: number[] | null;
         };
         /**
          * Neighbour
@@ -3420,18 +4254,6 @@ export interface components {
             comment: string;
         };
         /**
-         * NewTask
-         * @description What to start.
-         */
-        NewTask: {
-            /** Name */
-            name: string;
-            /** Args */
-            args?: {
-                [key: string]: unknown;
-            };
-        };
-        /**
          * NewToken
          * @description A token to be made.
          */
@@ -3495,6 +4317,18 @@ export interface components {
             observed_s: number | null;
         };
         /**
+         * NoParameters
+         * @description A study of tables: nothing is drawn. The page's form gives runs and a seed to every study.
+         */
+        NoParameters: {
+            /** Runs */
+            runs?: number | null;
+            /** Seed */
+            seed?: number | null;
+            /** Threads */
+            threads?: number | null;
+        };
+        /**
          * Notice
          * @description One thing told to one receiver.
          */
@@ -3532,6 +4366,24 @@ export interface components {
             error: string | null;
         };
         /**
+         * Observation
+         * @description What a job's NICs counted over an interval; `allocation`: its nodes in rank order.
+         */
+        Observation: {
+            /** Allocation */
+            allocation: string[];
+            /** Interval S */
+            interval_s: number;
+            /** Request Flits */
+            request_flits: number;
+            /** Request Packets */
+            request_packets: number;
+            /** Stalled Cycles */
+            stalled_cycles: number;
+            /** Cumulative Latency Us */
+            cumulative_latency_us: number;
+        };
+        /**
          * Observed
          * @description Steps that have come, by column.
          */
@@ -3552,6 +4404,87 @@ export interface components {
             at: string | null;
             /** Jobs */
             jobs: components["schemas"]["Holder"][];
+        };
+        /**
+         * Optimise
+         * @description `routing.optimise`: the same; `time_limit_s` is the optimiser's.
+         */
+        Optimise: {
+            /**
+             * Pattern
+             * @enum {string}
+             */
+            pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default quartz1
+             */
+            topology: string;
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Sls
+             * @default 5
+             */
+            sls: number;
+            /**
+             * Vls
+             * @default 5
+             */
+            vls: number;
+            /**
+             * Epochs
+             * @default 1
+             */
+            epochs: number;
+            /**
+             * Megabytes
+             * @description What the busiest node sends.
+             * @default 10
+             */
+            megabytes: number;
+            /**
+             * Packet Bytes
+             * @default 4096
+             */
+            packet_bytes: number;
+            /**
+             * Basis
+             * @default od
+             * @enum {string}
+             */
+            basis: "od" | "auto" | "i" | "s" | "cd" | "scd" | "cs" | "scs";
+            /**
+             * Iterations
+             * @default 5
+             */
+            iterations: number;
+            /**
+             * Noise
+             * @default 0
+             */
+            noise: number;
+            /**
+             * Optimise S
+             * @default 30
+             */
+            optimise_s: number;
+            /**
+             * Reconstruct S
+             * @default 900
+             */
+            reconstruct_s: number;
+            /**
+             * Slots
+             * @default 1
+             */
+            slots: number;
+            /** Time Limit S */
+            time_limit_s?: number | null;
         };
         /**
          * Outlook
@@ -3614,6 +4547,96 @@ export interface components {
             rose: boolean | null;
             /** Routers */
             routers: number;
+        };
+        /**
+         * Packet
+         * @description `sim.packet`: packets, credits and adaptive routing.
+         */
+        Packet: {
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             */
+            topology: string;
+            /**
+             * Routing
+             * @enum {string}
+             */
+            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive";
+            /** Traffic */
+            traffic?: string | null;
+            /**
+             * Bytes
+             * @description What each node sends.
+             */
+            bytes?: number | null;
+            /**
+             * Packet Bytes
+             * @default 2048
+             */
+            packet_bytes: number;
+            /** Ranks */
+            ranks?: number | null;
+            /**
+             * Placement
+             * @default contiguous
+             * @enum {string}
+             */
+            placement: "contiguous" | "random-node" | "random-router" | "random-chassis" | "random-cabinet" | "random-group" | "cyclic" | "random-rank";
+            /**
+             * Message Scale
+             * @default 1
+             */
+            message_scale: number;
+            /**
+             * Background
+             * @description A background; use none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S].
+             * @default none
+             */
+            background: string;
+            /** Jobs */
+            jobs?: components["schemas"]["PacketJob"][] | null;
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Nic Protocol
+             * @default false
+             */
+            nic_protocol: boolean;
+            /**
+             * Virtual Lanes
+             * @default 1
+             */
+            virtual_lanes: number;
+            /**
+             * Engine
+             * @default eager
+             * @enum {string}
+             */
+            engine: "eager" | "oracle-oldest" | "oracle-round-robin";
+        };
+        /**
+         * PacketJob
+         * @description One of several jobs of a packet-level run.
+         */
+        PacketJob: {
+            /**
+             * Pattern
+             * @enum {string}
+             */
+            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            /** Ranks */
+            ranks: number;
+            /** Bytes */
+            bytes: number;
+            /**
+             * Placement
+             * @enum {string}
+             */
+            placement: "contiguous" | "random-node" | "random-router" | "random-chassis" | "random-cabinet" | "random-group" | "cyclic" | "random-rank";
         };
         /**
          * PairFigures
@@ -3689,6 +4712,26 @@ export interface components {
             node?: string | null;
             /** Name */
             name?: string | null;
+        };
+        /** Pf3d */
+        Pf3d: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Topology */
+            topology?: string | null;
+            /**
+             * Mbytes
+             * @default 4
+             */
+            mbytes: number;
         };
         /**
          * Problem
@@ -3846,7 +4889,7 @@ export interface components {
             /** Alternatives */
             alternatives: components["schemas"]["Alternative"][];
             reconstruction: components["schemas"]["Reconstruction"] | null;
-            routes: components["schemas"]["Tables"] | null;
+            routes: components["schemas"]["Tables-Output"] | null;
             /** Parameters */
             parameters: {
                 [key: string]: unknown;
@@ -4053,6 +5096,100 @@ export interface components {
              * @description Whether it has counters in the newest day of data.
              */
             sampled: boolean[];
+        };
+        /**
+         * Rule
+         * @description One rule.
+         *
+         *     A series of the signal (one set of labels) fires when its value has been at or above `above`, and its probability at or above
+         *     `probability` where the signal has one, for `for_s`; it clears when the value is below `clear` (hysteresis), or the series has had no
+         *     sample for `absent_s`.
+         */
+        Rule: {
+            /** Name */
+            name: string;
+            /**
+             * Signal
+             * @enum {string}
+             */
+            signal: "slowdown" | "stall_ratio" | "congested_routers" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            /**
+             * Above
+             * @description Fires at or above this value.
+             */
+            above: number;
+            /**
+             * Clear
+             * @description Clears below this value; by default `above`.
+             */
+            clear?: number | null;
+            /**
+             * Probability
+             * @description Least probability that the value is at or above `above` (signal slowdown).
+             */
+            probability?: number | null;
+            /**
+             * For
+             * @description How long it must hold, seconds or `5m`.
+             * @default 0
+             */
+            for: number;
+            /**
+             * Every
+             * @description Step of evaluation.
+             * @default 60
+             */
+            every: number;
+            /**
+             * Absent
+             * @description A series without samples for so long is over.
+             * @default 600
+             */
+            absent: number;
+            /**
+             * By
+             * @description What a value of counters is about.
+             * @default group
+             * @enum {string}
+             */
+            by: "machine" | "group" | "class";
+            /**
+             * Where
+             * @description Only series with these labels.
+             */
+            where?: {
+                [key: string]: string;
+            };
+            /**
+             * Congested At
+             * @description Stalls per flit from which a router counts as congested.
+             * @default 1
+             */
+            congested_at: number;
+            /**
+             * Severity
+             * @default warning
+             * @enum {string}
+             */
+            severity: "info" | "warning" | "critical";
+            /**
+             * Summary
+             * @description May name labels in braces, and {value}.
+             * @default
+             */
+            summary: string;
+            /**
+             * Labels
+             * @description Further labels of its alerts.
+             */
+            labels?: {
+                [key: string]: string;
+            };
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
         };
         /**
          * RuleList
@@ -4339,6 +5476,44 @@ export interface components {
             simulated: boolean;
             links: components["schemas"]["SampleLinks"];
         };
+        /** Sampling */
+        Sampling: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Mpackets
+             * @default 4
+             */
+            mpackets: number;
+            /**
+             * Leaves
+             * @default 16
+             */
+            leaves: number;
+            /**
+             * Nodes
+             * @default 32
+             */
+            nodes: number;
+            /**
+             * Spines
+             * @default 16
+             */
+            spines: number;
+            /**
+             * Congested
+             * @default 0.42
+             */
+            congested: number;
+        };
         /**
          * ScoreParts
          * @description Factors of a score.
@@ -4529,6 +5704,39 @@ export interface components {
             /** Finished At */
             finished_at: string | null;
         };
+        /** Sizes */
+        Sizes: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Repeats */
+            repeats?: number | null;
+            /**
+             * Largest Bytes
+             * @default 1048576
+             */
+            largest_bytes: number;
+        };
         /**
          * Slowdown
          * @description Time over the application's mean run; the interval is 90 % of comparable runs.
@@ -4603,6 +5811,145 @@ export interface components {
             } | null;
         };
         /**
+         * StartAdvice
+         * @description Choose a routing mode and a placement from NIC counters.
+         */
+        StartAdvice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "routing.advice";
+            args: components["schemas"]["Advice-Input"];
+        };
+        /**
+         * StartBlame
+         * @description Estimate who slows an application down.
+         */
+        StartBlame: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "ml.blame";
+            args: components["schemas"]["BlameArguments"];
+        };
+        /**
+         * StartCollective
+         * @description Simulate a collective beside a perturbation.
+         */
+        StartCollective: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "sim.collective";
+            args: components["schemas"]["Collective"];
+        };
+        /**
+         * StartCount
+         * @description Count: the end-to-end example.
+         */
+        StartCount: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "demo.count";
+            /**
+             * @default {
+             *       "to": 10,
+             *       "delay_s": 0.1
+             *     }
+             */
+            args: components["schemas"]["Count"];
+        };
+        /**
+         * StartDryRun
+         * @description Try an alert rule over the past.
+         */
+        StartDryRun: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "alerting.test";
+            args: components["schemas"]["DryRunArguments"];
+        };
+        /**
+         * StartEstimate
+         * @description Estimate what deviates, or what comes next.
+         */
+        StartEstimate: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "ml.deviation" | "ml.forecast";
+            args: components["schemas"]["Application-Input"];
+        };
+        /**
+         * StartLoop
+         * @description Go from counters to routes, or to traffic.
+         */
+        StartLoop: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "routing.loop" | "routing.reconstruct";
+            args: components["schemas"]["Loop"];
+        };
+        /**
+         * StartOptimise
+         * @description Optimise routes for known traffic.
+         */
+        StartOptimise: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "routing.optimise";
+            args: components["schemas"]["Optimise"];
+        };
+        /**
+         * StartPacket
+         * @description Simulate packets.
+         */
+        StartPacket: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "sim.packet";
+            args: components["schemas"]["Packet"];
+        };
+        /**
+         * StartStudy
+         * @description Reproduce a published study.
+         */
+        StartStudy: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "sim.study";
+            /** Args */
+            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
+        };
+        /**
+         * StartWhatIf
+         * @description Simulate a moment of the past otherwise.
+         */
+        StartWhatIf: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "sim.whatif";
+            args: components["schemas"]["WhatIf"];
+        };
+        /**
          * Status
          * @description What comes in.
          */
@@ -4664,11 +6011,21 @@ export interface components {
             /** Through */
             through: string | null;
         };
+        /** Tables */
+        "Tables-Input": {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "example" | "hoefler-example" | "hoefler-table1" | "table1";
+            /** @default {} */
+            parameters: components["schemas"]["NoParameters"];
+        };
         /**
          * Tables
          * @description How good the forwarding tables are, and what they change.
          */
-        Tables: {
+        "Tables-Output": {
             /** True Gap */
             true_gap: number | null;
             /** Ftree Gap */
@@ -4679,6 +6036,76 @@ export interface components {
             entries_changed: number | null;
             /** Entries */
             entries: number | null;
+        };
+        /** TaffetMiniGhost */
+        TaffetMiniGhost: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "taffet-minighost";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "kbytes": 2000
+             *     }
+             */
+            parameters: components["schemas"]["MiniGhost"];
+        };
+        /** TaffetPf3d */
+        TaffetPf3d: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "taffet-pf3d";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "mbytes": 4
+             *     }
+             */
+            parameters: components["schemas"]["Pf3d"];
+        };
+        /** TaffetTable21 */
+        TaffetTable21: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "taffet-table2.1";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "mpackets": 4,
+             *       "leaves": 16,
+             *       "nodes": 32,
+             *       "spines": 16,
+             *       "congested": 0.42
+             *     }
+             */
+            parameters: components["schemas"]["Sampling"];
+        };
+        /** TaffetTable51 */
+        TaffetTable51: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "taffet-table5.1";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "topology": "quartz1",
+             *       "mbytes": 10,
+             *       "packet_bytes": 4096
+             *     }
+             */
+            parameters: components["schemas"]["Bisections"];
         };
         /**
          * Task
@@ -4869,6 +6296,183 @@ export interface components {
             reconstructed: (number | null)[][] | null;
             /** Difference */
             difference: (number | null)[][] | null;
+        };
+        /** Wang */
+        Wang: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default theta
+             */
+            topology: string;
+            /**
+             * Packet Bytes
+             * @default 2048
+             */
+            packet_bytes: number;
+            /**
+             * Load
+             * @default 1
+             */
+            load: number;
+            /** Applications */
+            applications?: ("crystal-router" | "fill-boundary" | "amg")[] | null;
+            /**
+             * Ranks
+             * @description 0: the paper's.
+             * @default 0
+             */
+            ranks: number;
+        };
+        /** WangBackground */
+        WangBackground: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default theta
+             */
+            topology: string;
+            /**
+             * Packet Bytes
+             * @default 2048
+             */
+            packet_bytes: number;
+            /**
+             * Load
+             * @default 1
+             */
+            load: number;
+            /** Applications */
+            applications?: ("crystal-router" | "fill-boundary" | "amg")[] | null;
+            /**
+             * Ranks
+             * @description 0: the paper's.
+             * @default 0
+             */
+            ranks: number;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+        };
+        /** WangFig8 */
+        WangFig8: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "wang-fig8-10";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "topology": "theta",
+             *       "packet_bytes": 2048,
+             *       "load": 1,
+             *       "ranks": 0,
+             *       "load_gib_per_s": 1
+             *     }
+             */
+            parameters: components["schemas"]["WangBackground"];
+        };
+        /** WangLoads */
+        WangLoads: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "wang-fig3" | "wang-fig7";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "topology": "theta",
+             *       "packet_bytes": 2048,
+             *       "load": 1,
+             *       "ranks": 0
+             *     }
+             */
+            parameters: components["schemas"]["Wang"];
+        };
+        /**
+         * WhatIf
+         * @description `sim.whatif`: a moment of a stored fabric's past, one job placed or routed otherwise.
+         */
+        WhatIf: {
+            /** Fabric */
+            fabric: string;
+            /** At S */
+            at_s: number;
+            /** Job */
+            job: string;
+            /**
+             * Window S
+             * @default 300
+             */
+            window_s: number;
+            /**
+             * Pattern
+             * @default stencil3d
+             * @enum {string}
+             */
+            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            /**
+             * Bytes
+             * @default 100000
+             */
+            bytes: number;
+            /**
+             * Placements
+             * @default [
+             *       "as-it-was",
+             *       "random-router"
+             *     ]
+             */
+            placements: ("as-it-was" | "contiguous" | "random-node" | "random-router" | "random-chassis" | "random-cabinet" | "random-group" | "cyclic" | "random-rank")[];
+            /**
+             * Routings
+             * @default [
+             *       "adaptive0",
+             *       "adaptive3"
+             *     ]
+             */
+            routings: ("minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive")[];
+            /**
+             * Seeds
+             * @default 5
+             */
+            seeds: number;
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Packet Bytes
+             * @default 2048
+             */
+            packet_bytes: number;
         };
         /**
          * Why
@@ -9176,7 +10780,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Advice"];
+                    "application/json": components["schemas"]["Advice-Output"];
                 };
             };
             /** @description The request cannot be understood */
@@ -10074,7 +11678,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewTask"];
+                "application/json": components["schemas"]["StartCount"] | components["schemas"]["StartStudy"] | components["schemas"]["StartCollective"] | components["schemas"]["StartPacket"] | components["schemas"]["StartWhatIf"] | components["schemas"]["StartLoop"] | components["schemas"]["StartOptimise"] | components["schemas"]["StartAdvice"] | components["schemas"]["StartBlame"] | components["schemas"]["StartEstimate"] | components["schemas"]["StartDryRun"];
             };
         };
         responses: {

@@ -1,0 +1,42 @@
+"""One model a task: what its arguments are. The API checks a request by it before anything is stored, the worker again before it runs.
+
+machines.py names what simulations are made of; simulations.py, studies.py, routes.py and measured.py have the arguments of each
+package's tasks; requests.py is the body of `POST /tasks`, and so the list of what may be started from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.task_models.base import Arguments
+from flitwatch_domain.task_models.measured import NoArguments
+from flitwatch_domain.task_models.requests import NewTask
+from flitwatch_domain.task_models.studies import StudyHelp, read_study
+
+_REQUESTS = {name: request for request in get_args(get_args(NewTask)[0]) for name in get_args(request.model_fields["name"].annotation)}  # fmt: skip
+#: What may be started from outside; maintenance and helpers are started by the platform itself.
+STARTABLE = tuple(_REQUESTS)
+_READERS: dict[str, Callable[[Any], Arguments]] = {
+    name: request.model_fields["args"].annotation.of for name, request in _REQUESTS.items() if name != "sim.study"
+} | {"sim.study": read_study, "sim.study_help": StudyHelp.of, "db.maintain": NoArguments.of}
+
+
+def read_arguments(name: str, args: Any) -> Arguments:
+    """A task's arguments from plain data.
+
+    Raises
+    ------
+    BadRequest
+        No task has that name.
+    BadInput
+        The arguments do not fit; names them.
+    """
+    reader = _READERS.get(name)
+    if reader is None:
+        raise BadRequest(f"there is no task {name[:100]!r}", advice=f"Tasks: {', '.join(sorted(_READERS))}.")
+    return reader(args)
+
+
+__all__ = ["STARTABLE", "Arguments", "NewTask", "read_arguments"]

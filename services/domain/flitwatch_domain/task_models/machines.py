@@ -1,0 +1,75 @@
+"""Machines, routes and traffic as requests name them: made by generators. No form of them names a file."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from flitwatch_domain.task_models.base import matching
+
+_NUMBERS = r"\d{1,6}(,\d{1,6}){0,15}"
+_XGFT = rf"xgft:[1-8];{_NUMBERS};{_NUMBERS}(;\d{{1,5}}(\.\d{{1,4}})?(,\d{{1,5}}(\.\d{{1,4}})?){{0,15}})?"
+_TORUS = r"torus:\d{1,9}(,\d{1,9}){0,15}"
+_DRAGONFLY = r"dragonfly:\d{1,4},\d{1,4},\d{1,4}(,\d{1,6})?"
+
+#: Of the flow-level simulator.
+FlowTopology: TypeAlias = matching(  # type: ignore[valid-type]
+    rf"theta|edison|quartz1|{_XGFT}|{_TORUS}",
+    "topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file",
+)
+#: Of the packet-level simulator and the optimiser of routes.
+PacketTopology: TypeAlias = matching(  # type: ignore[valid-type]
+    rf"theta|edison|cori|slingshot|quartz1|{_XGFT}|{_DRAGONFLY}",
+    "topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file",
+)
+FlowRouting = Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"]
+DragonflyRouting = Literal[
+    "minimal", "valiant", "adaptive0", "adaptive1", "adaptive2", "adaptive3", "min-hash", "nmin-hash", "in-order"
+]
+PacketRouting = Literal[
+    "minimal", "valiant", "adaptive0", "adaptive1", "adaptive2", "adaptive3", "min-hash", "nmin-hash", "in-order",
+    "ftree", "hw-adaptive",
+]  # fmt: skip
+
+FlowPattern: TypeAlias = matching(  # type: ignore[valid-type]
+    r"binomial-bcast|binomial-reduce|recursive-doubling-allreduce|dissemination-barrier|ring|pairwise-alltoall|halo-2d|halo-3d|halo-27|sweep-3d|transpose"
+    r"|bit-reversal|(shift|permutation)(:\d{1,9})?",
+    "pattern; use binomial-bcast, binomial-reduce, recursive-doubling-allreduce, dissemination-barrier, ring, pairwise-alltoall, halo-2d, halo-3d, halo-27,"
+    " sweep-3d, shift[:K], transpose, bit-reversal or permutation[:SEED]",
+)
+#: Patterns of messages in rounds.
+MessagePattern = Literal[
+    "allreduce", "alltoall", "amg", "barrier", "bisection", "bisection-shuffle", "broadcast", "bully", "crystal-router", "cyclic-stencil",
+    "fill-boundary", "halo3d", "incast", "permutation", "pingpong", "stencil27-bspma", "stencil27-svaf", "stencil27-svafp", "stencil3d", "sweep3d",
+]  # fmt: skip
+#: What a simulated machine of the loop sends: those, and patterns that are only matrices.
+LoopPattern = Literal[
+    "allreduce", "alltoall", "amg", "amg-1728", "barrier", "barrier-with-bully", "bisection", "bisection-shuffle", "broadcast", "bully", "crystal-router",
+    "cyclic-stencil", "fill-boundary", "halo3d", "incast", "irregular-70", "lulesh-512", "noisy-shuffle", "partisn-168", "permutation", "pingpong", "shift",
+    "stencil27-bspma", "stencil27-svaf", "stencil27-svafp", "stencil3d", "sweep3d",
+]  # fmt: skip
+_LOAD = r"(:\d{1,5}(\.\d{1,9})?)?"
+PacketTraffic: TypeAlias = matching(  # type: ignore[valid-type]
+    "|".join((*MessagePattern.__args__, f"uniform{_LOAD}")),  # type: ignore[attr-defined]
+    f"traffic; use uniform[:GIB_PER_S], {', '.join(MessagePattern.__args__)}: a task reads no file",  # type: ignore[attr-defined]
+)
+Background: TypeAlias = matching(  # type: ignore[valid-type]
+    f"none|(uniform|bursty){_LOAD}", "background; use none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S]"
+)
+Placement = Literal[
+    "contiguous",
+    "random-node",
+    "random-router",
+    "random-chassis",
+    "random-cabinet",
+    "random-group",
+    "cyclic",
+    "random-rank",
+]
+AS_IT_WAS = "as-it-was"
+WhatIfPlacement = Literal[
+    "as-it-was", "contiguous", "random-node", "random-router", "random-chassis", "random-cabinet", "random-group", "cyclic", "random-rank",
+]  # fmt: skip
+WhatIfRouting = PacketRouting
+Semantics = Literal["longest-path", "orcs"]
+#: Routing modes of Aries NICs.
+NicMode = Literal["ADAPTIVE_0", "ADAPTIVE_1", "ADAPTIVE_2", "ADAPTIVE_3", "IN_ORDER", "MIN_HASH", "NMIN_HASH"]

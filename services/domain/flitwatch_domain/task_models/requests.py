@@ -1,0 +1,109 @@
+"""A task to start, as `POST /tasks` takes it: a name, and the arguments that this name has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from flitwatch_domain.task_models.measured import Application, BlameArguments, DryRunArguments
+from flitwatch_domain.task_models.routes import Advice, Loop, Optimise
+from flitwatch_domain.task_models.simulations import Collective, Count, Packet, WhatIf
+from flitwatch_domain.task_models.studies import Study
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StartCount(_Request):
+    """Count: the end-to-end example."""
+
+    name: Literal["demo.count"]
+    args: Count = Count()
+
+
+class StartStudy(_Request):
+    """Reproduce a published study."""
+
+    name: Literal["sim.study"]
+    args: Study
+
+
+class StartCollective(_Request):
+    """Simulate a collective beside a perturbation."""
+
+    name: Literal["sim.collective"]
+    args: Collective
+
+
+class StartPacket(_Request):
+    """Simulate packets."""
+
+    name: Literal["sim.packet"]
+    args: Packet
+
+
+class StartWhatIf(_Request):
+    """Simulate a moment of the past otherwise."""
+
+    name: Literal["sim.whatif"]
+    args: WhatIf
+
+
+class StartLoop(_Request):
+    """Go from counters to routes, or to traffic."""
+
+    name: Literal["routing.loop", "routing.reconstruct"]
+    args: Loop
+
+
+class StartOptimise(_Request):
+    """Optimise routes for known traffic."""
+
+    name: Literal["routing.optimise"]
+    args: Optimise
+
+
+class StartAdvice(_Request):
+    """Choose a routing mode and a placement from NIC counters."""
+
+    name: Literal["routing.advice"]
+    args: Advice
+
+
+class StartBlame(_Request):
+    """Estimate who slows an application down."""
+
+    name: Literal["ml.blame"]
+    args: BlameArguments
+
+
+class StartEstimate(_Request):
+    """Estimate what deviates, or what comes next."""
+
+    name: Literal["ml.deviation", "ml.forecast"]
+    args: Application
+
+
+class StartDryRun(_Request):
+    """Try an alert rule over the past."""
+
+    name: Literal["alerting.test"]
+    args: DryRunArguments
+
+
+NewTask = Annotated[
+    StartCount
+    | StartStudy
+    | StartCollective
+    | StartPacket
+    | StartWhatIf
+    | StartLoop
+    | StartOptimise
+    | StartAdvice
+    | StartBlame
+    | StartEstimate
+    | StartDryRun,
+    Field(discriminator="name"),
+]

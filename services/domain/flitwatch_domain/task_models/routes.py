@@ -1,0 +1,87 @@
+"""Arguments of `routing.loop`, `routing.optimise`, `routing.reconstruct` and `routing.advice`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from flitwatch_domain.task_models.base import Arguments, Name, Node, Seed
+from flitwatch_domain.task_models.machines import LoopPattern, MessagePattern, NicMode, PacketRouting, PacketTopology
+from flitwatch_domain.task_models.simulations import PacketBytes
+
+MOST_OBSERVATIONS = 10_000
+Amount = Annotated[float, Field(ge=0, le=1e18)]
+Count = Annotated[int, Field(ge=0, le=10**18)]
+
+
+class Loop(Arguments):
+    """`routing.loop` and `routing.reconstruct`: a simulated machine, its counters, its traffic, its routes."""
+
+    pattern: LoopPattern
+    topology: PacketTopology = "quartz1"
+    seed: Seed = 1
+    sls: int = Field(default=5, ge=1, le=16)
+    vls: int = Field(default=5, ge=1, le=15)
+    epochs: int = Field(default=1, ge=1, le=64)
+    megabytes: float = Field(default=10.0, ge=1e-3, le=1e3, description="What the busiest node sends.")
+    packet_bytes: PacketBytes = 4096
+    basis: Literal["od", "auto", "i", "s", "cd", "scd", "cs", "scs"] = "od"
+    iterations: int = Field(default=5, ge=1, le=1000)
+    noise: float = Field(default=0.0, ge=0, le=1)
+    optimise_s: float = Field(default=30.0, ge=1e-3, le=86_400)
+    reconstruct_s: float = Field(default=900.0, ge=1, le=86_400)
+    slots: int = Field(default=1, ge=1, le=64)
+
+
+class Optimise(Loop):
+    """`routing.optimise`: the same; `time_limit_s` is the optimiser's."""
+
+    time_limit_s: float | None = Field(default=None, ge=1e-3, le=86_400)
+
+
+class Observation(Arguments):
+    """What a job's NICs counted over an interval; `allocation`: its nodes in rank order."""
+
+    allocation: list[Node] = Field(min_length=1, max_length=10_000)
+    interval_s: Amount
+    request_flits: Count
+    request_packets: Count
+    stalled_cycles: Count
+    cumulative_latency_us: Amount
+
+
+class Check(Arguments):
+    """A moment of the job's past on which its placement is tried."""
+
+    at_s: float = Field(ge=0, le=4e9)
+    window_s: float = Field(default=300.0, ge=1, le=3600)
+    pattern: MessagePattern = "stencil3d"
+    bytes: int = Field(default=100_000, ge=1, le=10**9)
+    routing: PacketRouting = "adaptive0"
+    seeds: int = Field(default=5, ge=3, le=20, description="An interval needs three.")
+    seed: int = Field(default=1, ge=0, le=2**31)
+    packet_bytes: PacketBytes = 2048
+
+
+class Advice(Arguments):
+    """`routing.advice`: a routing mode and a placement from the counters of a job's NICs."""
+
+    application: Name
+    job: Name | None = None
+    user: Name | None = None
+    fabric: Name | None = None
+    message_bytes: int = Field(default=65_536, ge=1, le=2**50)
+    observations: dict[NicMode, Annotated[list[Observation], Field(max_length=MOST_OBSERVATIONS)]] = Field(
+        description="By routing mode; ADAPTIVE_0 and at least one other."
+    )
+    check: Check | None = None
+    simulated: bool = False
+
+    @model_validator(mode="after")
+    def _comparable(self) -> Self:
+        if "ADAPTIVE_0" not in self.observations or len(self.observations) < 2:
+            raise ValueError("the choice needs observations under ADAPTIVE_0 and under another mode")
+        if self.check is not None and (self.fabric is None or self.job is None):
+            raise ValueError("a check needs fabric and job: it simulates a moment of that job's past")
+        return self

@@ -1,0 +1,274 @@
+"""Arguments of `sim.study`: the published studies by name, each with the parameters that it has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from flitwatch_domain.task_models.base import Arguments, Seed, refusal
+from flitwatch_domain.task_models.machines import FlowPattern, FlowRouting, FlowTopology, PacketTopology, Semantics
+from flitwatch_domain.task_models.simulations import PacketBytes, Threads
+
+Label = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
+Ratio = Annotated[float, Field(ge=0, lt=1)]
+Ratios = Annotated[list[Ratio], Field(min_length=1, max_length=1000)]
+Sides = Annotated[list[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1, max_length=1000)]
+Repeats = Annotated[int, Field(ge=1, le=10_000)]
+LargestBytes = Annotated[int, Field(ge=128, le=1 << 24)]
+
+
+class NoParameters(Arguments):
+    """A study of tables: nothing is drawn. The page's form gives runs and a seed to every study."""
+
+    runs: int | None = Field(default=None, ge=1, le=10_000_000)
+    seed: Seed | None = None
+    threads: Threads | None = None
+
+
+class Drawn(Arguments):
+    """What every study with random draws has."""
+
+    seed: Seed = 1
+    threads: Threads = 1
+
+
+class Flow(Drawn):
+    """A sweep of collectives at flow level (Hoefler 2009)."""
+
+    runs: int = Field(default=1000, ge=2, le=10_000_000)
+    semantics: Semantics | Annotated[list[Semantics], Field(min_length=1, max_length=2)] | None = None
+    pattern: FlowPattern = "binomial-bcast"
+    routing: FlowRouting | None = None
+
+
+class Machine(Arguments):
+    """A machine beside the stand-ins of figure 11."""
+
+    name: Label
+    spec: FlowTopology
+
+
+class Fig11(Flow):
+    ratios: Ratios | None = None
+    fabrics: list[Machine] = Field(default=[], max_length=100)
+    stand_ins: bool = True
+
+
+class Fig13(Flow):
+    ratio: Ratio = 0.5
+    topologies: FlowTopology | Annotated[list[FlowTopology], Field(min_length=1, max_length=100)] | None = None
+
+
+class Fig15(Flow):
+    ratios: Ratios | None = None
+    topologies: Annotated[dict[Label, FlowTopology], Field(min_length=1, max_length=100)] | None = None
+
+
+class Fig16(Flow):
+    ratio: Ratio = 0.5
+    k_2d: Sides | None = None
+    k_3d: Sides | None = None
+
+
+class Sampling(Drawn):
+    mpackets: float = Field(default=4, ge=0.05, le=1000)
+    leaves: int = Field(default=16, ge=2, le=256)
+    nodes: int = Field(default=32, ge=2, le=256)
+    spines: int = Field(default=16, ge=2, le=256)
+    congested: float = Field(default=0.42, ge=0, le=1)
+
+
+class Bisections(Drawn):
+    topology: PacketTopology = "quartz1"
+    mbytes: float = Field(default=10, ge=0.1, le=100)
+    packet_bytes: PacketBytes = 4096
+
+
+class Pf3d(Drawn):
+    topology: PacketTopology | None = None
+    mbytes: float = Field(default=4, ge=0.1, le=100)
+
+
+class MiniGhost(Drawn):
+    topology: PacketTopology | None = None
+    kbytes: float = Field(default=2000, ge=10, le=1e5)
+
+
+class Wang(Drawn):
+    topology: PacketTopology = "theta"
+    packet_bytes: int = Field(default=2048, ge=256, le=8192)
+    load: float = Field(default=1.0, ge=0.001, le=100)
+    applications: list[Literal["crystal-router", "fill-boundary", "amg"]] | None = Field(default=None, max_length=3)
+    ranks: int = Field(default=0, ge=0, le=1_000_000, description="0: the paper's.")
+
+
+class WangBackground(Wang):
+    load_gib_per_s: float = Field(default=1.0, ge=0.001, le=16)
+
+
+class DeSensi(Drawn):
+    runs: Repeats | None = None
+    load_gib_per_s: float = Field(default=1.0, ge=0, le=16)
+    topology: PacketTopology = "dragonfly:4,6,16,24"
+
+
+class Fig3(DeSensi):
+    repeats: Repeats | None = None
+
+
+class Sizes(Fig3):
+    largest_bytes: LargestBytes = 1 << 20
+
+
+class Fig7(Fig3):
+    size_bytes: int = Field(default=1 << 20, ge=64, le=1 << 24)
+
+
+class Model(DeSensi):
+    allocations: int | None = Field(default=None, ge=3, le=1000)
+    sizes: list[Annotated[int, Field(ge=1, le=1 << 24)]] | None = Field(default=None, min_length=1, max_length=1000)
+
+
+class Allocations(Fig3):
+    ranks: int = Field(default=64, ge=2, le=100_000)
+    kbytes: float = Field(default=32, ge=0.064, le=1e5)
+
+
+class Collectives(Allocations):
+    patterns: list[Literal["allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d"]] | None = Field(
+        default=None, max_length=6
+    )
+
+
+class ApplicationsOnAllocations(Allocations):
+    applications: list[Literal["fft", "milc", "sweep", "amg"]] | None = Field(default=None, max_length=4)
+
+
+class Tables(Arguments):
+    study: Literal["hoefler-table1", "hoefler-example", "table1", "example"]
+    parameters: NoParameters = NoParameters()
+
+
+class HoeflerFig11(Arguments):
+    study: Literal["hoefler-fig11", "fig11"]
+    parameters: Fig11 = Fig11()
+
+
+class HoeflerFig13(Arguments):
+    study: Literal["hoefler-fig13", "fig13"]
+    parameters: Fig13 = Fig13()
+
+
+class HoeflerFig15(Arguments):
+    study: Literal["hoefler-fig15", "fig15"]
+    parameters: Fig15 = Fig15()
+
+
+class HoeflerFig16(Arguments):
+    study: Literal["hoefler-fig16", "fig16"]
+    parameters: Fig16 = Fig16()
+
+
+class TaffetTable21(Arguments):
+    study: Literal["taffet-table2.1"]
+    parameters: Sampling = Sampling()
+
+
+class TaffetTable51(Arguments):
+    study: Literal["taffet-table5.1"]
+    parameters: Bisections = Bisections()
+
+
+class TaffetPf3d(Arguments):
+    study: Literal["taffet-pf3d"]
+    parameters: Pf3d = Pf3d()
+
+
+class TaffetMiniGhost(Arguments):
+    study: Literal["taffet-minighost"]
+    parameters: MiniGhost = MiniGhost()
+
+
+class WangLoads(Arguments):
+    study: Literal["wang-fig3", "wang-fig7"]
+    parameters: Wang = Wang()
+
+
+class WangFig8(Arguments):
+    study: Literal["wang-fig8-10"]
+    parameters: WangBackground = WangBackground()
+
+
+class DeSensiFig3(Arguments):
+    study: Literal["desensi-fig3"]
+    parameters: Fig3 = Fig3()
+
+
+class DeSensiSizes(Arguments):
+    study: Literal["desensi-fig5", "desensi-fig8"]
+    parameters: Sizes = Sizes()
+
+
+class DeSensiFig7(Arguments):
+    study: Literal["desensi-fig7"]
+    parameters: Fig7 = Fig7()
+
+
+class DeSensiModel(Arguments):
+    study: Literal["desensi-model"]
+    parameters: Model = Model()
+
+
+class DeSensiCollectives(Arguments):
+    study: Literal["desensi-fig8-collectives"]
+    parameters: Collectives = Collectives()
+
+
+class DeSensiApplications(Arguments):
+    study: Literal["desensi-fig10"]
+    parameters: ApplicationsOnAllocations = ApplicationsOnAllocations()
+
+
+Study = Annotated[
+    Tables
+    | HoeflerFig11
+    | HoeflerFig13
+    | HoeflerFig15
+    | HoeflerFig16
+    | TaffetTable21
+    | TaffetTable51
+    | TaffetPf3d
+    | TaffetMiniGhost
+    | WangLoads
+    | WangFig8
+    | DeSensiFig3
+    | DeSensiSizes
+    | DeSensiFig7
+    | DeSensiModel
+    | DeSensiCollectives
+    | DeSensiApplications,
+    Field(discriminator="study"),
+]
+_READER: TypeAdapter[Study] = TypeAdapter(Study)
+
+
+def read_study(args: Any) -> Study:
+    """The arguments of `sim.study` from plain data.
+
+    Raises
+    ------
+    BadInput
+        Naming the argument.
+    """
+    try:
+        return _READER.validate_python(args)
+    except ValidationError as problem:
+        raise refusal(problem) from None
+
+
+class StudyHelp(Arguments):
+    """`sim.study_help`: which task's parts to take; started by that task alone."""
+
+    task: int = Field(ge=1, le=2**63 - 1)
+    threads: Threads = 1
