@@ -70,14 +70,34 @@ def test_a_mode_that_the_program_chose_stays(built: Path) -> None:
 def test_high_latency_turns_large_messages_to_high_bias_and_high_stalls_turn_them_back(
     built: Path, tmp_path: Path
 ) -> None:
-    # Latency rules short messages: 8 KiB with 10,000 cycles a response gains by the expected factor 0.8.
+    # Latency rules short messages: 8 KiB with 12.5 us (10,000 NIC cycles) a response gains by the expected factor 0.8.
     counters, log = tmp_path / "nic", tmp_path / "log"
-    lines = ["counters 0 0 0 0", "rdma 8192", "counters 640 0 128 1280000", "rdma 8192"]
+    lines = ["counters 0 0 0 0", "rdma 8192", "counters 640 0 128 1600", "rdma 8192"]
     # Then high bias is seen to stall a lot: five cycles a flit; adaptive was seen not to.
-    lines += ["counters 1280 32000 256 3840000", "rdma 8192"]
+    lines += ["counters 1280 32000 256 4800", "rdma 8192"]
     assert modes(run(built, lines, counters=counters, log=log)) == [ADAPTIVE0, ADAPTIVE3, ADAPTIVE0]
     said = json.loads(log.read_text())
     assert said == {"adaptive": [2, 16384], "high_bias": [1, 8192], "increasingly_minimal": [0, 0], "observations": 2}
+
+
+def test_the_latency_counter_is_in_microseconds(built: Path, tmp_path: Path) -> None:
+    # 1.6 us a response is 1,280 NIC cycles: 160 cycles are saved by 0.8 L, 64 are lost by 1.5 s.
+    lines = ["counters 0 0 0 0", "rdma 8192", "counters 640 128 128 204.8", "rdma 8192"]
+    assert modes(run(built, lines, counters=tmp_path / "nic")) == [ADAPTIVE0, ADAPTIVE3]
+    # 0.16 us, 128 cycles: 16 are saved and 64 lost.
+    lines[2] = "counters 640 128 128 20.48"
+    assert modes(run(built, lines, counters=tmp_path / "nic")) == [ADAPTIVE0, ADAPTIVE0]
+
+
+PUTS, GETS = (1, 3, 4), (2, 5, 9)
+
+
+@pytest.mark.parametrize("post_type", [*PUTS, *GETS])
+def test_a_get_sends_one_request_flit_a_packet(built: Path, tmp_path: Path, post_type: int) -> None:
+    # 64 KiB are 1,024 packets: 3,000 cycles are saved by 0.8 L; 1.5 s costs 7,680 with five flits a packet, 1,536 with one.
+    lines = ["counters 0 0 0 0", "rdma 65536", "counters 1000 3000 100 1250", f"rdma 65536 0 {post_type}"]
+    expected = ADAPTIVE3 if post_type in GETS else ADAPTIVE0
+    assert modes(run(built, lines, counters=tmp_path / "nic")) == [ADAPTIVE0, expected]
 
 
 def test_all_to_all_takes_the_increasingly_minimal_mode(built: Path) -> None:

@@ -266,5 +266,9 @@ NB_MODULE(_packet, m) {
            "bytes"_a, "all_to_all"_a = false)
       .def_prop_ro("decided", &Choice::decided)
       .def("observe", &Choice::observe, "latency_cycles"_a, "stalls_per_flit"_a)
-      .def_static("time_cycles", &Choice::time_cycles, "bytes"_a, "latency_cycles"_a, "stalls_per_flit"_a);
+      .def_static("time_cycles",
+                  [](std::uint64_t bytes, double latency_cycles, double stalls_per_flit, bool get) {
+                    return Choice::time_cycles(bytes, latency_cycles, stalls_per_flit, get ? Choice::Transfer::kGet : Choice::Transfer::kPut);
+                  },
+                  "bytes"_a, "latency_cycles"_a, "stalls_per_flit"_a, "get"_a = false);
 }

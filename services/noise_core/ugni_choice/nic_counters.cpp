@@ -17,7 +17,7 @@ std::optional<NicCounters> read_nic_counters(const char* path) {
                    : name == "AR_NIC_ORB_PRF_NET_RSP_TRACK_2"             ? &counters.latency_cycles
                                                                           : nullptr;
     if (!into) continue;
-    *into = value;
+    *into = into == &counters.latency_cycles ? value * kCyclesPerUs : value;
     ++found;
   }
   if (found != 4) return std::nullopt;

@@ -9,7 +9,10 @@ struct NicCounters {  // cumulative
   double request_flits = 0, stalled_cycles = 0, responses = 0, latency_cycles = 0;
 };
 
-// Empty where the file cannot be read, or lacks one of the counters or its value.
+// Cycles of the NIC's clock (800 MHz) in a microsecond. The NIC counts latency in microseconds (De Sensi 2019, section 2.3 and footnote 3).
+inline constexpr double kCyclesPerUs = 800;
+
+// Reads the file and converts its latency from microseconds to NIC cycles. Empty where the file cannot be read, or lacks one of the counters or its value.
 std::optional<NicCounters> read_nic_counters(const char* path);
 
 }  // namespace flitwatch::ugni

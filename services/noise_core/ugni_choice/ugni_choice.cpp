@@ -36,10 +36,10 @@ class Chooser {
     std::fclose(file);
   }
 
-  std::uint16_t choose(std::uint64_t bytes) {
+  std::uint16_t choose(std::uint64_t bytes, RoutingChoice::Transfer transfer) {
     const std::lock_guard lock(mutex_);
     if (large_before_) observe();
-    const RoutingChoice::Mode mode = choice_.select(bytes, all_to_all);
+    const RoutingChoice::Mode mode = choice_.select(bytes, all_to_all, transfer);
     large_before_ = choice_.decided();
     const int k = static_cast<int>(mode);
     ++count_[k];
@@ -87,7 +87,7 @@ gni_return_t post(const char* name, PostCall& real, gni_ep_handle_t endpoint, gn
     return kInvalidState;
   }
   if (!descriptor || descriptor->dlvr_mode != kAdaptive0) return real(endpoint, descriptor);
-  descriptor->dlvr_mode = chooser().choose(descriptor->length);
+  descriptor->dlvr_mode = chooser().choose(descriptor->length, is_get(descriptor->type) ? RoutingChoice::Transfer::kGet : RoutingChoice::Transfer::kPut);
   const gni_return_t answer = real(endpoint, descriptor);
   descriptor->dlvr_mode = kAdaptive0;
   return answer;

@@ -15,11 +15,12 @@ struct RoutingChoiceOptions {
 class RoutingChoice {
  public:
   enum class Mode : std::uint8_t { kAdaptive, kHighBias, kIncreasinglyMinimal };
+  enum class Transfer : std::uint8_t { kPut, kGet };
 
   explicit RoutingChoice(RoutingChoiceOptions options = {}) : options_(options) {}
 
   // Called before a message is sent. Below the threshold, messages add up and go with high bias; counters need not be read for them.
-  Mode select(std::uint64_t bytes, bool all_to_all) {
+  Mode select(std::uint64_t bytes, bool all_to_all, Transfer transfer = Transfer::kPut) {
     cumulated_ += bytes;
     decided_ = cumulated_ >= options_.threshold_bytes;
     if (!decided_) return Mode::kHighBias;
@@ -33,7 +34,7 @@ class RoutingChoice {
         expected.stalls = to_bias ? seen_[current_].stalls * options_.stall_factor : seen_[current_].stalls / options_.stall_factor;
       }
       // Equation 3 itself. Its divided form (4) turns round where high bias stalls less than adaptive.
-      if (time_cycles(bytes, expected.latency, expected.stalls) < time_cycles(bytes, seen_[current_].latency, seen_[current_].stalls))
+      if (time_cycles(bytes, expected.latency, expected.stalls, transfer) < time_cycles(bytes, seen_[current_].latency, seen_[current_].stalls, transfer))
         current_ = other;
     }
     if (current_ == kBias) return Mode::kHighBias;
@@ -48,9 +49,11 @@ class RoutingChoice {
     seen_[current_] = {latency_cycles, stalls_per_flit, 0, true};
   }
 
-  // Equation 2: f flits in p packets, at most 1024 of them under way; PUT of 64-byte packets with one header flit each.
-  static double time_cycles(std::uint64_t bytes, double latency_cycles, double stalls_per_flit) {
-    const double packets = static_cast<double>((bytes + 63) / 64), flits = packets + static_cast<double>((bytes + 15) / 16);
+  // Equation 2: f request flits in p packets of 64 bytes, at most 1024 of them under way. A packet of a PUT is a header flit and its payload,
+  // five flits when full; a packet of a GET is one request flit (section 2.1).
+  static double time_cycles(std::uint64_t bytes, double latency_cycles, double stalls_per_flit, Transfer transfer = Transfer::kPut) {
+    const double packets = static_cast<double>((bytes + 63) / 64);
+    const double flits = transfer == Transfer::kGet ? packets : packets + static_cast<double>((bytes + 15) / 16);
     return (packets + 512) / 1024 * latency_cycles + flits * (stalls_per_flit + 1);
   }
 
