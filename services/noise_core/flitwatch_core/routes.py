@@ -1,5 +1,5 @@
 """Static routes of fat trees against a traffic matrix: arrays in, arrays out."""
 
-from flitwatch_core._routes import bounds, links, optimise
+from flitwatch_core._routes import bounds, links, optimise, share_cables
 
-__all__ = ["bounds", "links", "optimise"]
+__all__ = ["bounds", "links", "optimise", "share_cables"]

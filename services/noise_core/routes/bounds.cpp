@@ -36,18 +36,18 @@ double spread(double bytes, int links) {
   return links ? bytes / links : std::numeric_limits<double>::infinity();
 }
 
-// Which way works: from each leaf up, down into each leaf, and from spines of one pod to those of another.
+// How many cables work: from each leaf up, down into each leaf, and from spines of one pod to those of another.
 class Working {
  public:
-  Working(const Tree& tree, std::span<const std::uint8_t> failed) : tree_(tree), failed_(failed) {
-    if (!failed.empty() && static_cast<int>(failed.size()) != tree.links()) throw std::invalid_argument("one flag a link says whether it failed");
+  Working(const Tree& tree, std::span<const std::uint8_t> cables) : tree_(tree), cables_(cables) {
+    if (!cables.empty() && static_cast<int>(cables.size()) != tree.links()) throw std::invalid_argument("give the number of working cables of every link");
   }
 
-  bool works(int link) const { return failed_.empty() || !failed_[link]; }
-  bool up(int leaf, int s) const { return works(tree_.leaf_to_spine(leaf, s)); }
-  bool down(int leaf, int s) const {
+  int on(int link) const { return cables_.empty() ? 1 : cables_[link]; }
+  int up(int leaf, int s) const { return on(tree_.leaf_to_spine(leaf, s)); }
+  int down(int leaf, int s) const {
     const TreeShape& shape = tree_.shape();
-    return works(tree_.spine_to_leaf(leaf / shape.leaves * shape.spines + s, leaf % shape.leaves));
+    return on(tree_.spine_to_leaf(leaf / shape.leaves * shape.spines + s, leaf % shape.leaves));
   }
   int ups(int leaf) const { return count([&](int s) { return up(leaf, s); }); }
   int downs(int leaf) const { return count([&](int s) { return down(leaf, s); }); }
@@ -56,13 +56,13 @@ class Working {
   int out_of(int pod) const {
     int links = 0;
     for (int s = 0; s < tree_.shape().spines; ++s)
-      for (int c = 0; c < tree_.shape().cores; ++c) links += works(tree_.spine_to_core(pod * tree_.shape().spines + s, c));
+      for (int c = 0; c < tree_.shape().cores; ++c) links += on(tree_.spine_to_core(pod * tree_.shape().spines + s, c));
     return links;
   }
   int into(int pod) const {
     int links = 0;
     for (int k = 0; k < tree_.cores(); ++k)
-      for (int q = 0; q < tree_.spines_per_group(); ++q) links += works(tree_.core_to_spine(k, pod, q));
+      for (int q = 0; q < tree_.spines_per_group(); ++q) links += on(tree_.core_to_spine(k, pod, q));
     return links;
   }
 
@@ -74,24 +74,24 @@ class Working {
     for (int s = 0; s < spines; ++s) {
       const int group = tree_.group_of_spine(s);
       for (int c = 0; c < shape.cores; ++c) {
-        if (!works(tree_.spine_to_core(pod * spines + s, c))) continue;
+        if (!on(tree_.spine_to_core(pod * spines + s, c))) continue;
         for (int q = 0; q < per_group; ++q)
-          if (works(tree_.core_to_spine(group * shape.cores + c, to, q))) result[static_cast<std::size_t>(s) * spines + group * per_group + q] = 1;
+          if (on(tree_.core_to_spine(group * shape.cores + c, to, q))) result[static_cast<std::size_t>(s) * spines + group * per_group + q] = 1;
       }
     }
     return result;
   }
 
  private:
-  template <class Test>
-  int count(Test test) const {
+  template <class Cables>
+  int count(Cables of) const {
     int result = 0;
-    for (int s = 0; s < tree_.shape().spines; ++s) result += test(s);
+    for (int s = 0; s < tree_.shape().spines; ++s) result += of(s);
     return result;
   }
 
   const Tree& tree_;
-  std::span<const std::uint8_t> failed_;
+  std::span<const std::uint8_t> cables_;
 };
 
 // Items of one leaf for another share the spines that lead there at all: fewer than either leaf has where links failed at both ends.
@@ -115,8 +115,8 @@ double pairwise(const Tree& tree, const Demand& demand, const Working& working) 
           leaves = leaves || (at(s, t) && working.down(to, t));
           arrives = arrives || (at(t, s) && working.up(leaf, t));
         }
-        leaving += leaves && working.up(leaf, s);
-        arriving += arrives && working.down(to, s);
+        leaving += leaves ? working.up(leaf, s) : 0;
+        arriving += arrives ? working.down(to, s) : 0;
       }
       best = std::max({best, pigeonhole(of[to], leaving), pigeonhole(of[to], arriving)});
       of[to].clear();
@@ -127,9 +127,9 @@ double pairwise(const Tree& tree, const Demand& demand, const Working& working) 
 
 }  // namespace
 
-Bounds bounds(const Tree& tree, const Demand& demand, std::span<const std::uint8_t> failed) {
+Bounds bounds(const Tree& tree, const Demand& demand, std::span<const std::uint8_t> cables) {
   const TreeShape& s = tree.shape();
-  const Working working(tree, failed);
+  const Working working(tree, cables);
   std::vector<double> leaf_out(tree.leaves(), 0), leaf_in(tree.leaves(), 0), pod_out(s.pods, 0), pod_in(s.pods, 0);
   std::vector<std::vector<float>> out(tree.leaves()), in(tree.leaves());
   for (const Item& item : demand.items) {
@@ -151,7 +151,7 @@ Bounds bounds(const Tree& tree, const Demand& demand, std::span<const std::uint8
   }
   for (int p = 0; p < s.pods && s.groups; ++p)
     adaptive = std::max({adaptive, spread(pod_out[p], working.out_of(p)), spread(pod_in[p], working.into(p))});
-  const bool broken = std::any_of(failed.begin(), failed.end(), [](std::uint8_t flag) { return flag != 0; });
+  const bool broken = std::any_of(cables.begin(), cables.end(), [&](std::uint8_t number) { return number != cables.front(); });
   if (broken) fixed = std::max(fixed, pairwise(tree, demand, working));
   return {adaptive, std::max(adaptive, fixed)};
 }

@@ -32,11 +32,11 @@ struct Demand {
 Demand gather(const Tree& tree, std::span<const std::int32_t> src, std::span<const std::int32_t> dst, std::span<const double> bytes,
               std::span<const std::int32_t> slot = {}, int slots = 1);
 
-// Lower bounds on the largest load of a link between switches, of all slots together; `failed`: a flag a link, or empty.
+// Lower bounds on the largest load of a link between switches, of all slots together; `cables`: how many work of each link, or empty for one each.
 struct Bounds {
-  double adaptive;  // traffic of a leaf or pod spread evenly over its links that work: z_AR of an intact tree, at most z_AR of a broken one
+  double adaptive;  // traffic of a leaf or pod spread evenly over its cables that work: z_AR of an intact tree, at most z_AR of a broken one
   double fixed;     // with one port a destination: pigeonholes of the items of each leaf, on both sides, and of each pair of leaves
 };
-Bounds bounds(const Tree& tree, const Demand& demand, std::span<const std::uint8_t> failed);
+Bounds bounds(const Tree& tree, const Demand& demand, std::span<const std::uint8_t> cables);
 
 }  // namespace flitwatch::routes

@@ -19,6 +19,7 @@ Moves::Moves(Tables& tables, Random& random, double scale)
       per_byte_(kEven / (scale * scale)),
       per_excess_(1 / (scale * scale)),
       price_(static_cast<std::size_t>(tree_.links()) * tables.slots(), 1.0f),
+      last_(std::max(tree_.spines_per_group(), 1), 0),
       descent_(tree_.cores(), 0),
       descent_by_(tree_.cores(), 0) {}
 
@@ -34,32 +35,31 @@ inline float Moves::added_to_cell(std::size_t cell, int slot, double bytes) cons
 
 inline float Moves::added(int link, const float* bytes) const {
   if (tables_.failed(link)) return kFailed;
-  return tables_.slots() == 1 ? added_to_cell(link, 0, bytes[0]) : added_to_slots(link, bytes);
+  return tables_.slots() == 1 ? added_to_cell(link, 0, bytes[0] * tables_.per_cable(link)) : added_to_slots(link, bytes);
 }
 
 float Moves::added_to_slots(int link, const float* bytes) const {
   float cost = 0;
   for (int t = 0; t < tables_.slots(); ++t)
-    if (bytes[t] != 0) cost += added_to_cell(tables_.cell(link, t), t, bytes[t]);
+    if (bytes[t] != 0) cost += added_to_cell(tables_.cell(link, t), t, bytes[t] * tables_.per_cable(link));
   return cost;
 }
 
 void Moves::price_descents(int group, int dest, const float* bytes) {
   const int pod = tree_.pod_of(dest), leaf = tree_.leaf_of(dest) % tree_.shape().leaves, n = tree_.spines_per_group();
-  float last[512];
-  for (int q = 0; q < n; ++q) last[q] = added(tree_.spine_to_leaf(pod * tree_.shape().spines + group * n + q, leaf), bytes);
+  for (int q = 0; q < n; ++q) last_[q] = added(tree_.spine_to_leaf(pod * tree_.shape().spines + group * n + q, leaf), bytes);
   for (int c = 0; c < tree_.shape().cores; ++c) {
     const int k = group * tree_.shape().cores + c;
     const std::size_t at = tables_.at_core(k, dest);
     if (tables_.core_users(at)) {
       const Port q = tables_.down_of[at];
-      descent_[k] = added(tree_.core_to_spine(k, pod, q), bytes) + last[q];
+      descent_[k] = added(tree_.core_to_spine(k, pod, q), bytes) + last_[q];
       descent_by_[k] = q;
       continue;
     }
     float best = kNever;
     for (int t = 0, q = random_.below(n); t < n; ++t, q = q + 1 == n ? 0 : q + 1) {
-      const float cost = added(tree_.core_to_spine(k, pod, q), bytes) + last[q];
+      const float cost = added(tree_.core_to_spine(k, pod, q), bytes) + last_[q];
       if (cost < best) {
         best = cost;
         descent_by_[k] = static_cast<Port>(q);

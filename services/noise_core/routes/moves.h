@@ -36,6 +36,7 @@ class Moves {
   Random& random_;
   double per_byte_, per_excess_;
   std::vector<float> price_;
+  std::vector<float> last_;      // by spine of a group: the last link down to the destination at hand
   std::vector<float> descent_;   // by core: cheapest way down to the destination at hand
   std::vector<Port> descent_by_; // and the spine it takes
   std::vector<int> found_;

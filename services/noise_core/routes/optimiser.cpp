@@ -80,9 +80,9 @@ bool within(const BySlot& load, const BySlot& limit) {
 
 class Optimiser {
  public:
-  Optimiser(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed, const BySlot& goal, const Search& search,
+  Optimiser(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables, const BySlot& goal, const Search& search,
             const std::function<bool(const Progress&)>& go_on)
-      : goal_(goal), search_(search), go_on_(go_on), random_(search.seed), tables_(tree, demand, failed), moves_(tables_, random_, scale_of(goal)) {}
+      : goal_(goal), search_(search), go_on_(go_on), random_(search.seed), tables_(tree, demand, cables), moves_(tables_, random_, scale_of(goal)) {}
 
   Solution run() {
     begin(tables_, random_, best_);
@@ -130,18 +130,20 @@ class Optimiser {
   }
 
   // The levels one after the other know neither failed links nor slots, and leave nothing of what is loaded.
-  bool by_levels() const { return !search_.loaded && tables_.slots() == 1 && whole(tables_); }
+  std::optional<LevelCables> by_levels() const {
+    return !search_.loaded && tables_.slots() == 1 ? even_cables(tables_) : std::nullopt;
+  }
 
   // The largest load, limit by limit, until it is the goal or the time is over.
   void lower() {
-    const bool stages = by_levels();
+    const auto stages = by_levels();
     double staged = 0, fraction = 0.5, growth = search_.growth;
     for (int attempt = 0; time_left() && largest_of(best_) > sum_of(enough()) * (1 + kClose); ++attempt) {
       const bool by_stages = stages && attempt % 2 == 0;
       // A slot that cannot come so near has to be paid for by others that come nearer than is enough.
       const bool nearer = tables_.slots() > 1 && attempt % 2 == 1;
       const BySlot limit = limit_at(by_stages ? staged : fraction, nearer ? goal_ : enough());
-      if (by_stages) lay_stages(limit);
+      if (by_stages) lay_stages(*stages, limit);
       else relieve(limit, growth);
       const bool met = within(tables_.largest(), limit);
       keep_if_better(tables_, best_);
@@ -154,14 +156,14 @@ class Optimiser {
 
   // The links that carry as much as the busiest, one limit just below it.
   void thin_out() {
-    const bool stages = by_levels();
+    const auto stages = by_levels();
     restore(tables_, best_);
     int fewest = count_worst(tables_, best_.largest), idle = 0;
     for (int attempt = 0; time_left() && fewest > 0 && idle < kIdleAttempts && largest_of(best_) > 0; ++attempt) {
       const BySlot most = best_.largest;
       BySlot limit = most;
       for (double& load : limit) load *= 1 - 4 * kClose;
-      if (stages && attempt % 2 == 0) lay_stages(limit);
+      if (stages && attempt % 2 == 0) lay_stages(*stages, limit);
       else relieve(limit, search_.growth, fewest);
       const int worst = count_worst(tables_, most);
       ++idle;
@@ -193,9 +195,9 @@ class Optimiser {
     return now - begun <= budget && time_left();
   }
 
-  void lay_stages(const BySlot& limit) {
+  void lay_stages(const LevelCables& cables, const BySlot& limit) {
     restore(tables_, best_);
-    settle_by_stages(tables_, limit[0], random_, [&] { return go_on(0, ends_); });
+    settle_by_stages(tables_, cables, limit[0], random_, [&] { return go_on(0, ends_); });
   }
 
   // `enough`: end as soon as fewer links than these are above the limit, and none above the best.
@@ -230,9 +232,9 @@ class Optimiser {
 
 }  // namespace
 
-Solution optimise(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed, const BySlot& goal, const Search& search,
+Solution optimise(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables, const BySlot& goal, const Search& search,
                   const std::function<bool(const Progress&)>& go_on) {
-  return Optimiser(tree, demand, failed, goal, search, go_on).run();
+  return Optimiser(tree, demand, cables, goal, search, go_on).run();
 }
 
 }  // namespace flitwatch::routes

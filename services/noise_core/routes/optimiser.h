@@ -42,8 +42,8 @@ struct Search {
 };
 
 // With `loaded` the search ends at the goal, and goes on from these tables alone. `go_on` is asked a few times a second; false stops with the best so far. `goal`: stop at these loads, of each
-// slot (bounds).
-Solution optimise(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed, const BySlot& goal, const Search& search,
+// slot (bounds). `cables`: of each link, how many work; empty: one each. Loads are bytes a cable.
+Solution optimise(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables, const BySlot& goal, const Search& search,
                   const std::function<bool(const Progress&)>& go_on);
 
 }  // namespace flitwatch::routes

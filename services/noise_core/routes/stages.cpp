@@ -19,8 +19,8 @@ struct Merged {
 
 class Stages {
  public:
-  Stages(Tables& tables, double limit, Random& random, const std::function<bool()>& go_on)
-      : tables_(tables), tree_(tables.tree()), s_(tree_.shape()), limit_(limit), random_(random), go_on_(go_on) {}
+  Stages(Tables& tables, const LevelCables& cables, double limit, Random& random, const std::function<bool()>& go_on)
+      : tables_(tables), tree_(tables.tree()), s_(tree_.shape()), cables_(cables), limit_(limit), random_(random), go_on_(go_on) {}
 
   void run() {
     leaves();
@@ -51,7 +51,7 @@ class Stages {
       flows_.push_back({item.leaf, tree_.leaf_of(item.dest), item.dest, item.bytes, within(item.leaf, item.dest), out, in});
     }
     Exchange exchange(flows_, tree_.leaves(), tree_.leaves(), tree_.endpoints(), {s_.spines, s_.groups ? tree_.spines_per_group() : 1, false}, random_);
-    settle(exchange);
+    settle(exchange, cables_.leaf);
   }
 
   // Entries of leaves that meet at a spine; the largest of them says where all come down.
@@ -75,7 +75,7 @@ class Stages {
     for (const Flow& flow : flows_)
       if (flow.rigid) flows.push_back({-1, flow.to, flow.dest, flow.bytes, true, flow.out, flow.in});
     Exchange exchange(flows, 0, tree_.leaves(), tree_.endpoints(), {s_.spines, tree_.spines_per_group(), false}, random_);
-    settle(exchange);
+    settle(exchange, cables_.leaf);
     for (std::size_t m = 0; m < merged_.size(); ++m) merged_[m].down = flows[m].in;
   }
 
@@ -105,7 +105,7 @@ class Stages {
       flows[f].out = flows[f].in = core;
     }
     Exchange exchange(flows, s_.pods * n, s_.pods * n, tree_.endpoints(), {s_.cores, 1, true}, random_);
-    settle(exchange);
+    settle(exchange, cables_.core);
     std::size_t f = 0;
     for (const Merged& one : merged_) {
       if (tree_.group_of_spine(one.ps % s_.spines) != group) continue;
@@ -116,14 +116,15 @@ class Stages {
   }
 
   // A later stage need not be better than what an earlier one came to.
-  void settle(Exchange& exchange) {
-    exchange.settle(limit_, go_on_);
-    limit_ = std::max(limit_, exchange.largest());
+  void settle(Exchange& exchange, int cables) {
+    exchange.settle(limit_ * cables, go_on_);
+    limit_ = std::max(limit_, exchange.largest() / cables);
   }
 
   Tables& tables_;
   const Tree& tree_;
   const TreeShape& s_;
+  const LevelCables cables_;
   double limit_;
   Random& random_;
   const std::function<bool()>& go_on_;
@@ -133,32 +134,39 @@ class Stages {
 
 }  // namespace
 
-bool whole(const Tables& tables) {
+std::optional<LevelCables> even_cables(const Tables& tables) {
   const Tree& tree = tables.tree();
   const TreeShape& s = tree.shape();
   std::vector<bool> talks(tree.leaves(), false), used(s.pods, false);
+  LevelCables found{0, 0};
+  // Whether the link works, with as many cables as the level's links before it.
+  auto alike = [&](int& level, int link) {
+    if (level == 0) level = tables.cables(link);
+    return !tables.failed(link) && tables.cables(link) == level;
+  };
   for (const Item& item : tables.demand().items) talks[item.leaf] = talks[tree.leaf_of(item.dest)] = true;
   for (int leaf = 0; leaf < tree.leaves(); ++leaf) {
     if (!talks[leaf]) continue;
     const int pod = tree.pod_of_leaf(leaf);
     used[pod] = true;
     for (int p = 0; p < s.spines; ++p)
-      if (tables.failed(tree.leaf_to_spine(leaf, p)) || tables.failed(tree.spine_to_leaf(pod * s.spines + p, leaf % s.leaves))) return false;
+      if (!alike(found.leaf, tree.leaf_to_spine(leaf, p)) || !alike(found.leaf, tree.spine_to_leaf(pod * s.spines + p, leaf % s.leaves))) return std::nullopt;
   }
   for (int pod = 0; pod < s.pods && s.groups; ++pod) {
     if (!used[pod]) continue;
     for (int p = 0; p < s.spines; ++p) {
       for (int c = 0; c < s.cores; ++c) {
         const int k = tree.group_of_spine(p) * s.cores + c;
-        if (tables.failed(tree.spine_to_core(pod * s.spines + p, c)) || tables.failed(tree.core_to_spine(k, pod, p % tree.spines_per_group()))) return false;
+        if (!alike(found.core, tree.spine_to_core(pod * s.spines + p, c)) || !alike(found.core, tree.core_to_spine(k, pod, p % tree.spines_per_group())))
+          return std::nullopt;
       }
     }
   }
-  return true;
+  return found;
 }
 
-void settle_by_stages(Tables& tables, double limit, Random& random, const std::function<bool()>& go_on) {
-  Stages(tables, limit, random, go_on).run();
+void settle_by_stages(Tables& tables, const LevelCables& cables, double limit, Random& random, const std::function<bool()>& go_on) {
+  Stages(tables, cables, limit, random, go_on).run();
 }
 
 }  // namespace flitwatch::routes

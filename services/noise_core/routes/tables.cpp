@@ -19,7 +19,7 @@ void add(float* to, const float* bytes, int sign, int slots) {
 
 double sum_of(const BySlot& each) { return std::accumulate(each.begin(), each.end(), 0.0); }
 
-Tables::Tables(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed)
+Tables::Tables(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables)
     : spine_of(demand.items.size(), 0),
       core_of(static_cast<std::size_t>(tree.spines()) * tree.endpoints(), 0),
       down_of(static_cast<std::size_t>(tree.cores()) * tree.endpoints(), 0),
@@ -28,14 +28,17 @@ Tables::Tables(const Tree& tree, const Demand& demand, const std::vector<std::ui
       endpoints_(tree.endpoints()),
       slots_(demand.slots),
       limit_(slots_, std::numeric_limits<double>::infinity()),
-      failed_(failed.empty() ? std::vector<std::uint8_t>(tree.links(), 0) : failed),
+      cables_(cables.empty() ? std::vector<std::uint8_t>(tree.links(), 1) : cables),
+      per_cable_(cables_.size(), 1.0f),
       load_(static_cast<std::size_t>(tree.links()) * slots_, 0),
       spine_bytes_(core_of.size() * slots_, 0),
       core_bytes_(down_of.size() * slots_, 0),
       spine_users_(core_of.size(), 0),
       core_users_(down_of.size(), 0),
       place_(load_.size(), -1) {
-  if (static_cast<int>(failed_.size()) != tree.links()) throw std::invalid_argument("one flag a link says whether it failed");
+  if (static_cast<int>(cables_.size()) != tree.links()) throw std::invalid_argument("give the number of working cables of every link");
+  for (std::size_t link = 0; link < cables_.size(); ++link)
+    if (cables_[link] > 1) per_cable_[link] = 1.0f / cables_[link];
   double all = 0;
   for (const Item& item : demand.items) all += item.bytes;
   slack_ = all * kRounding;
@@ -60,8 +63,8 @@ void Tables::change(int link, const float* bytes, int sign) {
   const std::size_t first = cell(link, 0);
   for (int t = 0; t < slots_; ++t) {
     if (bytes[t] == 0) continue;
-    load_[first + t] += sign * static_cast<double>(bytes[t]);
-    classify(first + t, failed_[link] ? slack_ : limit_[t] * (1 + kRounding));
+    load_[first + t] += sign * static_cast<double>(bytes[t] * per_cable_[link]);
+    classify(first + t, failed(link) ? slack_ : limit_[t] * (1 + kRounding));
   }
 }
 
@@ -124,7 +127,7 @@ BySlot Tables::largest() const {
   for (int link = 0; link < tree_.links(); ++link) {
     for (int t = 0; t < slots_; ++t) {
       const double load = load_[cell(link, t)];
-      if (failed_[link] && load > slack_) most[t] = std::numeric_limits<double>::infinity();
+      if (failed(link) && load > slack_) most[t] = std::numeric_limits<double>::infinity();
       most[t] = std::max(most[t], load);
     }
   }
@@ -134,7 +137,7 @@ BySlot Tables::largest() const {
 void Tables::set_limit(const BySlot& limit) {
   limit_ = limit;
   for (int link = 0; link < tree_.links(); ++link)
-    for (int t = 0; t < slots_; ++t) classify(cell(link, t), failed_[link] ? slack_ : limit[t] * (1 + kRounding));
+    for (int t = 0; t < slots_; ++t) classify(cell(link, t), failed(link) ? slack_ : limit[t] * (1 + kRounding));
 }
 
 }  // namespace flitwatch::routes

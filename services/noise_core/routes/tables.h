@@ -1,5 +1,8 @@
 // Forwarding tables of a tree under a demand, with the loads they make. One port a destination and switch holds by construction:
 // a table has one entry for each, and entries are counted as long as traffic uses them.
+//
+// A link stands for all the cables that join two switches. Its load is what each of its cables carries when they share it evenly; which entry takes
+// which cable is decided afterwards (cables.h), for each link by itself.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +21,8 @@ double sum_of(const BySlot& each);
 
 class Tables {
  public:
-  Tables(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& failed);
+  // `cables`: of each link, how many work; empty: one each.
+  Tables(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables);
 
   // The tables: spine (within the pod) of an item; core (within the group) of (ps, dest); spine within the group of (k, dest).
   std::vector<Port> spine_of;  // by item
@@ -28,7 +32,9 @@ class Tables {
   const Tree& tree() const { return tree_; }
   const Demand& demand() const { return demand_; }
   int slots() const { return slots_; }
-  bool failed(int link) const { return failed_[link]; }
+  int cables(int link) const { return cables_[link]; }
+  bool failed(int link) const { return cables_[link] == 0; }
+  float per_cable(int link) const { return per_cable_[link]; }  // of a link's bytes
   int spine_users(std::size_t q) const { return spine_users_[q]; }
   int core_users(std::size_t q) const { return core_users_[q]; }
   std::size_t at_spine(int ps, int dest) const { return static_cast<std::size_t>(ps) * endpoints_ + dest; }
@@ -60,7 +66,8 @@ class Tables {
   int endpoints_, slots_;
   double slack_ = 0;
   BySlot limit_;
-  std::vector<std::uint8_t> failed_;
+  std::vector<std::uint8_t> cables_;
+  std::vector<float> per_cable_;
   std::vector<double> load_;
   std::vector<float> spine_bytes_, core_bytes_;
   std::vector<std::uint16_t> spine_users_, core_users_;

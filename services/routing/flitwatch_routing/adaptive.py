@@ -1,8 +1,8 @@
 """The least largest load of a broken tree's links where traffic may split over all ways up and down: a linear program by destination leaf.
 
 Flows to one leaf merge, so that there is a flow a link and destination leaf: about 300,000 on quartz1. The answer is not the solver's objective but the
-bound that its prices of links prove: for prices w >= 0 that sum to 1, no routing has a largest load below sum(demand x cheapest way at w). It holds for
-any prices, also those of a solver that ran out of time.
+bound that its prices of links prove: for prices w >= 0 of links with c cables, sum(w c) = 1, no routing has a largest load
+of a cable below sum(demand x cheapest way at w). It holds for any prices, also those of a solver that ran out of time.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def least_load(tree: Tree, demand: Floats, time_limit_s: float, watch: Watch | N
     known = demand > 0
     if not known.any():
         return 0.0, True
-    if np.isinf(_cheapest(tree, np.ones(len(tree.failed())))[known]).any():
+    if np.isinf(_cheapest(tree, np.ones(len(tree.cables())))[known]).any():
         return math.inf, True
     leaves = tree.shape[1]
     program = _Program()
@@ -66,26 +66,17 @@ def least_load(tree: Tree, demand: Floats, time_limit_s: float, watch: Watch | N
     _within_pods(program, tree, demand, source[near], to[near])
     if not near.all():
         _across_pods(program, tree, demand, source[~near], to[~near])
-    prices, exact = _solved(program, len(tree.failed()), time_limit_s, watch)
+    cables = tree.cables().astype(float)
+    prices, exact = _solved(program, cables, time_limit_s, watch)
     if prices is None:
         return 0.0, False
     way = _cheapest(tree, prices)
-    return float((demand[known] * way[known]).sum() / prices.sum()), exact
-
-
-def _numbers(tree: Tree) -> tuple[Ints, Ints, Ints, Ints]:
-    """Link numbers, -1 where failed: (leaves, spines), (spines, cores of the group), (cores, pods, spines of the group), (spines, leaves of the pod)."""
-    ports = (tree.up_port_leaf, tree.up_port_spine, tree.down_port_core, tree.down_port_spine)
-    first, result = 0, []
-    for one in ports:
-        result.append(np.where(one >= 0, first + np.arange(one.size).reshape(one.shape), -1))
-        first += one.size
-    return result[0], result[1], result[2], result[3]
+    return float((demand[known] * way[known]).sum() / (prices * cables).sum()), exact
 
 
 def _within_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to: Ints) -> None:
     """Leaf to spine to leaf: one flow a pair and spine, over two links."""
-    up, _, _, down = _numbers(tree)
+    up, _, _, down = tree.link_numbers()
     leaves, spines = tree.shape[1], tree.shape[3]
     pair, spine = np.nonzero((up[source] >= 0) & (down.reshape(-1, spines, leaves)[to // leaves, :, to % leaves] >= 0))
     flow = program.flows(len(pair))
@@ -96,7 +87,7 @@ def _within_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
 
 def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to: Ints) -> None:
     """Leaf to spine, spine to core, core to spine and leaf: flows merge by destination leaf at every switch."""
-    up, over, back, down = _numbers(tree)
+    up, over, back, down = tree.link_numbers()
     pods, leaves, _, spines, groups, cores = tree.shape
     each = spines // groups
     # Leaf to spine.
@@ -129,16 +120,17 @@ def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
 
 
 def _solved(
-    program: _Program, links: int, time_limit_s: float, watch: Watch | None
+    program: _Program, cables: Floats, time_limit_s: float, watch: Watch | None
 ) -> tuple[Floats | None, bool]:  # fmt: skip
-    """Prices (links,) by HiGHS' interior points, without crossover: prices are wanted, not a vertex; None where there are none."""
+    """Prices of links with `cables` (links,) working cables by HiGHS' interior points, without crossover: prices are wanted, not a vertex; None where there are none."""
     import highspy
     from scipy.sparse import csc_matrix
 
+    links = len(cables)
     rows = program.rows + links
     link, carried = (np.concatenate(part) for part in zip(*program.carried, strict=True))
     parts = [*program.at, (program.rows + link, carried, np.ones(len(link)))]
-    parts.append((program.rows + np.arange(links), np.full(links, program.columns), np.full(links, -1.0)))
+    parts.append((program.rows + np.arange(links), np.full(links, program.columns), -cables))
     row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
     matrix = csc_matrix((value, (row, column)), shape=(rows, program.columns + 1))
     sent = np.concatenate(program.sent)
@@ -165,7 +157,7 @@ def _solved(
     solver.passModel(model)
     solver.run()
     prices = np.maximum(-np.asarray(solver.getSolution().row_dual)[program.rows :], 0.0)
-    if len(prices) != links or not np.isfinite(prices).all() or not prices.sum() > 0:
+    if len(prices) != links or not np.isfinite(prices).all() or not (prices * cables).sum() > 0:
         return None, False
     return prices, solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
 
@@ -174,7 +166,7 @@ def _cheapest(tree: Tree, prices: Floats) -> Floats:
     """Price (leaves, leaves) of the cheapest way up and down at prices (links,); infinite where there is none."""
     pods, leaves, _, spines, groups, cores = tree.shape
     count = pods * leaves
-    price = np.where(tree.failed() > 0, np.inf, prices)
+    price = np.where(tree.cables() == 0, np.inf, prices)
     ends = np.cumsum(
         [count * spines, pods * spines * cores, groups * cores * pods * (spines // groups if groups else 0)]
     )

@@ -83,7 +83,7 @@ def bounds_of(
     slot = tree.slot_of_endpoint.astype(np.int32)
     src, dst, size = slot[traffic[0]], slot[traffic[1]], np.asarray(traffic[2], float)
     unit = unit_of(size)
-    even, fixed = routes.bounds(tree.shape, src, dst, size / unit, tree.failed())
+    even, fixed = routes.bounds(tree.shape, src, dst, size / unit, tree.cables())
     if math.isinf(even):
         return Bounds(even * unit, fixed * unit, exact=True)
     hosts, leaves = tree.shape[2], tree.shape[0] * tree.shape[1]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.cabling import Cabling, ports_of
 from flitwatch_routing.lmc import lids_each
 from flitwatch_routing.tree import Tree
 
@@ -18,25 +19,28 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def tables_of(tree: Tree, solution: Mapping[str, Any], fabric: Fabric) -> Ints:
+def tables_of(tree: Tree, solution: Mapping[str, Any], fabric: Fabric, cabling: Cabling | None = None) -> Ints:
     """Output ports (routers, endpoints * 2^lmc) from the optimiser's solution; -1 only where a switch cannot reach an endpoint by up*/down*.
 
     Entries that carry no traffic of the demand are filled, destination modulo choices, over links that work, so that every pair stays connected.
+    `cabling` says how entries share several cables between two switches.
     """
     pods, leaves, hosts, spines, groups, _cores = tree.shape
     slots = pods * leaves * hosts
     per_group = spines // groups if groups else 0
     dest = np.arange(slots)
     pod_of, leaf_of = dest // (leaves * hosts), dest // hosts
-    down_spine = tree.down_port_spine[:, leaf_of % leaves]  # (spines, slots): port towards the leaf
-    arrives = (down_spine >= 0) & (np.arange(pods * spines)[:, None] // spines == pod_of)
-    core_port, core_ok = _core_tables(tree, solution, arrives, pod_of, per_group)
-    spine_port, spine_ok = _spine_tables(tree, solution, arrives, down_spine, core_ok, per_group)
-    leaf_port = _leaf_tables(tree, solution, spine_ok, leaf_of)
+    up_leaf, up_spine, down_core, down_spine = tree.link_numbers()
+    fall = down_spine[:, leaf_of % leaves]  # (spines, slots): link towards the leaf
+    arrives = (fall >= 0) & (np.arange(pods * spines)[:, None] // spines == pod_of)
+    core_link = _core_links(tree, down_core, solution, arrives, pod_of, per_group)
+    spine_link = _spine_links(tree, up_spine, solution, arrives, fall, core_link >= 0, per_group)
+    leaf_link = _leaf_links(tree, up_leaf, solution, spine_link >= 0, leaf_of)
+    ports = ports_of(tree, np.concatenate([leaf_link, spine_link, core_link]), cabling or Cabling())
+    ports[leaf_of, dest] = tree.host_port[leaf_of, dest % hosts]
     result = np.full((len(fabric.routers.name), slots), -1)
-    for routers, ports in ((tree.leaf, leaf_port), (tree.spine, spine_port), (tree.core, core_port)):
-        there = routers >= 0
-        result[routers[there]] = ports[there]
+    routers = tree.switches()
+    result[routers[routers >= 0]] = ports[routers >= 0]
     return result[:, tree.slot_of_endpoint]
 
 
@@ -51,21 +55,21 @@ def choices_of(tree: Tree, ports: Ints) -> Choices:
     by_slot = np.full((len(ports), slots), -1)
     by_slot[:, tree.slot_of_endpoint] = ports
     below = (
-        tree.down_port_core[:, np.arange(slots) // (leaves * hosts), :] if groups else np.zeros((0, slots, 1), np.int64)
+        tree.down_port_core[:, np.arange(slots) // (leaves * hosts)] if groups else np.zeros((0, slots, 1, 1), np.int64)
     )
     return (
-        _choice(tree.leaf, by_slot, np.broadcast_to(tree.up_port_leaf[:, None, :], (pods * leaves, slots, spines))),
-        _choice(tree.spine, by_slot, np.broadcast_to(tree.up_port_spine[:, None, :], (pods * spines, slots, tree.up_port_spine.shape[1]))),
+        _choice(tree.leaf, by_slot, np.broadcast_to(tree.up_port_leaf[:, None], (pods * leaves, slots, *tree.up_port_leaf.shape[1:]))),
+        _choice(tree.spine, by_slot, np.broadcast_to(tree.up_port_spine[:, None], (pods * spines, slots, *tree.up_port_spine.shape[1:]))),
         _choice(tree.core, by_slot, below),
     )  # fmt: skip
 
 
 def _choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
-    """The first of links (routers, slots, choices) with the port that a router's table names."""
+    """The first of links (routers, slots, choices, cables) with the port that a router's table names."""
     found = np.full(links.shape[:2], -1, np.int16)
     for at, router in enumerate(routers.tolist()):
         if router >= 0 and links.shape[2]:
-            same = (links[at] == ports[router][:, None]) & (ports[router] >= 0)[:, None]
+            same = (links[at] == ports[router][:, None, None]).any(axis=2) & (ports[router] >= 0)[:, None]
             found[at] = np.where(same.any(axis=1), same.argmax(axis=1), -1)
     return found.reshape(-1)
 
@@ -96,64 +100,70 @@ def _filled(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
     return result
 
 
-def _core_tables(
-    tree: Tree, solution: Mapping[str, Any], arrives: NDArray[np.bool_], pod_of: Ints, per_group: int
-) -> tuple[Ints, NDArray[np.bool_]]:
+def _chosen(wanted: Ints, links: Ints, usable: NDArray[np.bool_]) -> Ints:
+    """The link of `links` (n, slots, choices) that `_filled` chooses; -1 for none."""
+    chosen = _filled(wanted, usable)
+    link = np.take_along_axis(links, np.maximum(chosen, 0)[:, :, None], axis=2)[:, :, 0]
+    return np.where(chosen >= 0, link, -1)
+
+
+def _core_links(
+    tree: Tree, down_core: Ints, solution: Mapping[str, Any], arrives: NDArray[np.bool_], pod_of: Ints, per_group: int
+) -> Ints:
+    """The link (cores, slots) down from each core; -1 where it leads nowhere."""
     _pods, _, _, spines, groups, cores = tree.shape
     slots = len(pod_of)
-    ports, good = np.full((groups * cores, slots), -1), np.zeros((groups * cores, slots), bool)
+    result = np.full((groups * cores, slots), -1)
     used = solution["down_used"].reshape(groups * cores, slots).astype(bool)
     wanted = np.where(used, solution["down_of"].reshape(groups * cores, slots), -1)
     for group in range(groups):
         here = slice(group * cores, (group + 1) * cores)
         spine_at = pod_of[:, None] * spines + group * per_group + np.arange(per_group)  # (slots, q)
-        links = tree.down_port_core[here][:, pod_of, :]  # (cores, slots, q)
+        links = down_core[here][:, pod_of, :]  # (cores, slots, q)
         usable = (links >= 0) & arrives[spine_at, np.arange(slots)[:, None]]
-        chosen = _filled(wanted[here], usable)
-        good[here] = chosen >= 0
-        ports[here] = np.where(
-            good[here], np.take_along_axis(links, np.maximum(chosen, 0)[:, :, None], axis=2)[:, :, 0], -1
-        )
-    return ports, good
+        result[here] = _chosen(wanted[here], links, usable)
+    return result
 
 
-def _spine_tables(
+def _spine_links(
     tree: Tree,
+    up_spine: Ints,
     solution: Mapping[str, Any],
     arrives: NDArray[np.bool_],
-    down: Ints,
+    fall: Ints,
     core_ok: NDArray[np.bool_],
     per_group: int,
-) -> tuple[Ints, NDArray[np.bool_]]:
+) -> Ints:
+    """The link (spines, slots) of each spine, down in its own pod and else up to a core; -1 where neither leads on."""
     _, _, _, spines, groups, cores = tree.shape
     if not groups:
-        return np.where(arrives, down, -1), arrives
-    slots = down.shape[1]
+        return np.where(arrives, fall, -1)
+    slots = fall.shape[1]
     used = solution["core_used"].reshape(-1, slots).astype(bool)
     wanted = np.where(used, solution["core_of"].reshape(-1, slots), -1)
-    group_of = np.arange(len(down)) % spines // per_group
+    group_of = np.arange(len(fall)) % spines // per_group
     above = core_ok.reshape(groups, cores, slots).transpose(0, 2, 1)[group_of]  # (spines, slots, cores)
-    usable = (tree.up_port_spine[:, None, :] >= 0) & above
-    chosen = _filled(wanted, usable)
-    up = np.where(chosen >= 0, np.take_along_axis(tree.up_port_spine, np.maximum(chosen, 0), axis=1), -1)
-    own_pod = np.arange(len(down))[:, None] // spines == np.arange(slots) // (slots // tree.shape[0])
-    return np.where(own_pod, np.where(arrives, down, -1), up), np.where(own_pod, arrives, chosen >= 0)
+    links = np.broadcast_to(up_spine[:, None, :], above.shape)
+    up = _chosen(wanted, links, (links >= 0) & above)
+    own_pod = np.arange(len(fall))[:, None] // spines == np.arange(slots) // (slots // tree.shape[0])
+    return np.where(own_pod, np.where(arrives, fall, -1), up)
 
 
-def _leaf_tables(tree: Tree, solution: Mapping[str, Any], spine_ok: NDArray[np.bool_], leaf_of: Ints) -> Ints:
+def _leaf_links(
+    tree: Tree, up_leaf: Ints, solution: Mapping[str, Any], spine_ok: NDArray[np.bool_], leaf_of: Ints
+) -> Ints:
+    """The link (leaves, slots) up from each leaf; -1 where none leads to the endpoint, and for the leaf's own endpoints."""
     pods, leaves, _hosts, spines, _, _ = tree.shape
     slots = len(leaf_of)
     wanted = np.full((pods * leaves, slots), -1)
     wanted[solution["leaf"], solution["dest"]] = solution["spine_of"]
     reach = spine_ok.reshape(pods, spines, slots).transpose(0, 2, 1)
-    ports = np.full((pods * leaves, slots), -1)
+    result = np.full((pods * leaves, slots), -1)
     for leaf in range(pods * leaves):
-        usable = (tree.up_port_leaf[leaf] >= 0)[None, None, :] & reach[leaf // leaves][None]
-        chosen = _filled(wanted[leaf : leaf + 1], usable)[0]
-        ports[leaf] = np.where(chosen >= 0, tree.up_port_leaf[leaf][np.maximum(chosen, 0)], -1)
-        own = leaf_of == leaf
-        ports[leaf, own] = tree.host_port[leaf]
-    return ports
+        links = np.broadcast_to(up_leaf[leaf], (1, slots, spines))
+        result[leaf] = _chosen(wanted[leaf : leaf + 1], links, (links >= 0) & reach[leaf // leaves][None])[0]
+    result[leaf_of, np.arange(slots)] = -1
+    return result
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import ROUNDING, Bounds, bounds_of, gap, unit_of
+from flitwatch_routing.cabling import Cabling
 from flitwatch_routing.forwarding import check, choices_of, kept, tables_of
 from flitwatch_routing.lmc import per_lid
 from flitwatch_routing.tree import Tree, as_tree
@@ -119,13 +120,16 @@ def optimise(
     unit = unit_of(size)
     try:
         found = routes.optimise(
-            tree.shape, src, dst, size / unit, slot, tree.failed(), goals / unit,
+            tree.shape, src, dst, size / unit, slot, tree.cables(), goals / unit,
             max(time_limit_s - (time.monotonic() - started), 0.0), seed,
             None if watch is None else lambda seconds, largest, moves: watch(seconds, largest * unit, moves), fewest_worst, choices, within,
         )  # fmt: skip
     except ValueError as bad:
         raise BadInput(str(bad)) from bad
-    ports = tables_of(tree, found if choices is None else kept(tree, found, choices), fabric)
+    reached = np.zeros(len(slots))
+    reached[crossing] = found["largest"] * unit
+    cabling = Cabling(sent, loaded, np.maximum(reached, [one.fixed * (1 + within) for one in least]).tolist())
+    ports = tables_of(tree, found if choices is None else kept(tree, found, choices), fabric, cabling)
     between = fabric.router_links()
     loads = [check(fabric, ports, one, lmc=lmc).load[between] for one in slots]
     measured = [_measured(load, bound) for load, bound in zip(loads, least, strict=True)]

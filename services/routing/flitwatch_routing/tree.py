@@ -15,6 +15,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 #: Of all forwarding tables: several arrays of them are held, 8 bytes an entry. 10,000 nodes have about 7 million.
 MOST_ENTRIES = 50_000_000
+#: Between two switches: the core counts them in a byte.
+MOST_CABLES = 255
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,9 @@ class Tree:
     shape : (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); with an LMC each LID is a host
     slot_of_endpoint : (endpoints * 2^lmc,)    the optimiser's endpoint: leaf x hosts + place
     leaf, spine, core : router number of each place, -1 where a place is empty
-    up_port_leaf (leaves, spines), down_port_spine (spines, leaves a pod), up_port_spine (spines, cores a group), down_port_core (cores, pods, spines a
-    group): the port of each link, -1 where the link is absent or failed
+    up_port_leaf (leaves, spines, cables), down_port_spine (spines, leaves a pod, cables), up_port_spine (spines, cores a group, cables), down_port_core
+    (cores, pods, spines a group, cables): the ports of each link's cables, -1 where a cable is absent or failed. `cables` is the most that join two
+    switches of the level.
     host_port : (leaves, hosts), -1 where there is no endpoint
     """
 
@@ -42,19 +45,60 @@ class Tree:
     down_port_core: Ints
     host_port: Ints
 
-    def failed(self) -> NDArray[np.uint8]:
-        """One flag a directed link in the optimiser's numbering: leaf to spine, spine to core, core to spine, spine to leaf."""
-        order = (self.up_port_leaf, self.up_port_spine, self.down_port_core, self.down_port_spine)
-        return np.concatenate([ports.reshape(-1) < 0 for ports in order]).astype(np.uint8)
+    def _levels(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Ports in the optimiser's numbering of directed links: leaf to spine, spine to core, core to spine, spine to leaf."""
+        return self.up_port_leaf, self.up_port_spine, self.down_port_core, self.down_port_spine
+
+    def link_ports(self) -> Ints:
+        """The ports (links, cables) of every directed link, those that work first."""
+        order = self._levels()
+        most = max(ports.shape[-1] for ports in order)
+        result = np.full((sum(ports[..., 0].size for ports in order), most), -1)
+        first = 0
+        for ports in order:
+            rows = ports.reshape(-1, ports.shape[-1])
+            result[first : first + len(rows), : rows.shape[1]] = rows
+            first += len(rows)
+        return result
+
+    def cables(self) -> NDArray[np.uint8]:
+        """How many cables of each link work, (links,) in the order of `link_ports`."""
+        return (self.link_ports() >= 0).sum(axis=1).astype(np.uint8)
+
+    def link_numbers(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of the
+        group), down from spines (spines, leaves of the pod); -1 where no cable works."""
+        first, result = 0, []
+        for works in ((ports >= 0).any(axis=-1) for ports in self._levels()):
+            result.append(np.where(works, first + np.arange(works.size).reshape(works.shape), -1))
+            first += works.size
+        return result[0], result[1], result[2], result[3]
+
+    def switches(self) -> Ints:
+        """The router number of every leaf, spine and core, in this order; -1 where a place is empty."""
+        return np.concatenate([self.leaf, self.spine, self.core])
+
+    def heads(self) -> Ints:
+        """The switch (its place in `switches`) that each link leads to, (links,)."""
+        pods, leaves, _, spines, groups, cores = self.shape
+        spine, core = pods * leaves, pods * leaves + pods * spines
+        up_leaf, up_spine, down_core, down_spine = (np.indices(ports.shape[:-1]) for ports in self._levels())
+        each = spines // groups if groups else 1
+        return np.concatenate([
+            (spine + up_leaf[0] // leaves * spines + up_leaf[1]).reshape(-1),
+            (core + up_spine[0] % spines // each * cores + up_spine[1]).reshape(-1),
+            (spine + down_core[1] * spines + down_core[0] // max(cores, 1) * each + down_core[2]).reshape(-1),
+            (down_spine[0] // spines * leaves + down_spine[1]).reshape(-1),
+        ])  # fmt: skip
 
     def working_ports(self) -> tuple[Ints, Ints]:
-        """How many links up from each leaf, and down to it, work: (leaves,) each."""
+        """How many cables up from each leaf, and down to it, work: (leaves,) each."""
         pods, leaves, _, spines, _, _ = self.shape
-        downs = self.down_port_spine.reshape(pods, spines, leaves) >= 0
-        return (self.up_port_leaf >= 0).sum(axis=1), downs.sum(axis=1).reshape(-1)
+        downs = (self.down_port_spine >= 0).sum(axis=2).reshape(pods, spines, leaves)
+        return (self.up_port_leaf >= 0).sum(axis=(1, 2)), downs.sum(axis=1).reshape(-1)
 
     def intact(self) -> bool:
-        """Whether every leaf that is there has all its links, and every spine and core all those to leaves, spines and cores that are there."""
+        """Whether every leaf that is there has all its cables, and every spine and core all those to leaves, spines and cores that are there."""
         pods, leaves, _, spines, _, _ = self.shape
         there = self.leaf >= 0
         below = np.repeat(there.reshape(pods, 1, leaves), spines, axis=1).reshape(pods * spines, leaves)
@@ -73,7 +117,8 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
     Raises
     ------
     BadInput
-        Where the fabric is no tree of two or three levels with at most one cable between two switches, or an LMC above 0 needs more LIDs than there are.
+        Where the fabric is no tree of two or three levels, two switches are joined by more than `MOST_CABLES` cables, or an LMC above 0 needs more LIDs
+        than there are.
     TooCostly
         Where its tables have more than `MOST_ENTRIES` entries.
     """
@@ -91,9 +136,12 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
         links.dst[between].astype(np.int64),
         links.src_port[between].astype(np.int64),
     )
-    if len(np.unique(src * routers + dst)) != len(src):
+    cable = _cable_numbers(src * routers + dst, port)
+    if cable.max(initial=0) >= MOST_CABLES:
+        at = int(cable.argmax())
         raise BadInput(
-            "two switches are joined by several cables", advice="The optimiser takes trees with one cable a pair"
+            f"{fabric.routers.name[src[at]]} and {fabric.routers.name[dst[at]]} are joined by more than {MOST_CABLES} cables",
+            advice="Check the file: no switch has so many ports",
         )
     is_leaf = np.zeros(routers, bool)
     is_leaf[fabric.endpoints.router] = True
@@ -122,7 +170,17 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
         if is_core.any()
         else np.zeros(routers, np.int64)
     )
-    return _with_lids(_laid_out(fabric, is_leaf, is_spine, is_core, pod, group, src, dst, port), each)
+    return _with_lids(_laid_out(fabric, is_leaf, is_spine, is_core, pod, group, src, dst, port, cable), each)
+
+
+def _cable_numbers(pair: Ints, port: Ints) -> Ints:
+    """The number, from 0 in order of known ports, of each directed link among those of its pair of switches."""
+    order = np.lexsort((port, port < 0, pair))
+    first = np.r_[True, pair[order][1:] != pair[order][:-1]] if len(pair) else np.zeros(0, bool)
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(pair)), 0))
+    result = np.empty(len(pair), np.int64)
+    result[order] = np.arange(len(pair)) - starts
+    return result
 
 
 def _with_lids(tree: Tree, each: int) -> Tree:
@@ -158,6 +216,7 @@ def _laid_out(
     src: Ints,
     dst: Ints,
     port: Ints,
+    cable: Ints,
 ) -> Tree:
     routers = len(is_leaf)
     pods = int(pod[is_leaf | is_spine].max()) + 1
@@ -188,17 +247,22 @@ def _laid_out(
     leaf_at = np.where(is_leaf, pod * leaves + place, -1)
     spine_at = np.where(is_spine, pod * spines + place, -1)
     core_at = np.where(is_core, group * cores + place, -1) if has_cores else np.full(routers, -1)
-    up_leaf, down_spine = np.full((pods * leaves, spines), -1), np.full((pods * spines, leaves), -1)
-    up_spine, down_core = np.full((pods * spines, cores), -1), np.full((groups * cores, pods, per_group), -1)
-    for a, b, p in zip(src.tolist(), dst.tolist(), port.tolist(), strict=True):
+    low = is_leaf[src] | is_leaf[dst]
+    below, above = (int(cable[level].max(initial=0)) + 1 for level in (low, ~low))
+    up_leaf, down_spine = np.full((pods * leaves, spines, below), -1), np.full((pods * spines, leaves, below), -1)
+    up_spine, down_core = (
+        np.full((pods * spines, cores, above), -1),
+        np.full((groups * cores, pods, per_group, above), -1),
+    )
+    for a, b, p, c in zip(src.tolist(), dst.tolist(), port.tolist(), cable.tolist(), strict=True):
         if leaf_at[a] >= 0:
-            up_leaf[leaf_at[a], place[b]] = p
+            up_leaf[leaf_at[a], place[b], c] = p
         elif leaf_at[b] >= 0:
-            down_spine[spine_at[a], place[b]] = p
+            down_spine[spine_at[a], place[b], c] = p
         elif spine_at[a] >= 0:
-            up_spine[spine_at[a], place[b]] = p
+            up_spine[spine_at[a], place[b], c] = p
         else:
-            down_core[core_at[a], pod[b], place[b] % per_group] = p
+            down_core[core_at[a], pod[b], place[b] % per_group, c] = p
     router = fabric.endpoints.router.astype(np.int64)
     order = np.argsort(router, kind="stable")
     rank = np.empty(len(router), np.int64)

@@ -1,0 +1,93 @@
+"""Which of several cables between two switches an entry of a forwarding table takes.
+
+A table names a port. Which switch follows decides what every switch sends on; which cable leads there does not. So the optimiser chooses switches for links
+that stand for all their cables, and the entries of each link are then shared out among its cables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import routes
+from flitwatch_routing.tree import Tree
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Traffic = tuple[NDArray, NDArray, NDArray]
+
+
+@dataclass(frozen=True)
+class Cabling:
+    """How entries share cables: by the traffic of each time slot (source, destination, bytes; columns of the tables).
+
+    held (routers, destinations) : ports that entries keep where no cable of the link then carries more than `limit`, in bytes, a number a slot
+    """
+
+    slots: Sequence[Traffic] = ()
+    held: Ints | None = None
+    limit: Sequence[float] = ()
+
+
+def ports_of(tree: Tree, link: Ints, cabling: Cabling) -> Ints:
+    """The port (switches, places) of each entry that leaves by `link` (leaves, spines and cores; places); -1 where that is -1.
+
+    Without traffic, the cables of a link have equally many entries, to within one.
+    """
+    ports, cables = tree.link_ports(), tree.cables()
+    result = np.where(link >= 0, ports[link, 0], -1)
+    entry = np.flatnonzero((link >= 0) & (cables[link] > 1))
+    if not len(entry):
+        return result
+    entry = entry[np.argsort(link.reshape(-1)[entry], kind="stable")]
+    of = link.reshape(-1)[entry]
+    links, first = np.unique(of, return_index=True)
+    slots = cabling.slots or ((np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)),)
+    bytes_ = np.stack([_entry_bytes(tree, link, entry, one) for one in slots], axis=1)
+    cable = routes.share_cables(
+        np.append(first, len(entry)).astype(np.int64), cables[links].astype(np.int32), bytes_.reshape(-1),
+        _held(tree, ports[of], entry, link.shape[1], cabling.held), np.asarray(cabling.limit or np.zeros(len(slots)), float),
+    )  # fmt: skip
+    result.reshape(-1)[entry] = ports[of, cable]
+    return result
+
+
+def _held(tree: Tree, ports: Ints, entry: Ints, places: int, held: Ints | None) -> NDArray[np.int32]:
+    """The cable of its link's `ports` (entries, cables) that each entry holds; -1 for none."""
+    if held is None:
+        return np.full(len(entry), -1, np.int32)
+    by_place = np.full((len(held), places), -1)
+    by_place[:, tree.slot_of_endpoint] = held
+    now = by_place[tree.switches()[entry // places], entry % places]
+    same = (ports == now[:, None]) & (now >= 0)[:, None]
+    return np.where(same.any(axis=1), same.argmax(axis=1), -1).astype(np.int32)
+
+
+def _entry_bytes(tree: Tree, link: Ints, entry: Ints, traffic: Traffic) -> Floats:
+    """Bytes (entries,) that pass each entry: traffic merges at every switch and follows `link` to the leaf of its destination."""
+    places = link.shape[1]
+    leaves, hosts = len(tree.leaf), tree.shape[2]
+    src, dst = (tree.slot_of_endpoint[np.asarray(ends, np.int64)] for ends in traffic[:2])
+    size = np.asarray(traffic[2], float)
+    crosses = src // hosts != dst // hosts
+    at, bytes_ = _merged((src // hosts * places + dst)[crosses], size[crosses])
+    head, order = tree.heads(), np.argsort(entry)
+    known = entry[order]
+    result = np.zeros(len(entry))
+    while len(at):
+        place = np.minimum(np.searchsorted(known, at), len(known) - 1)
+        found = known[place] == at
+        result[order[place[found]]] += bytes_[found]
+        taken = link.reshape(-1)[at]
+        following = np.where(taken >= 0, head[taken], -1)
+        going = following >= leaves  # at a leaf it has arrived
+        at, bytes_ = _merged((following * places + at % places)[going], bytes_[going])
+    return result
+
+
+def _merged(key: Ints, bytes_: Floats) -> tuple[Ints, Floats]:
+    keys, of = np.unique(key, return_inverse=True)
+    return keys, np.bincount(of, bytes_, len(keys))
