@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,10 @@ def run_opensm(
     host: int = ADAPTER_GUID,
     discover: bool = True,
     lmc: int = 0,
+    then: Callable[[Callable[..., str]], None] | None = None,
 ) -> tuple[Path, Path]:
     """Route `text` by `engine` (`file`: from `tables`), the manager on adapter `host`, with 2^lmc LIDs an adapter; returns the dump of forwarding tables
-    and the output of ibnetdiscover."""
+    and the output of ibnetdiscover. `then` is called with a function that runs a command on the host and returns its output."""
     topology_file, dump = folder / "fabric.topo", folder / "opensm-lfts.dump"
     topology_file.write_text(text)
     environment = os.environ | {
@@ -85,6 +87,14 @@ def run_opensm(
             if tables is not None:
                 command += ["-U", str(tables.resolve())]
             subprocess.run(command, env=inside, cwd=folder, timeout=600, check=True, capture_output=True)
+            if then is not None:
+                then(
+                    lambda *words: (
+                        subprocess.run(
+                            words, env=inside, cwd=folder, timeout=60, check=True, capture_output=True, text=True
+                        ).stdout
+                    )
+                )
             if not discover:
                 return dump, folder / "discovered.txt"
             found = subprocess.run(

@@ -105,7 +105,7 @@ def test_a_dump_keeps_every_lid(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert found["valid"] and found["max_load"] == 2 and found["ar_gap"] == pytest.approx(0)
     ports = lft.read(file, fabric, lmc=2)
     assert len(set(ports[0, 60:])) == 4  # a way each
-    lids = [int(line[:6], 16) for line in file.read_text().splitlines() if line.startswith("0x")]
+    lids = [int(line[:6], 16) for line in file.read_text().splitlines() if "Channel Adapter" in line]
     assert min(lids) == 12 and len(set(lids)) == 64  # 8 switches; the next multiple of 4
     bare = tmp_path / "bare.lfts"
     bare.write_text(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from flitwatch_routing import lft
 from flitwatch_routing.forwarding import check
 from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import traffic
+from flitwatch_routing.switch_lids import unreached
 
 
 @pytest.mark.integration
@@ -35,6 +38,33 @@ def test_every_lid_of_an_endpoint_has_its_own_way(tmp_path: Path, tree: tuple) -
     assert (opensm.loaded(fabric, found.ports, tmp_path, lmc=1) == found.ports).all()
     lowest = lft.read(tmp_path / "opensm-lfts.dump", fabric)
     assert (lowest == found.ports[:, 0::2]).all()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("tree", "failed"), [((2, [4, 4], [1, 2], [1, 2]), 0), ((3, [3, 3, 2], [1, 3, 2]), 1)])
+def test_every_switch_answers_at_its_lid(tmp_path: Path, tree: tuple, failed: int) -> None:
+    """Queries by LID travel by the tables that we wrote; OpenSM gives what a file leaves out no path."""
+    flow_ibsim.require()
+    fabric = without(xgft(*tree), failed, seed=2)
+    ports = optimise(fabric, traffic("bisection-shuffle", len(fabric.endpoints), 1), time_limit_s=0.3).ports
+    guids = lft.guids(fabric)[0]
+    answers: dict[int, str] = {}
+
+    def ask(run: Callable[..., str]) -> None:
+        dump = (tmp_path / "opensm-lfts.dump").read_text()
+        lids = {
+            int(guid, 16): lid
+            for lid, guid in re.findall(r"^(0x\w+) \d+ .*Switch portguid (0x\w+)", dump, re.MULTILINE)
+        }
+        for guid in guids:
+            answers[guid] = run("smpquery", "nodeinfo", str(int(lids[guid], 16)))
+
+    theirs = opensm.loaded(fabric, ports, tmp_path, then=ask)
+    assert (theirs == ports).all()
+    for guid in guids:
+        assert f"0x{guid:016x}" in answers[guid]
+    dumped = lft.read_dump(tmp_path / "opensm-lfts.dump", fabric)
+    assert dumped.switch_ports is not None and len(unreached(fabric, dumped.switch_ports)) == 0
 
 
 @pytest.mark.integration

@@ -66,10 +66,15 @@ TEST_P(OptimiserTest, SaysTheLoadsOfItsTablesAndNoneIsBelowTheBound) {
     const auto load = loads(tree, demand, found, cables, t);
     const double largest = *std::max_element(load.begin(), load.end());
     sum += largest;
-    if (std::isfinite(largest)) EXPECT_NEAR(found.largest[t], largest, 1e-5 * largest);
-    else EXPECT_TRUE(std::isinf(found.largest[t]));
+    if (std::isfinite(largest)) {
+      EXPECT_NEAR(found.largest[t], largest, 1e-5 * largest);
+    } else {
+      EXPECT_TRUE(std::isinf(found.largest[t]));
+    }
   }
-  if (p.slots == 1) EXPECT_GE(sum * (1 + 1e-5), bounds(tree, demand, cables).adaptive);
+  if (p.slots == 1) {
+    EXPECT_GE(sum * (1 + 1e-5), bounds(tree, demand, cables).adaptive);
+  }
 
   // From its own tables a search with them loaded leaves them as they are.
   Loaded loaded{std::vector<Port>(static_cast<std::size_t>(tree.leaves()) * tree.endpoints(), -1), found.core_of, found.down_of};
@@ -78,7 +83,9 @@ TEST_P(OptimiserTest, SaysTheLoadsOfItsTablesAndNoneIsBelowTheBound) {
   search.loaded = &loaded;
   search.fewest_worst = false;
   const Solution again = optimise(tree, demand, cables, found.largest, search, go_on);
-  if (std::isfinite(sum)) EXPECT_EQ(again.spine_of, found.spine_of);
+  if (std::isfinite(sum)) {
+    EXPECT_EQ(again.spine_of, found.spine_of);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Trees, OptimiserTest,

@@ -15,7 +15,7 @@ MOST_NAMED = 10
 
 @dataclass(frozen=True)
 class Difference:
-    """Two dumps of one fabric, entry by entry; entries for endpoints of which either dump does not tell the LID are left out.
+    """Two dumps of one fabric, entry by entry, those for LIDs of switches among them; entries for destinations whose LID either dump does not tell are left out.
 
     entries: compared;  changed: other ports, and entries that one alone has;  added, removed: of these, only in the second, only in the first
     switches, destinations: how many have a changed entry;  unknown_endpoints: endpoints left out;  most: switches with most changed entries, with their numbers
@@ -35,12 +35,17 @@ def difference(fabric: Fabric, before: Dump, after: Dump) -> Difference:
     """How `after` differs from `before`."""
     known = ~(before.unknown | after.unknown)
     old, new = (one.ports.reshape(len(fabric.routers), len(known), -1)[:, known] for one in (before, after))
+    destinations = int((old != new).any(axis=(0, 2)).sum())
+    old, new = (one.reshape(len(fabric.routers), -1) for one in (old, new))
+    if before.switch_ports is not None and after.switch_ports is not None:
+        destinations += int((before.switch_ports != after.switch_ports).any(axis=0).sum())
+        old, new = np.hstack([old, before.switch_ports]), np.hstack([new, after.switch_ports])
     other = old != new
-    by_switch = other.sum(axis=(1, 2))
+    by_switch = other.sum(axis=1)
     first = np.argsort(-by_switch, kind="stable")[:MOST_NAMED]
     return Difference(
         entries=int(((old >= 0) | (new >= 0)).sum()), changed=int(other.sum()), added=int((other & (old < 0)).sum()),
-        removed=int((other & (new < 0)).sum()), switches=int((by_switch > 0).sum()), destinations=int(other.any(axis=(0, 2)).sum()),
+        removed=int((other & (new < 0)).sum()), switches=int((by_switch > 0).sum()), destinations=destinations,
         unknown_endpoints=int((~known).sum()),
         most=tuple((str(fabric.routers.name[one]), int(by_switch[one])) for one in first.tolist() if by_switch[one]),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.text import read_bytes, read_utf8
 from flitwatch_routing.lmc import first_lid, lids_each
+from flitwatch_routing.switch_lids import towards_switches
 
 Ints = NDArray[np.int64]
 #: GUIDs of generated fabrics, in the range that ibsim uses; adapters are spaced apart, as a port's GUID is the adapter's + 1.
@@ -37,38 +38,46 @@ def _guid(text: object, otherwise: int) -> int:
         return otherwise
 
 
-def dump(fabric: Fabric, ports: Ints, lmc: int = 0) -> Iterator[str]:
+def dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> Iterator[str]:
     """The lines of the dump of tables (routers, endpoints * 2^lmc); entries name their destination by port GUID.
 
+    The LIDs of switches have entries too, `switch_ports` (routers, routers) or those of `towards_switches`: what a dump leaves out, OpenSM gives no path.
     LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that has the
     same last `lmc` bits. BadInput where there are not enough LIDs.
     """
     switches, ends = guids(fabric)
+    between = towards_switches(fabric) if switch_ports is None else switch_ports
     first, each = first_lid(fabric, lmc), lids_each(lmc)
     last = first + len(ends) * each - 1
     names = [str(node or "") for node in fabric.endpoints.node]
     for router, guid in enumerate(switches):
         yield f"Unicast lids [0-{last}] of switch Lid {router + 1} guid 0x{guid:016x} ('{fabric.routers.name[router]}'):"
+        for other in np.flatnonzero(between[router] >= 0).tolist():
+            yield f"0x{other + 1:04x} {between[router, other]:03d} # Switch portguid 0x{switches[other]:016x}: '{fabric.routers.name[other]}'"
         for column in np.flatnonzero(ports[router] >= 0).tolist():
             endpoint = column // each
             yield f"0x{first + column:04x} {ports[router, column]:03d} # Channel Adapter portguid 0x{ends[endpoint]:016x}: '{names[endpoint]}'"
-        yield f"{int((ports[router] >= 0).sum())} lids dumped "
+        yield f"{int((ports[router] >= 0).sum() + (between[router] >= 0).sum())} lids dumped "
 
 
-def write(path: Path, fabric: Fabric, ports: Ints, lmc: int = 0) -> None:
+def write(path: Path, fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> None:
     """Write the dump; the file appears whole or not at all. Raises as `dump`."""
     temporary = path.with_name(path.name + ".part")
     with open(temporary, "w") as file:
-        file.writelines(line + "\n" for line in dump(fabric, ports, lmc))
+        file.writelines(line + "\n" for line in dump(fabric, ports, lmc, switch_ports))
     temporary.replace(path)
 
 
 @dataclass(frozen=True)
 class Dump:
-    """ports (routers, endpoints * 2^lmc): output ports, -1 without an entry;  unknown (endpoints,): neither the dump nor the topology tells their LID"""
+    """ports (routers, endpoints * 2^lmc): output ports, -1 without an entry;  unknown (endpoints,): neither the dump nor the topology tells their LID
+
+    switch_ports (routers, routers): output ports for the LIDs of switches; None where the dump does not say which LIDs are theirs
+    """
 
     ports: Ints
     unknown: NDArray[np.bool_]
+    switch_ports: Ints | None = None
 
 
 def read(path: Path, fabric: Fabric, lmc: int = 0) -> Ints:
@@ -116,7 +125,28 @@ def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
     ports = np.full((len(switches), len(ends) * each), -1)
     used = (endpoint >= 0) & (offset < each)
     ports[router[used], endpoint[used] * each + offset[used]] = port[used]
-    return Dump(ports, unknown)
+    return Dump(
+        ports, unknown, _switch_ports(router, port, destination, switches, bool((endpoint[destination == 0] < 0).any()))
+    )
+
+
+def _switch_ports(
+    router: Ints, port: Ints, destination: NDArray[np.uint64], switches: list[int], unowned: bool
+) -> Ints | None:
+    """Ports (routers, routers) of the entries for switches; None where there are none but `unowned` entries, which may be theirs."""
+    column = {guid: at for at, guid in enumerate(switches)}
+    asked, of = np.unique(destination, return_inverse=True)
+    to = (
+        np.array([column.get(guid, -1) for guid in asked.tolist()], np.int64)[of]
+        if len(asked)
+        else np.zeros(0, np.int64)
+    )
+    known = to >= 0
+    if unowned and not known.any():
+        return None
+    result = np.full((len(switches), len(switches)), -1)
+    result[router[known], to[known]] = port[known]
+    return result
 
 
 def _of_lmc(path: Path, fabric: Fabric, lowest: Ints, lid: Ints, endpoint: Ints, lmc: int) -> None:

@@ -18,6 +18,7 @@ from flitwatch_routing.bounds import ROUNDING, Bounds, bounds_of, gap, unit_of
 from flitwatch_routing.cabling import Cabling
 from flitwatch_routing.forwarding import check, choices_of, kept, tables_of
 from flitwatch_routing.lmc import per_lid
+from flitwatch_routing.switch_lids import completed, towards_switches
 from flitwatch_routing.tree import Tree, as_tree
 
 Traffic = tuple[NDArray, NDArray, NDArray]
@@ -129,7 +130,8 @@ def optimise(
     reached = np.zeros(len(slots))
     reached[crossing] = found["largest"] * unit
     cabling = Cabling(sent, loaded, np.maximum(reached, [one.fixed * (1 + within) for one in least]).tolist())
-    ports = tables_of(tree, found if choices is None else kept(tree, found, choices), fabric, cabling)
+    tables = tables_of(tree, found if choices is None else kept(tree, found, choices), fabric, cabling)
+    ports = completed(fabric, tables, towards_switches(fabric))
     between = fabric.router_links()
     loads = [check(fabric, ports, one, lmc=lmc).load[between] for one in slots]
     measured = [_measured(load, bound) for load, bound in zip(loads, least, strict=True)]

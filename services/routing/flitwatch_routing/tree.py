@@ -154,6 +154,8 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
     cabled = np.zeros(routers, bool)
     cabled[src] = cabled[dst] = True
     is_core = ~is_leaf & ~is_spine & cabled  # a switch that lost every cable is on no level
+    bare = _leaves_without_hosts(routers, is_leaf, is_spine, is_core, np.stack([src, dst], axis=1))
+    is_leaf, is_core = is_leaf | bare, is_core & ~bare
     levels = is_leaf * 0 + is_spine * 1 + is_core * 2
     bad = abs(levels[src] - levels[dst]) != 1
     if bad.any():
@@ -171,6 +173,16 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
         else np.zeros(routers, np.int64)
     )
     return _with_lids(_laid_out(fabric, is_leaf, is_spine, is_core, pod, group, src, dst, port, cable), each)
+
+
+def _leaves_without_hosts(routers: int, is_leaf: Bools, is_spine: Bools, is_core: Bools, edges: Ints) -> Bools:
+    """Of the switches that seem to be cores, those whose spines all belong to one pod: they join nothing that the pod's spines do not join themselves."""
+    pod = _components(routers, edges[is_leaf[edges].any(axis=1)], is_leaf | is_spine)
+    up = edges[is_spine[edges[:, 0]] & is_core[edges[:, 1]]]
+    low, high = np.full(routers, routers), np.full(routers, -1)
+    np.minimum.at(low, up[:, 1], pod[up[:, 0]])
+    np.maximum.at(high, up[:, 1], pod[up[:, 0]])
+    return is_core & (low == high)
 
 
 def _cable_numbers(pair: Ints, port: Ints) -> Ints:

@@ -102,6 +102,7 @@ def optimise(
     from flitwatch_routing.compared import BASELINES, busiest
     from flitwatch_routing.optimise import optimise as find
     from flitwatch_routing.patterns import traffic
+    from flitwatch_routing.switch_lids import repaired, towards_switches
     from flitwatch_routing.weighting import weighting
     from flitwatch_simulation.packet.machine import fabric_of
 
@@ -111,7 +112,8 @@ def optimise(
     busy = "busiest link" if len(demands) == 1 else "busiest links of all slots"
     if within and loaded is None:
         raise click.UsageError("--within is for --loaded tables")
-    before = None if loaded is None else lft.read(loaded, fabric, lmc)
+    held = None if loaded is None else lft.read_dump(loaded, fabric, lmc)
+    before = None if held is None else held.ports
     with stop_on_interrupt() as stopped, stderr.status("laying routes") as status:
 
         def watch(seconds: float, largest: float, moves: int) -> bool:
@@ -128,7 +130,11 @@ def optimise(
             status.update("laying the baselines")
             others = busiest(fabric, demands, seed, stopped)
     if out is not None:
-        lft.write(out, fabric, found.ports, lmc)
+        towards = towards_switches(fabric)
+        lft.write(
+            out, fabric, found.ports, lmc,
+            towards if held is None or held.switch_ports is None else repaired(fabric, held.switch_ports, towards),
+        )  # fmt: skip
     emit(
         {
             "z": found.z, "z_ar": found.z_ar, "z_ar_exact": found.z_ar_exact, "ar_gap": found.ar_gap, "bound_gap": found.bound_gap,
@@ -174,6 +180,8 @@ def check(
 ) -> None:
     """Follow the tables of a dump: loops, holes, deadlocks, and the busiest link under a traffic matrix.
 
+    Switches are asked for as well as endpoints: `switch_holes` counts pairs of switches where the first has no way to the second's LID.
+
     Status 1 where they are not valid (no loops, no holes), or can deadlock: links that wait for one another in a circle, one of which is named, where all
     traffic shares a virtual lane. What the dump does not tell is null: whether they are valid and free of deadlocks where it is unclear which endpoint
     some entries are for, and loads where traffic gets lost. With --traffic several times max_load is the sum of what each slot's busiest link carries. Without --lmc the lowest of an endpoint's LIDs counts.
@@ -183,6 +191,7 @@ def check(
     from flitwatch_routing.deadlock import dependencies
     from flitwatch_routing.forwarding import check as follow
     from flitwatch_routing.patterns import traffic
+    from flitwatch_routing.switch_lids import unreached
     from flitwatch_routing.weighting import weighting
     from flitwatch_simulation.packet.machine import fabric_of
 
@@ -194,9 +203,14 @@ def check(
     carried = [follow(fabric, dump.ports, one, dump.unknown, lmc) for one in demands]
     found = carried[0] if carried else follow(fabric, dump.ports, None, dump.unknown, lmc)
     waits = dependencies(fabric, dump.ports, dump.unknown)
+    astray = None if dump.switch_ports is None else unreached(fabric, dump.switch_ports)
     unknown = int(dump.unknown.sum())
     deadlock_free = False if waits.cycle else None if unknown else True
     valid = None if found.valid and unknown else found.valid
+    where = list(found.where)
+    if astray is not None and len(astray):
+        valid = False
+        where.append("{} has no way to the LID of {}".format(*(fabric.routers.name[one] for one in astray[0])))
     largest: list[float] = []
     least: list[Bounds] = []
     arrives = not any(one.lost for one in carried)
@@ -207,7 +221,7 @@ def check(
     z_ar = sum(one.z_ar for one in least)
     emit(
         {
-            "valid": valid, "loops": found.loops, "holes": found.holes, "unknown_endpoints": unknown, "where": list(found.where),
+            "valid": valid, "loops": found.loops, "holes": found.holes, "switch_holes": None if astray is None else len(astray), "unknown_endpoints": unknown, "where": where,
             "deadlock_free": deadlock_free, "dependencies": waits.pairs, "cycle": waits.named(fabric) if waits.cycle else None,
             "max_load": sum(largest) if largest else None, "ar_gap": gap(sum(largest), z_ar) if largest else None,
             **({"z_ar": z_ar, "z_ar_exact": all(one.exact for one in least)} if least else {}),

@@ -1,0 +1,130 @@
+"""Entries for the LIDs of switches, and for endpoints that a switch can reach only by a detour.
+
+A subnet manager that reads tables from a file gives no path to a LID that the file leaves out. Switches have LIDs too: performance and management queries
+travel by them. Ways go up, then down, where such a way exists, and are else the shortest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.forwarding import links_by_port, way_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+#: The port of a switch's own LID.
+OWN_PORT = 0
+
+
+def towards_switches(fabric: Fabric) -> Ints:
+    """The port (routers, routers) by which each switch (row) reaches each other (column); `OWN_PORT` on the diagonal, -1 where nothing joins them.
+
+    Free of loops: every step shortens the way down, else the way up and down, else the number of hops.
+    """
+    routers = len(fabric.routers)
+    out = links_by_port(fabric)
+    head = np.where(out >= 0, fabric.links.dst[out], routers).astype(np.int64)
+    head[head >= routers] = -1
+    hops = _hops(head)
+    rank = _rank(fabric, hops)
+    down, up_down = np.full((routers, routers), np.inf), np.full((routers, routers), np.inf)
+    order = np.argsort(rank)
+    for at in order.tolist():
+        there = _neighbours(head[at])
+        below = there[rank[there] < rank[at]]
+        down[at] = down[below].min(axis=0, initial=np.inf) + 1
+        down[at, at] = 0
+    for at in order[::-1].tolist():
+        there = _neighbours(head[at])
+        above = there[rank[there] > rank[at]]
+        climb = up_down[above].min(axis=0, initial=np.inf) + 1
+        up_down[at] = np.where(np.isfinite(down[at]), down[at], climb)
+    result = np.full((routers, routers), -1)
+    for at in range(routers):
+        port = np.flatnonzero(head[at] >= 0)
+        there = head[at, port]
+        lower, upper = (rank[there] < rank[at])[:, None], (rank[there] > rank[at])[:, None]
+        falls = np.isfinite(down[at])
+        climbs = ~falls & np.isfinite(up_down[at])
+        leads = np.where(
+            falls, lower & (down[there] == down[at] - 1), np.where(climbs, upper & (up_down[there] == up_down[at] - 1), hops[there] == hops[at] - 1)
+        )  # fmt: skip
+        leads &= np.isfinite(hops[at])
+        result[at] = _spread(leads, port)
+        result[at, at] = OWN_PORT
+    return result
+
+
+def completed(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
+    """`ports` (routers, endpoints * 2^lmc), with entries that are missing filled by the way to the endpoint's switch where there is one.
+
+    No way from one endpoint to another uses such an entry, or its switch would have had one; and each leads nearer to an entry that was there.
+    """
+    leaf = np.repeat(fabric.endpoints.router.astype(np.int64), ports.shape[1] // max(len(fabric.endpoints), 1))
+    detour = towards[:, leaf]
+    detour[leaf, np.arange(len(leaf))] = -1
+    return np.where(ports >= 0, ports, detour)
+
+
+def repaired(fabric: Fabric, loaded: Ints, towards: Ints) -> Ints:
+    """Loaded entries for switches (routers, routers), with those of `towards` in every column in which a loaded entry is missing, loops or leads astray."""
+    bad = ~_arrive(fabric, loaded).all(axis=0)
+    return np.where(bad[None, :], towards, loaded)
+
+
+def unreached(fabric: Fabric, ports: Ints) -> Ints:
+    """Pairs (switch, destination switch) that `ports` (routers, routers) do not join although cables do: (pairs, 2)."""
+    joined = towards_switches(fabric) >= 0
+    return np.argwhere(joined & ~_arrive(fabric, ports))
+
+
+def _arrive(fabric: Fabric, ports: Ints) -> Bools:
+    """Whether following `ports` from each switch (row) ends at each (column)."""
+    routers = len(ports)
+    links, every = fabric.links, np.arange(routers)
+    way = way_of(fabric, ports)
+    following = np.where(way >= 0, links.dst[np.maximum(way, 0)], routers).astype(np.int64)
+    following[following >= routers] = routers
+    following[every, every] = every
+    following = np.vstack([following, np.full(routers, routers)])
+    at = np.repeat(every[:, None], routers, axis=1)
+    # Pointer doubling: 2^k steps after k rounds, enough for the longest way without a loop.
+    for _ in range(max(routers, 2).bit_length()):
+        following = np.take_along_axis(following, following, axis=0)
+    return following[at, every[None, :]] == every
+
+
+def _neighbours(heads: Ints) -> Ints:
+    return np.unique(heads[heads >= 0])
+
+
+def _spread(leads: Bools, port: Ints) -> Ints:
+    """One of the ports that lead on, (destinations,): destinations take turns; -1 where none does."""
+    if not len(port):
+        return np.full(leads.shape[1], -1)
+    count = leads.sum(axis=0)
+    turn = np.arange(leads.shape[1]) % np.maximum(count, 1)
+    chosen = (leads & (np.cumsum(leads, axis=0) == turn + 1)).argmax(axis=0)
+    return np.where(count > 0, port[chosen], -1)
+
+
+def _hops(head: Ints) -> Floats:
+    """Hops (routers, routers) over cables, infinite where none join."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import shortest_path
+
+    src, port = np.nonzero(head >= 0)
+    graph = coo_matrix((np.ones(len(src)), (src, head[src, port])), (len(head), len(head))).tocsr()
+    return shortest_path(graph, unweighted=True)
+
+
+def _rank(fabric: Fabric, hops: Floats) -> Ints:
+    """A place in one order of all switches (routers,): by hops from the nearest with endpoints, so that up and down have a meaning on any fabric."""
+    leaves = np.unique(fabric.endpoints.router)
+    height = hops[leaves].min(axis=0) if len(leaves) else np.zeros(len(hops))
+    result = np.empty(len(hops), np.int64)
+    result[np.argsort(height, kind="stable")] = np.arange(len(hops))
+    return result
