@@ -90,4 +90,5 @@ def _entry_bytes(tree: Tree, link: Ints, entry: Ints, traffic: Traffic) -> Float
 
 def _merged(key: Ints, bytes_: Floats) -> tuple[Ints, Floats]:
     keys, of = np.unique(key, return_inverse=True)
-    return keys, np.bincount(of, bytes_, len(keys))
+    total: Floats = np.bincount(of, bytes_, len(keys)).astype(float)
+    return keys, total

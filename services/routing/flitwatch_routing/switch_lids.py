@@ -71,8 +71,8 @@ def completed(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
 
 def repaired(fabric: Fabric, loaded: Ints, towards: Ints) -> Ints:
     """Loaded entries for switches (routers, routers), with those of `towards` in every column in which a loaded entry is missing, loops or leads astray."""
-    bad = ~_arrive(fabric, loaded).all(axis=0)
-    return np.where(bad[None, :], towards, loaded)
+    bad = np.logical_not(_arrive(fabric, loaded).all(axis=0))
+    return np.where(bad, towards, loaded)
 
 
 def unreached(fabric: Fabric, ports: Ints) -> Ints:
@@ -94,7 +94,8 @@ def _arrive(fabric: Fabric, ports: Ints) -> Bools:
     # Pointer doubling: 2^k steps after k rounds, enough for the longest way without a loop.
     for _ in range(max(routers, 2).bit_length()):
         following = np.take_along_axis(following, following, axis=0)
-    return following[at, every[None, :]] == every
+    arrived: Bools = np.equal(following[at, every[None, :]], every)
+    return arrived
 
 
 def _neighbours(heads: Ints) -> Ints:
