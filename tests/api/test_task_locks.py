@@ -1,0 +1,166 @@
+"""Tasks as an attacker would start them: every role, every task, arguments made from the tasks' own models."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from fixtures.databases import Server
+
+from api.conftest import Served, bearer, serving
+from flitwatch_api.settings import Settings
+from flitwatch_db import connect, people
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.importers.text import read_bytes
+from flitwatch_domain.task_models import STARTABLE, read_arguments
+from flitwatch_routing.patterns import PATTERNS as MATRICES
+from flitwatch_simulation import routings, topologies
+from flitwatch_simulation.loop.demand import KNOWN
+from flitwatch_simulation.packet.machine import build, fabric_of
+from flitwatch_simulation.studies.registry import ALIASES, STUDIES
+from flitwatch_simulation.workloads.patterns import PATTERNS
+from flitwatch_simulation.workloads.placement import POLICIES
+
+SEEN = {
+    "allocation": ["n1"], "interval_s": 1.0, "request_flits": 9, "request_packets": 3, "stalled_cycles": 2, "cumulative_latency_us": 3.0,
+}  # fmt: skip
+GOOD: dict[str, dict[str, Any]] = {
+    "demo.count": {"to": 1, "delay_s": 0.0},
+    "sim.study": {"study": "fig15", "parameters": {"topologies": {"ring": "torus:9"}, "runs": 2, "routing": "dor"}},
+    "sim.collective": {"topology": "torus:4,4", "routing": "dor", "pattern": "ring", "runs": 2},
+    "sim.packet": {
+        "topology": "dragonfly:3,2,4,4",
+        "routing": "adaptive0",
+        "traffic": "alltoall",
+        "bytes": 10,
+        "background": "none",
+    },
+    "sim.whatif": {"fabric": "past", "at_s": 1.0, "job": "1"},
+    "routing.loop": {"pattern": "shift", "topology": "quartz1"},
+    "routing.reconstruct": {"pattern": "shift", "topology": "quartz1"},
+    "routing.optimise": {"pattern": "shift", "topology": "quartz1"},
+    "routing.advice": {"application": "milc", "observations": {"ADAPTIVE_0": [SEEN], "ADAPTIVE_3": [SEEN]}},
+    "ml.blame": {"exe": "milc", "nodes": 4},
+    "ml.deviation": {"exe": "milc", "nodes": 4},
+    "ml.forecast": {"exe": "milc", "nodes": 4},
+    "alerting.test": {"rule": {"name": "r", "signal": "blamed_user", "above": 0}, "from_s": 0, "to_s": 1},
+}
+#: Names of files with every disguise: blanks that parsers strip, devices, links, ways upward.
+BLANKS = ("", " ", "\t", "\n", "\u00a0", "\u2003", "\ufeff")
+FILES = ("/etc/passwd", "/dev/ptmx", "/proc/self/environ", "../../etc/passwd", "//etc/passwd", "/no/such")
+DISGUISED = [f"{blank}{kind}{path}{blank}" for blank, kind, path in itertools.product(BLANKS, ("file:", "lft:", ""), FILES)]  # fmt: skip
+#: What names a machine, a route or traffic, by task.
+MADE = {
+    "sim.collective": ("topology", "routing", "pattern"),
+    "sim.packet": ("topology", "routing", "traffic", "background", "jobs"),
+    "routing.loop": ("topology", "pattern"),
+    "routing.reconstruct": ("topology", "pattern"),
+    "routing.optimise": ("topology", "pattern"),
+}
+ROLES = ("anonymous", "viewer", "user", "operator", "admin", "service")
+
+
+def test_every_task_has_a_model() -> None:
+    assert set(GOOD) == set(STARTABLE)
+    for name, args in GOOD.items():
+        assert read_arguments(name, args).given() is not None
+
+
+@pytest.mark.parametrize(("name", "field"), [(name, field) for name, fields in MADE.items() for field in fields])
+def test_no_argument_names_a_file(name: str, field: str) -> None:
+    for hostile in DISGUISED:
+        with pytest.raises(BadInput) as refused:
+            read_arguments(name, {**GOOD[name], field: hostile})
+        assert "/etc" not in str(refused.value) and "No such" not in str(refused.value)
+
+
+def test_no_parameter_of_a_study_names_a_file() -> None:
+    for study in (*STUDIES, *ALIASES):
+        for name in ("topology", "topologies", "fabrics", "routing", "pattern", "parameters"):
+            for hostile in DISGUISED[::7]:
+                for value in (hostile, [hostile], {"x": hostile}, [{"name": "x", "spec": hostile}]):
+                    with pytest.raises(BadInput):
+                        read_arguments("sim.study", {"study": study, "parameters": {name: value}})
+
+
+def test_the_parsers_themselves_have_no_maker_of_files(tmp_path: Path) -> None:
+    """A text that reached them without a model names no file either."""
+    torus, tree = topologies.parse("torus:4,4"), fabric_of("xgft:2;2,3;1,1")
+    for hostile in DISGUISED:
+        for call in (
+            lambda: topologies.parse(hostile),  # noqa: B023
+            lambda: fabric_of(hostile),  # noqa: B023
+            lambda: routings.routes_of(torus, hostile),  # noqa: B023
+            lambda: build(tree, hostile),  # noqa: B023
+        ):
+            with pytest.raises(BadRequest):
+                call()
+
+
+def test_the_command_line_reads_regular_files_without_waiting(tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/ptmx"), Path("/dev/zero")):
+        with pytest.raises(BadInput, match="no regular file"):
+            read_bytes(path)
+        with pytest.raises(BadInput, match="no regular file"):
+            topologies.parse(LocalText(f"file:{path}"))
+
+
+def test_the_models_know_what_the_engines_know() -> None:
+    from flitwatch_domain.task_models import machines
+
+    assert set(get_args(machines.MessagePattern)) == set(PATTERNS)
+    assert set(get_args(machines.LoopPattern)) == set(KNOWN) >= set(MATRICES)
+    assert set(get_args(machines.Placement)) == set(POLICIES)
+    for study in (*STUDIES, *ALIASES):
+        read_arguments("sim.study", {"study": study})
+
+
+@pytest.fixture(scope="module")
+def site(_embedded_template: Server) -> Iterator[tuple[Served, dict[str, dict[str, str]]]]:
+    url = _embedded_template.create()
+    callers: dict[str, dict[str, str]] = {"anonymous": {}}
+    with connect(url, role="gate", autocommit=True) as conn:
+        for role in ROLES[1:]:
+            people.add(conn, f"a-{role}", role)
+            scopes = ["read"] if role == "viewer" else ["read", "tasks"]
+            callers[role] = bearer(people.add_token(conn, f"a-{role}", "test", scopes)[1])
+    with serving(Settings(db=url, web=None)) as api:
+        yield api, callers
+    _embedded_template.drop(url)
+
+
+HOSTILE: tuple[Any, ...] = (
+    "\0", "x" * 70_000, "file:/etc/passwd", " file:/etc/passwd", 10**30, -(10**30), 1e308, True, [], {}, [[]], {"a": "\0"}, -1, 2.5, "' OR 1=1 --", "../..",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STARTABLE)
+def test_hostile_values_of_any_argument_are_refused_or_harmless(name: str) -> None:
+    for field in sorted({*GOOD[name], "unknown"}):
+        for hostile in HOSTILE:
+            try:
+                kept = read_arguments(name, {**GOOD[name], field: hostile}).given()
+            except BadInput:
+                continue
+            assert field != "unknown" and hostile != "\0"
+            assert len(str(kept)) < 70_000
+            read_arguments(name, kept)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_hostile_requests_are_refused_for_every_role_and_task(site: tuple[Served, dict[str, dict[str, str]]], role: str) -> None:  # fmt: skip
+    """Nothing that is refused leaves a row."""
+    api, callers = site
+    before = api.http.get("/api/v1/tasks", headers=callers["operator"]).json()["items"]
+    for name in STARTABLE:
+        for change in ({"unknown": 1}, {sorted(GOOD[name])[0]: "\0"}, {sorted(GOOD[name])[0]: [[]]}):
+            answer = api.http.post("/api/v1/tasks", json={"name": name, "args": {**GOOD[name], **change}}, headers=callers[role])  # fmt: skip
+            assert answer.status_code == (403 if role == "viewer" else 422), (name, change, answer.text)
+    assert api.http.get("/api/v1/tasks", headers=callers["operator"]).json()["items"] == before
