@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from urllib.parse import urlsplit
 
 import httpx
@@ -22,6 +23,8 @@ HALVES = {
     "a second request's half": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hea",
 }
 EACH = 40
+#: How soon is not what is asked here.
+get = partial(httpx.get, timeout=60)
 
 
 @pytest.fixture
@@ -50,7 +53,7 @@ def test_half_sent_requests_are_not_kept(site: Served, half: str) -> None:
                     pass
             except ConnectionResetError:
                 pass
-    assert httpx.get(f"{site.url}/healthz").status_code == 200
+    assert get(f"{site.url}/healthz").status_code == 200
 
 
 def test_dripping_bytes_keep_nothing_open(site: Served) -> None:
@@ -93,21 +96,21 @@ def test_more_connections_than_the_limit_are_answered_at_once(
     with serving(Settings(db=embedded_db, web=None, api_streams_max=1)) as site, ExitStack() as stack:
         for _ in range(30):
             connected(site, stack)
-        assert httpx.get(f"{site.url}/healthz", timeout=60).status_code == 503
+        assert get(f"{site.url}/healthz").status_code == 503
 
 
 def test_health_that_costs_a_query_is_counted(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.001, api_rate_burst=3)) as site:
         for path in ("/readyz", "/metrics", "/readyz"):
-            assert httpx.get(site.url + path).status_code == 200
-        refused = [httpx.get(site.url + path) for path in ("/readyz", "/metrics")]
+            assert get(site.url + path).status_code == 200
+        refused = [get(site.url + path) for path in ("/readyz", "/metrics")]
         assert [answer.status_code for answer in refused] == [429, 429]
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
-        assert httpx.get(f"{site.url}/healthz").status_code == 200
+        assert get(f"{site.url}/healthz").status_code == 200
 
 
 def test_names_beyond_this_machine_are_told_to_insist_on_tls(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None)) as site:
-        published = httpx.get(f"{site.url}/healthz", headers={"Host": "flitwatch.example.org"})
+        published = get(f"{site.url}/healthz", headers={"Host": "flitwatch.example.org"})
         assert published.headers["strict-transport-security"] == "max-age=31536000"
-        assert "strict-transport-security" not in httpx.get(f"{site.url}/healthz").headers
+        assert "strict-transport-security" not in get(f"{site.url}/healthz").headers
