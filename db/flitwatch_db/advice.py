@@ -57,7 +57,7 @@ _BLAMED = """
 """
 _MODES = """
     SELECT DISTINCT ON (application) application, environment, recommendation_id, reason, job_id, simulated
-    FROM recommendation WHERE kind = 'routing_mode' AND application IS NOT NULL AND created_at > now() - make_interval(days => %(days)s)
+    FROM recommendation WHERE authorised AND kind = 'routing_mode' AND application IS NOT NULL AND created_at > now() - make_interval(days => %(days)s)
     ORDER BY application, recommendation_id DESC
 """
 _WORKERS = """
@@ -79,7 +79,7 @@ class Basis:
     nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
     runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None
     blamed : {application: [Row]}                blamed users with jobs that run now
-    routing_modes : {application: Row}           the newest choice by the application's NIC counters: environment or None, reason
+    routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that somebody made who may: environment or None, reason
     memo : dict                                  what answers worked out from it; goes with it
     """
 

@@ -41,7 +41,7 @@ _TOLD = (
     + " END"
 )
 #: Who made it is one name of a thing that may be about anybody: it stays, without the name.
-_MADE = {"task": "NULL", "alert_silence": "'erased'"}
+_MADE = {"task": "NULL", "recommendation": "NULL", "alert_silence": "'erased'"}
 #: A refused record is kept as it came, JSON or fields between bars, perhaps cut short.
 _REFUSED = """EXISTS (SELECT FROM unnest(%(marks)s::text[]) AS mark WHERE position(convert_to(mark, 'UTF8') IN '|'::bytea || raw || '|'::bytea) > 0)
     OR reason ~* %(quoted)s OR where_ ~* %(quoted)s"""

@@ -14,7 +14,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 from psycopg.rows import dict_row
 
-from flitwatch_domain.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthenticated
+from flitwatch_domain.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthenticated, Unavailable
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -249,6 +249,14 @@ def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
     if _HASHER.check_needs_rehash(hashed):
         conn.execute("UPDATE account SET password_hash = %s WHERE account_id = %s", [_HASHER.hash(password), number])
     return begin_session(conn, number)
+
+
+def seal_key(conn: Conn) -> bytes:
+    """The key with which this site signs cookies; Unavailable where somebody took it away."""
+    row = conn.execute("SELECT key FROM seal_key").fetchone()
+    if row is None:
+        raise Unavailable("the site's key of signed cookies is gone", advice="Restore table seal_key from a backup.")
+    return bytes(row[0])
 
 
 def begin_session(conn: Conn, account_id: int) -> tuple[str, datetime]:

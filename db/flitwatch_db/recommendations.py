@@ -15,9 +15,21 @@ from psycopg.types.json import Jsonb
 Part = Literal["lfts", "matrix_router", "matrix_group", "links"]
 
 
+#: Where figures come from: observations that somebody handed in, or a simulation.
+Figures = Literal["given", "simulated"]
+
+
 @dataclass(frozen=True)
 class Recommendation:
-    """One row; `gain` and `detail` as in the contract, None where unknown."""
+    """One row; `gain` and `detail` as in the contract, None where unknown.
+
+    Attributes
+    ----------
+    created_by : str or None
+        Its author; that of its task where there is one.
+    authorised : bool
+        Whether the author may change what the site relies on; else it is a what-if of theirs, and steers nothing. That of its task where there is one.
+    """
 
     kind: Literal["routes", "routing_mode", "placement"]
     state: Literal["recommended", "refused"]
@@ -33,6 +45,9 @@ class Recommendation:
     application: str | None = None
     environment: str | None = None
     task_id: int | None = None
+    figures: Figures = "given"
+    created_by: str | None = None
+    authorised: bool = False
     parts: Mapping[Part, bytes] = field(default_factory=dict)
 
 
@@ -46,15 +61,20 @@ def _jsonb(value: Any) -> Jsonb:
 
 
 def save(conn: psycopg.Connection[Any], new: Recommendation) -> int:
-    """Store a recommendation within the caller's transaction; that of the same task is replaced. Returns its number."""
+    """Store a recommendation within the caller's transaction; that of the same task and kind is replaced. Returns its number."""
+    created_by, authorised = new.created_by, new.authorised
     if new.task_id is not None:
-        conn.execute("DELETE FROM recommendation WHERE task_id = %s", [new.task_id])
+        conn.execute("DELETE FROM recommendation WHERE task_id = %s AND kind = %s", [new.task_id, new.kind])
+        asked = conn.execute("SELECT created_by, authorised FROM task WHERE task_id = %s", [new.task_id]).fetchone()
+        created_by, authorised = asked or (created_by, authorised)
     row = conn.execute(
         "INSERT INTO recommendation (kind, state, task_id, fabric_id, fabric, job_id, user_name, application, title, reason, gain, environment,"
-        " detail, simulated) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING recommendation_id",
+        " detail, simulated, figures, created_by, authorised)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING recommendation_id",
         [
             new.kind, new.state, new.task_id, new.fabric_id, new.fabric, new.job_id, new.user, new.application, new.title, new.reason,
             None if new.gain is None else _jsonb(new.gain), new.environment, _jsonb(new.detail), new.simulated,
+            new.figures, created_by, authorised,
         ],
     ).fetchone()  # fmt: skip
     assert row is not None

@@ -16,7 +16,7 @@ import pytest
 
 from api.conftest import Served, bearer, operating, serving
 from flitwatch_api.events import http
-from flitwatch_api.events.hub import QUEUE, Stream, encode
+from flitwatch_api.events.hub import PUBLIC, QUEUE, Stream, encode
 from flitwatch_api.people import callers
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, events, people
@@ -72,19 +72,19 @@ def wait_until_listening(served: Served) -> None:
 def test_every_stream_gets_every_event_in_order(live: Served, embedded_db: str) -> None:
     wait_until_listening(live)
     with following(live) as one, following(live, params={"kinds": "task,run"}) as two:
-        numbers = emit(embedded_db, {"n": 1}, {"n": 2})
-        tasks = emit(embedded_db, {"n": 3}, kind="task")
+        numbers = emit(embedded_db, {"job_pk": 1}, {"job_pk": 2})
+        tasks = emit(embedded_db, {"task_id": 3}, kind="task")
         assert take(one, 3) == [
-            (numbers[0], "job", {"n": 1}),
-            (numbers[1], "job", {"n": 2}),
-            (tasks[0], "task", {"n": 3}),
+            (numbers[0], "job", {"job_pk": 1}),
+            (numbers[1], "job", {"job_pk": 2}),
+            (tasks[0], "task", {"task_id": 3}),
         ]
-        assert take(two, 1) == [(tasks[0], "task", {"n": 3})]
+        assert take(two, 1) == [(tasks[0], "task", {"task_id": 3})]
 
 
 @pytest.mark.parametrize("by", ["header", "query"])
 def test_what_was_missed_is_replayed_once(live: Served, embedded_db: str, by: str) -> None:
-    numbers = emit(embedded_db, *({"n": n} for n in range(1200)))
+    numbers = emit(embedded_db, *({"job_pk": n} for n in range(1200)))
     wait_until_listening(live)
     options = (
         {"headers": {"Last-Event-ID": str(numbers[9])}}
@@ -92,17 +92,17 @@ def test_what_was_missed_is_replayed_once(live: Served, embedded_db: str, by: st
         else {"params": {"last_event_id": str(numbers[9])}}
     )
     with following(live, **options) as lines:
-        later = emit(embedded_db, {"n": 1200})
+        later = emit(embedded_db, {"job_pk": 1200})
         assert [number for number, _, _ in take(lines, 1191)] == [*numbers[10:], *later]
 
 
 def test_a_number_of_another_database_resets_the_client(live: Served, embedded_db: str) -> None:
-    number = emit(embedded_db, {"n": 1})[0]
+    number = emit(embedded_db, {"job_pk": 1})[0]
     wait_until_listening(live)
     with following(live, headers={"Last-Event-ID": "999999"}) as lines:
         assert take(lines, 1)[0][:2] == (number, "reset")
-        later = emit(embedded_db, {"n": 2})[0]
-        assert take(lines, 1) == [(later, "job", {"n": 2})]
+        later = emit(embedded_db, {"job_pk": 2})[0]
+        assert take(lines, 1) == [(later, "job", {"job_pk": 2})]
     for bad in ("x", "-1", "1e3", "9" * 30):
         refused = live.http.get("/api/v1/events", headers={"Last-Event-ID": bad})
         assert refused.status_code == 400 and refused.json()["advice"]
@@ -180,7 +180,7 @@ def test_a_client_that_does_not_read_costs_a_bounded_queue(live: Served, embedde
         conn.recv(200)
         deadline = time.monotonic() + 30
         while "flitwatch_api_event_streams_dropped 1.0" not in live.http.get("/metrics").text:
-            emit(embedded_db, *({"filler": "x" * 20_000} for _ in range(100)))
+            emit(embedded_db, *({"state": "x" * 20_000} for _ in range(100)))
             assert time.monotonic() < deadline
     assert live.http.get("/healthz").status_code == 200
 
@@ -188,7 +188,7 @@ def test_a_client_that_does_not_read_costs_a_bounded_queue(live: Served, embedde
 def test_text_of_users_cannot_forge_an_event(live: Served, embedded_db: str) -> None:
     wait_until_listening(live)
     with following(live) as lines:
-        hostile = {"name": "x\n\nid: 1\nevent: forged\ndata: {}\r\r\u2028"}
+        hostile = {"state": "x\n\nid: 1\nevent: forged\ndata: {}\r\r\u2028"}
         number = emit(embedded_db, hostile)[0]
         assert take(lines, 1) == [(number, "job", hostile)]
 
@@ -241,8 +241,8 @@ def test_events_come_again_after_the_database_was_away(live: Served, embedded_db
             conn.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-        number = emit(embedded_db, {"n": 1})[0]
-        assert take(lines, 1) == [(number, "job", {"n": 1})]
+        number = emit(embedded_db, {"job_pk": 1})[0]
+        assert take(lines, 1) == [(number, "job", {"job_pk": 1})]
     assert live.http.get("/api/v1/jobs").status_code == 200
 
 
@@ -292,11 +292,37 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
         time.sleep(0.02)
 
 
-def test_a_stream_names_nobody_by_a_folder_or_a_rule() -> None:
-    """Its text is the same for all callers."""
-    when = datetime.now(UTC)
-    told = encode(Event(1, when, "forecast", {"exe": "/home/s0085/bin/amg", "run_id": 3}))
-    told += encode(Event(2, when, "alert", {"alert_id": 4, "rule": "watch-s0085"}))
-    told += encode(Event(3, when, "dead_letter", {"count": 2, "reason": "submit: 's0085' is not a time"}))
-    assert b"s0085" not in told and b'"exe":"amg"' in told and b'"alert_id":4' in told
-    assert b'"count":2' in told and b"is not a time" in told
+#: What each kind's emitter puts into it; what streams tell of it is the contract's.
+NAMED = {"user": "s0085", "rule": "watch-s0085", "name": "/home/s0085/x", "message": "s0085", "where": {"user": "s0085"}, "new": ["s0085"]}
+
+
+@pytest.mark.parametrize("kind", [*PUBLIC, "of a later version"])
+def test_a_stream_tells_what_is_listed_and_nothing_else(kind: str) -> None:
+    """Its text is the same for all callers, so names and folders stay out of it: also those of fields and kinds that nobody thought of."""
+    listed = {name: "/home/s0085/bin/amg" if name == "exe" else 7 for name in PUBLIC.get(kind, ())}
+    told = encode(Event(1, datetime.now(UTC), kind, {**NAMED, **listed}))
+    assert b"s0085" not in told
+    data = json.loads(told.split(b"data: ")[1])
+    assert data == {name: "amg" if name == "exe" else 7 for name in listed}
+
+
+def test_a_listed_field_with_more_in_it_is_left_out() -> None:
+    told = encode(Event(1, datetime.now(UTC), "job", {"job_pk": 1, "state": {"user": "s0085"}, "job_id": ["s0085"]}))
+    assert told.endswith(b'data: {"job_pk":1}\n\n')
+    for payload in ("s0085", ["s0085"], None):
+        assert encode(Event(1, datetime.now(UTC), "job", payload)).endswith(b"data: {}\n\n")  # type: ignore[arg-type]
+
+
+def test_a_refused_record_is_told_without_what_it_quotes() -> None:
+    told = encode(Event(3, datetime.now(UTC), "dead_letter", {"count": 2, "reason": "submit: 's0085' is not a time"}))
+    assert b"s0085" not in told and b'"count":2' in told and b"is not a time" in told
+
+
+def test_an_anonymous_stream_hears_of_an_estimate_without_its_folders(live: Served, embedded_db: str) -> None:
+    wait_until_listening(live)
+    payload = {"kind": "blame", "exe": "/home/alice/bin/vasp", "nodes": 64, "estimate_id": 3}
+    with following(live) as lines:
+        number = emit(embedded_db, payload, kind="estimate")[0]
+        assert take(lines, 1) == [(number, "estimate", {**payload, "exe": "vasp"})]
+    with following(live, headers={"Last-Event-ID": "0"}) as lines:
+        assert take(lines, 1) == [(number, "estimate", {**payload, "exe": "vasp"})]

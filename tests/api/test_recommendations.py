@@ -8,10 +8,12 @@ from dataclasses import replace
 import pytest
 
 from api.conftest import Served, bearer, operating, serving
-from flitwatch_api.names import Names
+from flitwatch_api.names import replaced
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, people, tasks
+from flitwatch_db import connect, jobs, people, runs, tasks
 from flitwatch_db.recommendations import Recommendation, as_json, save
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.runs import Run
 from flitwatch_simulation.tasks import HANDLERS
 
 DETAIL = {
@@ -26,19 +28,21 @@ DETAIL = {
 GAIN = {"factor": 3.0, "low": None, "high": None, "level": 0.9, "runs": 1, "basis": "one simulated pair"}
 MATRIX = {"by": "group", "labels": ["0", "1"], "true": [[0, 1], [2, 0]], "reconstructed": [[0, 1.5], [2, 0]], "difference": [[0, 0.5], [0, 0]]}  # fmt: skip
 ROUTES = Recommendation(
-    "routes", "recommended", "Routes for tree", "3 times as fast", DETAIL, True, GAIN, fabric="tree", task_id=7,
+    "routes", "recommended", "Routes for tree", "3 times as fast", DETAIL, True, GAIN, fabric="tree", task_id=7, authorised=True,
     parts={"lfts": b"Unicast lids\n", "matrix_router": as_json({**MATRIX, "by": "router"}), "matrix_group": as_json(MATRIX)},
 )  # fmt: skip
 MODE = Recommendation(
     "routing_mode", "refused", "Mode of job 42", "too few samples", {**DETAIL, "before": None, "after": None}, False, job_id="42",
-    user="ann", application="milc",
+    user="ann", application="milc", authorised=True,
 )  # fmt: skip
 
 
 @pytest.fixture
 def served(embedded_db: str) -> Iterator[tuple[Served, list[int]]]:
     with connect(embedded_db, role="writer") as conn:
-        numbers = [save(conn, ROUTES), save(conn, MODE)]
+        jobs.upsert(conn, [Job(cluster="c", job_id="42", user="ann", state="RUNNING", start_s=1e9)])
+        runs.upsert_run(conn, Run(run_key="r", exe="milc", ranks=(0,), nodes=("nid00001",)))
+        numbers = [save(conn, ROUTES), save(conn, replace(MODE, created_by="the site"))]
     with serving(Settings(db=embedded_db, web=None)) as made:
         made.http.headers.update(operating(embedded_db))
         yield made, numbers
@@ -48,7 +52,7 @@ def test_heads_are_listed_filtered_and_paged(served: tuple[Served, list[int]]) -
     api, (routes, mode) = served
     listed = api.get("/recommendations")["items"]
     assert [row["recommendation_id"] for row in listed] == [mode, routes]
-    assert listed[0]["gain"] is None and listed[0]["user"].startswith("user-") and listed[0]["has_lfts"] is False
+    assert listed[0]["gain"] is None and listed[0]["user"].startswith("user-") and listed[0]["application"] == "milc" and listed[0]["has_lfts"] is False
     assert listed[1]["gain"]["factor"] == 3 and listed[1]["has_matrix"] and not listed[1]["has_links"]
     for filters, expected in (
         ({"kind": "routes"}, [routes]), ({"state": "refused"}, [mode]), ({"job": "42"}, [mode]), ({"fabric": "tree"}, [routes]), ({"fabric": "x"}, []),
@@ -111,7 +115,7 @@ def advised(_embedded_template) -> Iterator[tuple[Served, str, list[int], str]]:
     }
     args = {"application": APPLICATION, "job": "42", "user": USER, "observations": observations}
     with connect(url, role="writer") as conn:
-        task_id = tasks.start(conn, "routing.advice", args, created_by=USER)
+        task_id = tasks.start(conn, "routing.advice", args, created_by=USER, authorised=True)
         conn.commit()
         telling = Telling(url, task_id)
         made = HANDLERS["routing.advice"](args, telling)  # type: ignore[arg-type]
@@ -154,8 +158,6 @@ def test_texts_name_nobody_below_scope_names(
 
 
 def test_a_name_that_is_a_part_of_a_word_stays_in_it() -> None:
-    names = Names(b"key")
-    shown = names.said({"why": ["an answer of an's run", 3, None]}, "an", "run")
-    assert shown == {"why": [f"{names.user('an')} answer of {names.user('an')}'s {names.application('run')}", 3, None]}
-    assert names.said("/home/an/x_an", "an", None) == f"/home/{names.user('an')}/x_{names.user('an')}"
-    assert Names(None).said("an", "an", None) == "an" and Names(b"key", own="an").said("an", "an", None) == "an"
+    shown = replaced({"why": ["an answer of an's run", 3, None]}, (("run", "RUN"), ("an", "\\1")))
+    assert shown == {"why": ["\\1 answer of \\1's RUN", 3, None]}
+    assert replaced("/home/an/x_an", (("an", "u"), (None, "x"))) == "/home/u/x_u"

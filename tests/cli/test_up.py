@@ -22,6 +22,7 @@ from alerting.test_delivery import fire
 from fixtures.databases import PLACE
 
 from flitwatch.commands.up import METRICS, _processes
+from flitwatch.exposure import Exposure
 from flitwatch_db import connect
 from flitwatch_db.embedded import Embedded
 from flitwatch_db.logins import LOGINS
@@ -122,7 +123,7 @@ def test_an_address_of_all_addresses_or_one_of_its_own_leads_elsewhere(monkeypat
     told = lambda host: next(  # noqa: E731
         process.environment.get("FLITWATCH_EXTERNAL_URL")
         for process in _processes(
-            "postgresql://flitwatch@/flitwatch?passfile=/logins/owner/pgpass", "l", host, 18_800, "none"
+            "postgresql://flitwatch@/flitwatch?passfile=/logins/owner/pgpass", "l", host, 18_800, "none", Exposure((), "none")
         )
         if process.name == "alerting"
     )

@@ -36,6 +36,7 @@ class Task:
     result: dict[str, Any] | None
     error: dict[str, Any] | None
     created_by: str | None
+    authorised: bool
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -53,7 +54,7 @@ class Task:
 
 
 SELECT: LiteralString = (
-    "SELECT task_id, name, args, state, done, total, message, cancel_requested, attempts, result, error, created_by,"
+    "SELECT task_id, name, args, state, done, total, message, cancel_requested, attempts, result, error, created_by, authorised,"
     " created_at, started_at, finished_at, heartbeat_at, worker FROM task"
 )
 
@@ -80,9 +81,19 @@ def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
 
 
 def start(
-    conn: psycopg.Connection[Any], name: str, args: dict[str, Any] | None = None, created_by: str | None = None
+    conn: psycopg.Connection[Any],
+    name: str,
+    args: dict[str, Any] | None = None,
+    created_by: str | None = None,
+    *,
+    authorised: bool = False,
 ) -> int:
     """Put a task in the queue; return its id. It is seen by workers when the caller's transaction commits.
+
+    Parameters
+    ----------
+    authorised : bool
+        Whether who asks may change what the site relies on: what the task recommends then steers advice, else it is a what-if of theirs.
 
     Raises
     ------
@@ -99,8 +110,8 @@ def start(
     queue = queue_of(name)
     with _together(conn):
         row = conn.execute(
-            "INSERT INTO task (name, args, created_by) VALUES (%s, %s, %s) RETURNING task_id",
-            [name, Jsonb(args or {}), created_by],
+            "INSERT INTO task (name, args, created_by, authorised) VALUES (%s, %s, %s, %s) RETURNING task_id",
+            [name, Jsonb(args or {}), created_by, authorised],
         ).fetchone()
         assert row is not None
         task_id = int(row[0])

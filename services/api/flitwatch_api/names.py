@@ -1,4 +1,9 @@
-"""Names of people and of what they run, as a caller may see them: real from operator on, pseudonyms below."""
+"""Names of people and of what they run, as a caller may see them: real from operator on, pseudonyms below.
+
+A pseudonym is made of names of rows that the scheduler, a run or an account gave, never of what a caller wrote: whoever could have a name of their
+choice turned into its pseudonym could do so with a list of all accounts. What a caller wrote below scope `names` may name the caller alone
+(`flitwatch_api.naming`), and is shown to the caller as written.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,11 +19,14 @@ from fastapi import Depends, Request
 
 from flitwatch_api.platform import Reader
 from flitwatch_api.refusals import public
+from flitwatch_db.people import RESERVED
 from flitwatch_db.reads.jobs import Shown
 from flitwatch_db.reads.settings import pseudonym_key
 from flitwatch_domain.errors import Unavailable
 
 DIGITS = 8
+#: Who makes things and is no account.
+NOBODYS = RESERVED | {"the schedule"}
 
 
 @dataclass(frozen=True)
@@ -65,22 +74,9 @@ class Names:
         """An executable; without the folders, which often name its owner, for who sees pseudonyms."""
         return text if self.key is None else text.rsplit("/", 1)[-1]
 
-    def said(self, held: Any, user: str | None, application: str | None) -> Any:
-        """Text, or plain data with texts in it, as the caller may read it: where it names this user or application as a word of its own, with what is shown of them."""
-        if self.key is None or not (user or application):
-            return held
-        if isinstance(held, dict):
-            return {name: self.said(value, user, application) for name, value in held.items()}
-        if isinstance(held, list):
-            return [self.said(value, user, application) for value in held]
-        if not isinstance(held, str):
-            return held
-        # The application first: its folders may hold the user's name.
-        for real, shown in ((application, self.application), (user, self.user)):
-            if real:
-                word = f"(?<![^\\W_]){re.escape(real)}(?![^\\W_])"
-                held = re.sub(word, shown(real).replace("\\", r"\\"), held, flags=re.IGNORECASE)
-        return held
+    def author(self, name: str) -> str:
+        """Who made something: an account's name as that of a user; who is nobody's account as they are called."""
+        return name if name in NOBODYS else self.user(name)
 
     def for_database(self) -> Shown | None:
         """The same for queries that search and sort by names; None where names are shown as they are."""
@@ -95,6 +91,21 @@ class Names:
             return name
         digest = hmac.new(self.key, f"{kind}:{name}".encode(), hashlib.sha256).digest()
         return f"{kind}-{base64.b32encode(digest).decode()[:DIGITS].lower()}"
+
+
+def replaced(held: Any, words: Sequence[tuple[str | None, str]]) -> Any:
+    """Text, or plain data with texts in it, with other text for each of these names where it stands as a word of its own; in the order given."""
+    if isinstance(held, dict):
+        return {name: replaced(value, words) for name, value in held.items()}
+    if isinstance(held, list):
+        return [replaced(value, words) for value in held]
+    if not isinstance(held, str):
+        return held
+    for real, shown in words:
+        if real:
+            word = f"(?<![^\\W_]){re.escape(real)}(?![^\\W_])"
+            held = re.sub(word, shown.replace("\\", r"\\"), held, flags=re.IGNORECASE)
+    return held
 
 
 def sees_names(request: Request) -> bool:

@@ -53,9 +53,10 @@ async def alerts(
     span = [None if edge is None else at_moment(edge) for edge in (from_, to)]
     rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
     items = [shown.alert(row, names) for row in rows[:limit]]
-    next_cursor = make_cursor(items[-1]["alert_id"]) if len(rows) > limit else None
-    # A rule whose name is not shown is not found by it either: that would tell whom it is about.
-    return answer({"items": [one for one in items if not rule or one["rule"] == rule], "next_cursor": next_cursor})
+    # A rule whose name is not shown is not found by it either, nor how many alerts it has: that would tell whom it is about.
+    found = [one for one in items if not rule or one["rule"] == rule]
+    next_cursor = make_cursor(items[-1]["alert_id"]) if found and len(rows) > limit else None
+    return answer({"items": found, "next_cursor": next_cursor})
 
 
 @http.get("/rules", response_model=schemas.RuleList, name="alert_rules")
@@ -72,16 +73,23 @@ def _rule(name: str, new: schemas.NewRule) -> Rule:
 async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new: schemas.NewRule) -> Response:
     """Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts."""
     made = _rule(name, new)
+    async with platform.reading() as conn:
+        held, names = await reads.rule(conn, name), await names_of(request, conn)
+    for one in (made.model_dump(mode="json"), *([] if held is None else [held["rule"]])):
+        shown.check_written(one, shown.rule(one, names), names)
     await platform.in_thread("writer", lambda conn: store.save_rule(conn, made, "api"))
     async with platform.reading() as conn:
-        stored, names = await reads.rule(conn, name), await names_of(request, conn)
+        stored = await reads.rule(conn, name)
     return answer(None if stored is None else {**stored, "rule": shown.rule(stored["rule"], names)})
 
 
 @http.delete("/rules/{name}", status_code=204, name="delete_alert_rule")
-async def delete_rule(platform: ThePlatform, name: RuleName) -> Response:
+async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -> Response:
     """Remove a rule; a rule of the file comes back when the engine starts again."""
-    if not await platform.in_thread("writer", lambda conn: store.delete_rule(conn, name)):
+    async with platform.reading() as conn:
+        held, names = await reads.rule(conn, name), await names_of(request, conn)
+    hidden = held is not None and shown.rule(held["rule"], names)["name"] != name
+    if hidden or not await platform.in_thread("writer", lambda conn: store.delete_rule(conn, name)):
         raise NotFound(f"there is no rule {name!r}", advice="/api/v1/alerts/rules lists them.")
     return Response(status_code=204)
 
@@ -98,7 +106,11 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
         names = await names_of(request, conn)
     if asked.name is not None and (stored is None or shown.rule(stored["rule"], names)["name"] != asked.name):
         raise NotFound(f"there is no rule {asked.name[:80]!r}", advice="/api/v1/alerts/rules lists them.")
-    rule = stored["rule"] if stored else _rule("tried", asked.rule).model_dump(mode="json")  # type: ignore[arg-type]
+    if stored:
+        # Its labels are an operator's words: the caller may read them as in the list of rules.
+        rule = shown.rule(stored["rule"], names)
+    else:
+        rule = _rule("tried", asked.rule).model_dump(mode="json")  # type: ignore[arg-type]
     shown.check_tried(rule, names)
     from_s, to_s = _seconds(asked.from_), _seconds(asked.to)
     if not 0 < to_s - from_s <= 31 * 86_400:
@@ -137,6 +149,12 @@ async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewS
     if ends_s <= starts_s:
         raise BadRequest("the silence ends before it begins")
     by = made_by(request)
+    async with platform.reading() as conn:
+        names, rules = (
+            await names_of(request, conn),
+            {row["rule"]["name"]: row["rule"] for row in await reads.rules(conn)},
+        )
+    shown.check_written(dict(new.matchers), shown.matchers(new.matchers, names, rules, hidden=False), names)
     number = await platform.in_thread(
         "writer",
         lambda conn: store.add_silence(

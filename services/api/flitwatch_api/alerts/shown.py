@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from flitwatch_api.names import Names
-from flitwatch_domain.errors import Forbidden
+from flitwatch_domain.alerts import Rule, read_rule
+from flitwatch_domain.errors import BadInput, Forbidden
 
 Row = dict[str, Any]
 #: Labels whose values are of machines; those of others may hold names.
@@ -70,8 +72,14 @@ def silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:
     """A silence without its comment, which is free text; of matchers what names nobody. `rules`: all rules by name."""
     if not names.pseudonyms:
         return row
+    by, made = row["created_by"], matchers(row["matchers"], names, rules)
+    return {**row, "matchers": made, "comment": None, "created_by": names.author(by)}
+
+
+def matchers(held: Mapping[str, str], names: Names, rules: dict[str, Row], *, hidden: bool = True) -> dict[str, str]:
+    """Matchers of a silence as who sees pseudonyms reads them; those of which nobody knows whether they name somebody only with `hidden` false."""
     made = {}
-    for name, word in row["matchers"].items():
+    for name, word in held.items():
         if name in OF_MACHINES:
             made[name] = word
         elif name == "rule" and word in rules:
@@ -79,9 +87,22 @@ def silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:
         elif name in ("user", "exe") and word[:1] != "/":
             made.update(_labels({name: word}, names))
         else:
-            made[name] = HIDDEN
-    by = row["created_by"]
-    return {**row, "matchers": made, "comment": None, "created_by": names.user(by)}
+            made[name] = HIDDEN if hidden else word
+    return made
+
+
+def check_written(new: Row, as_shown: Row, names: Names) -> None:
+    """Refuse what a caller below scope `names` would be shown otherwise than they wrote it: shown so, it would tell whose pseudonym is whose.
+
+    Raises
+    ------
+    Forbidden
+    """
+    if names.pseudonyms and new != as_shown:
+        raise Forbidden(
+            "a rule or silence that names somebody else, or an executable with its folders, takes scope names",
+            advice="Name yourself or nobody, or ask an operator.",
+        )
 
 
 def check_tried(tried: Any, names: Names) -> None:
@@ -89,35 +110,41 @@ def check_tried(tried: Any, names: Names) -> None:
 
     Raises
     ------
+    BadInput
+        It is no rule.
     Forbidden
     """
-    where = tried.get("where") if isinstance(tried, dict) else None
-    if not names.pseudonyms or not isinstance(where, dict):
-        return
-    user, exe = where.get("user"), where.get("exe")
-    if (user is not None and user != names.own) or (isinstance(exe, str) and "/" in exe):
+    if names.pseudonyms and _about_others(read_rule(tried), names):
         raise Forbidden(
             "a rule about one person, or an executable with its folders, is tried with scope names",
             advice="Leave `user` out of `where`, or ask an operator.",
         )
 
 
+def _about_others(tried: Rule, names: Names) -> bool:
+    user, exe = tried.where.get("user"), tried.where.get("exe")
+    return (user is not None and user != names.own) or (exe is not None and "/" in exe)
+
+
 def dry_run(row: Row, names: Names) -> Row:
-    """A task `alerting.test`."""
+    """A caller's own task `alerting.test`: what they wrote as they wrote it, and names that the rule found as they may see them."""
     if not names.pseudonyms:
         return row
-    tried = row["args"].get("rule") if row["args"] else None
-    if not isinstance(tried, dict):
+    try:
+        tried = read_rule((row["args"] or {}).get("rule"))
+    except BadInput:
+        return {**row, "result": None}
+    if _about_others(tried, names):
         return {**row, "args": None, "result": None, "error": None}
-    seen, result = rule(tried, names), row["result"]
+    result = row["result"]
     if isinstance(result, dict):
-        alerts = [_tried(one, seen.get("summary") or "", names) for one in result.get("alerts", [])]
-        result = {**result, "rule": seen.get("name"), "alerts": alerts}
-    return {**row, "args": {**row["args"], "rule": seen}, "result": result}
+        result = {**result, "alerts": [_tried(one, tried, names) for one in result.get("alerts", [])]}
+    return {**row, "result": result}
 
 
-def _tried(one: Row, template: str, names: Names) -> Row:
-    labels = _labels(one["labels"], names)
+def _tried(one: Row, tried: Rule, names: Names) -> Row:
+    template, found = tried.summary, {name: word for name, word in one["labels"].items() if name not in tried.labels}
+    labels = {**one["labels"], **_labels(found, names)}
     if labels == one["labels"]:
         return one
     # A result of an older version lacks the value, so its text cannot be made anew.

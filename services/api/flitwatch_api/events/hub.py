@@ -25,6 +25,24 @@ log = logging.getLogger(__name__)
 #: Events that a stream may lag behind; a slower one is closed, and its client comes back with Last-Event-ID.
 QUEUE = 256
 BATCH = 500
+#: What streams may tell, by kind: numbers, times, states, and names of machines. Of an executable (`exe`) they tell the last part.
+PUBLIC: dict[str, frozenset[str]] = {
+    "counters": frozenset({"fabric_id", "through", "ports_through", "routers", "late_from"}),
+    "job": frozenset({"job_pk", "job_id", "state"}),
+    "run": frozenset({"run_id", "steps"}),
+    "task": frozenset({"task_id", "state", "done", "total"}),
+    "unplaced": frozenset({"topic", "count"}),
+    "gap": frozenset({"device", "from", "to", "reason"}),
+    "dead_letter": frozenset({"count", "reason"}),
+    "fabric": frozenset({"fabric_id"}),
+    "routes": frozenset({"fabric_id", "ts"}),
+    "alert": frozenset({"alert_id", "phase", "severity", "value", "fabric", "job_id"}),
+    "forecast": frozenset({
+        "run_id", "job_id", "exe", "nodes", "after_steps", "ahead", "expected_s", "low_s", "high_s", "usual_s", "slowdown", "slow", "forecaster",
+        "backtest_mape", "simulated",
+    }),
+    "estimate": frozenset({"kind", "exe", "nodes", "estimate_id"}),
+}  # fmt: skip
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
 #: A notification that gets lost (a failover, a pooler that swallows it) delays events by this at most.
 POLL_S = 10.0
@@ -61,22 +79,20 @@ class Stream:
 def encode(event: Event) -> bytes:
     """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know.
 
-    A stream's text is the same for all callers, so folders of executables, names of alert rules and values
-    that records were refused for, which may name people, are not in it.
+    A stream's text is the same for all callers, so of a payload only what `PUBLIC` lists goes into it: names of people, of their rules and folders stay out
+    also where a new kind or field brings them.
     """
     kind = "".join(c for c in event.kind if c.isalnum() or c in "_-.") or "message"
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.event_id, kind.encode(), _one_line(dump(_public(event))))
 
 
-def _public(event: Event) -> Any:
-    payload: Any = event.payload
-    if event.kind == "forecast" and isinstance(payload, dict) and isinstance(payload.get("exe"), str):
-        return {**payload, "exe": payload["exe"].rsplit("/", 1)[-1]}
-    if event.kind == "alert" and isinstance(payload, dict):
-        return {name: value for name, value in payload.items() if name != "rule"}
-    if event.kind == "dead_letter" and isinstance(payload, dict):
-        return refusals.public(payload)
-    return payload
+def _public(event: Event) -> dict[str, Any]:
+    payload = event.payload if isinstance(event.payload, dict) else {}
+    listed = PUBLIC.get(event.kind, frozenset())
+    shown = {name: value for name, value in payload.items() if name in listed and not isinstance(value, dict | list)}
+    if isinstance(shown.get("exe"), str):
+        shown["exe"] = shown["exe"].rsplit("/", 1)[-1]
+    return refusals.public(shown) if event.kind == "dead_letter" else shown
 
 
 def _one_line(text: bytes) -> bytes:

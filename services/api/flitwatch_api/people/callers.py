@@ -17,6 +17,9 @@ import psycopg
 from fastapi import Request
 from fastapi.responses import Response
 
+from flitwatch_api.people.attempts import Attempts
+from flitwatch_api.people.buckets import MOST_KEPT, Buckets
+from flitwatch_api.people.seals import Seals
 from flitwatch_api.platform import Platform
 from flitwatch_db import people
 from flitwatch_db.people import SCOPES_OF, Caller
@@ -26,37 +29,10 @@ from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated, Unavail
 BELIEVED_S = 5.0
 #: How long advice, which needs no database, believes it while the database does not answer; and how long that is waited for.
 REMEMBERED_S, ASKED_S = 600.0, 1.0
-MOST_KEPT = 10_000
-#: Attempts to log in of one address, and for one name: so many at once, then one every so many seconds.
-LOGIN_BURST, LOGIN_EVERY_S = 10, 6.0
 #: Secrets of one address that nobody has: so many at once, then one a second; more are refused, and each then counts as a request.
 UNKNOWN_BURST, UNKNOWN_PER_S = 100, 1.0
 CSRF_HEADER = "x-csrf-token"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-
-
-class Buckets:
-    """Token buckets by key; the least used are forgotten, which only ever gives more.
-
-    Parameters
-    ----------
-    per_s : float      refill
-    burst : int        size
-    """
-
-    def __init__(self, per_s: float, burst: int) -> None:
-        self.per_s, self.burst = per_s, burst
-        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def take(self, key: str, now: float, count: int = 1) -> float:
-        """Take one (with `count` 0 only look whether there is one); 0, or the seconds until there is one again."""
-        left, then = self._held.pop(key, (float(self.burst), now))
-        left = min(self.burst, left + (now - then) * self.per_s)
-        wait = 0.0 if left >= 1 else (1 - left) / self.per_s
-        self._held[key] = (left if wait else left - count, now)
-        if len(self._held) > MOST_KEPT:
-            self._held.popitem(last=False)
-        return wait
 
 
 def address_of(request: Request) -> str:
@@ -127,7 +103,7 @@ class Callers:
         self._away_until = 0.0
         self._asked = Buckets(settings.api_rate_per_s, settings.api_rate_burst)
         self._unknown = Buckets(UNKNOWN_PER_S, UNKNOWN_BURST)
-        self._logins = Buckets(1 / LOGIN_EVERY_S, LOGIN_BURST)
+        self.attempts, self.seals = Attempts(), Seals(platform)
 
     async def of(self, request: Request, *, from_memory: bool = False) -> Caller | None:
         """The caller; None where nobody is known and anonymous callers are not let in.
@@ -231,13 +207,6 @@ class Callers:
             raise TooMany(
                 f"more than {limit}", advice="Ask less often, or in batches.", retry_after_s=max(1, math.ceil(wait))
             )
-
-    def count_login(self, name: str, address: str) -> None:
-        """Count an attempt to log in; TooMany."""
-        now = time.monotonic()
-        wait = max(self._logins.take(key, now) for key in (f"address {address}", f"name {name}"))
-        if wait:
-            raise TooMany("too many attempts to log in", advice="Wait a little.", retry_after_s=max(1, math.ceil(wait)))
 
     def check_csrf(self, request: Request) -> None:
         """Whether a change that comes with a cookie comes from this site's own page; Forbidden."""

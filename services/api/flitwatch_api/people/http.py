@@ -19,6 +19,9 @@ from flitwatch_db import people
 from flitwatch_db.people import Caller
 from flitwatch_domain.errors import Forbidden, Unauthenticated
 
+#: The signed cookie by which a browser is known that an account logged in with; it lets nobody in, only try.
+KNOWN, KNOWN_S = "known", 180 * 86_400
+
 http = APIRouter(tags=["people"], responses=RESPONSES)
 
 AccountName = Annotated[str, Path(min_length=1, max_length=200, description="The account's name.")]
@@ -54,14 +57,23 @@ async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) 
     """Log in with a local account; the session is a cookie."""
     callers = _callers(request)
     request.state.named = login.name
-    callers.count_login(login.name, address_of(request))
+    address, known = address_of(request), await _known(request, login.name)
+    callers.attempts.take(login.name, address, known)
     secret, _ = await platform.in_thread(
         "gate", lambda conn: people.log_in(conn, login.name, login.password.get_secret_value())
     )
+    callers.attempts.give_back(login.name, address, known)
     caller = await platform.in_thread("gate", lambda conn: people.of_session(conn, secret))
     made = answer(_said(request, caller, secret), "no-store")
     set_cookie(request, made, secret, int(people.SESSION.total_seconds()))
+    set_cookie(request, made, await callers.seals.made(KNOWN, login.name, KNOWN_S), KNOWN_S, KNOWN)
     return made
+
+
+async def _known(request: Request, name: str) -> str | None:
+    """Stands for the browser if somebody logged in with it by this name before; None where nobody did."""
+    sealed = await _callers(request).seals.read(KNOWN, request.cookies.get(cookie_of(request, KNOWN), ""))
+    return f"browser {sealed.number}" if sealed is not None and sealed.about == name else None
 
 
 @http.delete("/session", status_code=204, name="log_out", openapi_extra=needs("anyone", "read"))
@@ -82,7 +94,8 @@ async def own_password(request: Request, platform: ThePlatform, asked: schemas.N
     caller = request.state.caller
     if caller.via != "session":
         raise Unauthenticated("a password is changed in a session", advice="Log in at /login.")
-    _callers(request).count_login(caller.name, address_of(request))
+    # Whoever has the session guesses the password no faster than at the log-in, and nobody else's guesses hold its owner up.
+    _callers(request).attempts.take(caller.name, address_of(request), f"session {caller.number}")
 
     def change(conn: Any) -> None:
         people.log_in(conn, caller.name, asked.password.get_secret_value())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer
-from flitwatch_api.names import Names, TheNames
+from flitwatch_api.names import Names, TheNames, replaced
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
-from flitwatch_api.people.access import needs
+from flitwatch_api.people.access import made_by, needs
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.recommendations import schemas
@@ -25,15 +25,34 @@ _TEXTS = frozenset({"title", "reason", "gain", "why", "before", "after", "altern
 _MATRICES = ("true", "reconstructed", "difference")
 
 
-def _shown(row: dict[str, Any], names: Names) -> dict[str, Any]:
-    """With the names that the caller may see, also in its texts: titles name the application, with its folders."""
-    for part in _TEXTS & row.keys():
-        row[part] = names.said(row[part], row["user"], row["application"])
-    if row["user"] is not None:
-        row["user"] = names.user(row["user"])
-    if row["application"] is not None:
-        row["application"] = names.application(row["application"])
+#: Stands in texts for names that only an author wrote.
+_SOMEBODY, _SOMETHING = "somebody", "an application"
+
+
+def _shown(row: dict[str, Any], names: Names, request: Request) -> dict[str, Any]:
+    """With the names that the caller may see, also in its texts: titles name the application, with its folders.
+
+    A name that no job and no run has is its author's text: it is shown to the author as written, and to others not at all; no pseudonym is made of it.
+    """
+    user, application, by = row["user"], row["application"], row["created_by"]
+    known_user, known_application = row.pop("user_known"), row.pop("application_known")
+    if not names.pseudonyms:
+        return row
+    own = by == made_by(request)
+    row["created_by"] = None if by is None else by if own else names.author(by)
+    if not own:
+        row["user"] = names.user(user) if user is not None and known_user else None
+        row["application"] = names.path(application) if application is not None and known_application else None
+        for part in _TEXTS & row.keys():
+            row[part] = replaced(
+                row[part], ((application, row["application"] or _SOMETHING), (user, row["user"] or _SOMEBODY))
+            )
     return row
+
+
+def _asker(request: Request) -> str | None:
+    """Whose what-ifs the caller may look at; None: everybody's."""
+    return None if "operate" in request.state.caller.scopes else made_by(request)
 
 
 def _missing(number: int, what: str = "") -> NotFound:
@@ -43,6 +62,7 @@ def _missing(number: int, what: str = "") -> NotFound:
 
 @http.get("", response_model=schemas.RecommendationList)
 async def recommendations(
+    request: Request,
     conn: Reader,
     names: TheNames,
     kind: Annotated[Literal["routes", "routing_mode", "placement"] | None, Query()] = None,
@@ -52,20 +72,21 @@ async def recommendations(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """What the loop and the routing advice came to, the newest first."""
-    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), kind, state, fabric or None, job or None)
-    items = [_shown(row, names) for row in rows[:limit]]
+    """What the loop and the routing advice came to, the newest first: recommendations, and the caller's own what-ifs."""
+    before = read_page_cursor(cursor)
+    rows = await reads.page(conn, limit + 1, before, kind, state, fabric or None, job or None, made_by(request))
+    items = [_shown(row, names, request) for row in rows[:limit]]
     following = make_cursor(items[-1]["recommendation_id"]) if len(rows) > limit else None
     return answer({"items": items, "next_cursor": following})
 
 
 @http.get("/{recommendation_id}", response_model=schemas.RecommendationDetail)
-async def recommendation(conn: Reader, names: TheNames, recommendation_id: Id) -> Response:
+async def recommendation(request: Request, conn: Reader, names: TheNames, recommendation_id: Id) -> Response:
     """One recommendation with its evidence."""
-    row = await reads.one(conn, recommendation_id)
+    row = await reads.one(conn, recommendation_id, _asker(request))
     if row is None:
         raise _missing(recommendation_id)
-    return answer(_shown(row, names))
+    return answer(_shown(row, names, request))
 
 
 @http.get(
@@ -75,9 +96,9 @@ async def recommendation(conn: Reader, names: TheNames, recommendation_id: Id) -
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-async def lfts(conn: Reader, recommendation_id: Id) -> Response:
+async def lfts(request: Request, conn: Reader, recommendation_id: Id) -> Response:
     """The forwarding tables as OpenSM's file engine reads them."""
-    content = await reads.part(conn, recommendation_id, "lfts")
+    content = await reads.part(conn, recommendation_id, "lfts", _asker(request))
     if content is None:
         raise _missing(recommendation_id, "forwarding tables")
     headers = {
@@ -89,13 +110,15 @@ async def lfts(conn: Reader, recommendation_id: Id) -> Response:
 
 @http.get("/{recommendation_id}/matrix", response_model=schemas.TrafficMatrix, name="recommendation_matrix")
 async def matrix(
+    request: Request,
     conn: Reader,
     recommendation_id: Id,
     by: Literal["router", "group"] = "router",
     of: Annotated[Literal["true", "reconstructed", "difference"] | None, Query()] = None,
 ) -> Response:
     """The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
-    content = await reads.part(conn, recommendation_id, "matrix_router" if by == "router" else "matrix_group")
+    part: Literal["matrix_router", "matrix_group"] = "matrix_router" if by == "router" else "matrix_group"
+    content = await reads.part(conn, recommendation_id, part, _asker(request))
     if content is None:
         raise _missing(recommendation_id, "matrix")
     held = orjson.loads(content)
@@ -104,9 +127,9 @@ async def matrix(
 
 
 @http.get("/{recommendation_id}/links", response_model=schemas.BeforeAfterLinks, name="recommendation_links")
-async def links(conn: Reader, recommendation_id: Id) -> Response:
+async def links(request: Request, conn: Reader, recommendation_id: Id) -> Response:
     """Links between switches before and after, for the plots."""
-    content = await reads.part(conn, recommendation_id, "links")
+    content = await reads.part(conn, recommendation_id, "links", _asker(request))
     if content is None:
         raise _missing(recommendation_id, "links")
     return Response(content, media_type="application/json", headers={"Cache-Control": "no-cache"})

@@ -40,6 +40,13 @@ class Recommendation(BaseModel):
     has_matrix: bool
     has_links: bool
     simulated: bool
+    created_by: str | None = Field(description="Whose task wrote it; null: not known.")
+    authorised: bool = Field(
+        description="Whether its author may change what the site relies on; else it is a what-if of theirs, and steers no advice."
+    )
+    figures: Literal["given", "simulated"] = Field(
+        description="Where its figures come from: observations that its author handed in, or a simulation."
+    )
 
 
 class RecommendationList(BaseModel):

@@ -9,6 +9,7 @@ from fastapi import Request
 from flitwatch_api.people.access import made_by
 from flitwatch_api.platform import Platform
 from flitwatch_db import tasks as queue
+from flitwatch_db.people import Caller
 from flitwatch_domain.errors import TooMany
 
 
@@ -21,15 +22,21 @@ async def begin(request: Request, platform: Platform, name: str, args: dict[str,
         So many of the caller's wait or run already; nothing limits whoever may `operate`.
     """
     asker = made_by(request)
-    most = None if "operate" in request.state.caller.scopes else platform.settings.api_tasks_each
-    return await platform.in_thread("writer", lambda conn: _start(conn, name, args, asker, most))
+    caller = request.state.caller
+    most = None if "operate" in caller.scopes else platform.settings.api_tasks_each
+    return await platform.in_thread("writer", lambda conn: _start(conn, name, args, asker, most, is_authorised(caller)))
 
 
-def _start(conn: Any, name: str, args: dict[str, Any], asker: str, most: int | None) -> int:
+def is_authorised(caller: Caller) -> bool:
+    """Whether what a caller's tasks recommend is for the site: with scope `operate`, or by a service's token; else it is a what-if of theirs."""
+    return "operate" in caller.scopes or (caller.role == "service" and caller.via == "token")
+
+
+def _start(conn: Any, name: str, args: dict[str, Any], asker: str, most: int | None, authorised: bool) -> int:
     if most is not None and queue.open_of(conn, asker) >= most:
         raise TooMany(
             f"{most} tasks of {asker} wait or run, which is the limit api_tasks_each",
             advice="Wait for some, or cancel them.",
             retry_after_s=60,
         )
-    return queue.start(conn, name, args, created_by=asker)
+    return queue.start(conn, name, args, created_by=asker, authorised=authorised)

@@ -50,6 +50,26 @@ async def _meant(conn: Any, names: Names, given: Arguments) -> dict[str, Any]:
     return args if whole is None else {**args, "exe": whole}
 
 
+def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]) -> None:
+    """Refuse arguments that name somebody else to who sees pseudonyms, and those that change what everybody sees to who does not operate the site.
+
+    Raises
+    ------
+    BadInput, Forbidden
+    """
+    if name == "alerting.test":
+        check_tried(args.get("rule"), names)
+    if name == "routing.advice" and names.pseudonyms and args.get("user") not in (None, names.own):
+        raise Forbidden(
+            "below scope names you can name nobody but yourself", advice="Leave `user` out, or ask an operator."
+        )
+    if name == "ml.blame" and args.get("least_nodes") is not None and "operate" not in request.state.caller.scopes:
+        raise Forbidden(
+            "`least_nodes` changes the estimate that everybody sees, which takes scope operate",
+            advice="Leave it out, or ask an operator.",
+        )
+
+
 @http.get("", response_model=schemas.TaskList)
 async def tasks(
     request: Request,
@@ -84,8 +104,7 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
             f"the arguments take {size:,} bytes; the limit MAX_ARGS_BYTES is {MAX_ARGS_BYTES:,}",
             advice="Give fewer.",
         )
-    if new.name == "alerting.test":
-        check_tried(args.get("rule"), names)
+    _check_named(request, names, new.name, args)
     task_id = await begin(request, platform, new.name, args)
     async with platform.reading() as conn:
         row = await _one(conn, task_id)

@@ -28,8 +28,10 @@ def shown_task(row: dict[str, Any], request: Request, names: Names) -> dict[str,
     if is_own(row, request):
         return alerts.dry_run(row, names) if row["name"] == "alerting.test" else _without_folders(row, names)
     by = row["created_by"]
-    shown = {**row, "created_by": None if by is None else names.user(by)}
-    return shown if row["name"] in ABOUT_MACHINES else {**shown, "args": None, "result": None, "error": None}
+    shown = {**row, "created_by": None if by is None else names.author(by)}
+    if row["name"] in ABOUT_MACHINES:
+        return shown
+    return {**shown, "args": None, "message": "", "result": None, "error": None}
 
 
 def _without_folders(row: dict[str, Any], names: Names) -> dict[str, Any]:

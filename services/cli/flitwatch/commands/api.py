@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from flitwatch.console import database_options, log_to_stderr
+from flitwatch.exposure import Role, allow_host_option, anonymous_option, exposure_of, insecure_option
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 #: How long open requests may go on after the signal to stop.
 GRACE_S = 10
 
@@ -17,10 +17,7 @@ GRACE_S = 10
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8765, show_default=True)
-@click.option(
-    "--allow-host", "allow_hosts", multiple=True, envvar="FLITWATCH_API_HOSTS", help="Host name that requests may name (repeat it); "
-    "by default those of this machine when listening on it only, any otherwise. '*' allows any.",
-)  # fmt: skip
+@allow_host_option
 @click.option(
     "--metrics-port", type=click.IntRange(1, 65535), envvar="FLITWATCH_METRICS_PORT",
     help="Serve /metrics, /healthz and /readyz, and nothing else, at this port too, whatever host name is asked for.",
@@ -32,12 +29,8 @@ GRACE_S = 10
     "--web", type=click.Path(file_okay=False, path_type=Path), help="Folder of the built page; by default web/dist."
 )
 @click.option("--access-log", is_flag=True, help="Write a line of JSON per request.")
-@click.option(
-    "--anonymous",
-    type=click.Choice(["none", "viewer", "user", "operator"]),
-    envvar="FLITWATCH_API_ANONYMOUS",
-    help="Role of callers who do not log in; by default user when listening on this machine only, none otherwise.",
-)
+@anonymous_option
+@insecure_option
 @database_options
 def api(
     host: str,
@@ -47,7 +40,8 @@ def api(
     metrics_host: str,
     web: Path | None,
     access_log: bool,
-    anonymous: str | None,
+    anonymous: Role | None,
+    insecure_network: bool,
     db_url: str | None,
     ephemeral: bool,
 ) -> None:
@@ -67,22 +61,19 @@ def api(
 
     if metrics_port == port:
         raise click.UsageError("--metrics-port and --port are two ports")
+    # Whose data it will be nobody knows here, so without a login they may be read and no more.
+    reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer")
     log_to_stderr(logging.INFO)
     logging.getLogger().handlers[0].setFormatter(JsonLines())
-    names = [name for text in allow_hosts for name in text.split(",") if name.strip()]
-    if not names and host in LOOPBACK:
-        names = list(LOOPBACK)
-    if "*" in names:
-        names = []
     chosen: dict[str, Any] = {} if web is None else {"web": web}
     # Until the server itself heeds signals: a throw-away database is not left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         ensure_admin(url)
-        chosen["api_anonymous"] = anonymous or ("user" if host in LOOPBACK else "none")
         settings = Settings(
             db=SecretStr(url),
-            api_hosts=tuple(names),
+            api_hosts=reached.hosts,
+            api_anonymous=reached.anonymous,
             api_access_log=access_log,
             api_metrics_port=metrics_port,
             **chosen,

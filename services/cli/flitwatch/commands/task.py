@@ -43,7 +43,7 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
     if name not in (known := handlers()):
         raise click.BadParameter(f"no worker knows it; tasks: {', '.join(sorted(known))}", param_hint="NAME")
     with database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
-        task_id = put(conn, name, argument, created_by=getpass.getuser())
+        task_id = put(conn, name, argument, created_by=getpass.getuser(), authorised=True)
         _finish(_follow(conn, task_id) if watch else get(conn, task_id), as_json, ended=watch)
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ import click
 from click.core import ParameterSource
 
 from flitwatch.console import emit, fail, json_option, stderr
+from flitwatch.exposure import Exposure, Role, allow_host_option, anonymous_option, exposure_of, insecure_option
 from flitwatch.home import home, open_log
 from flitwatch.orphans import end_orphans
 from flitwatch.supervisor import Process, Server, Supervisor, running
@@ -60,6 +61,9 @@ LAST_PORT = 65535
     envvar="FLITWATCH_METRICS_HOST",
     help="The address that they are served on; whoever reaches it may read them.",
 )
+@allow_host_option
+@anonymous_option
+@insecure_option
 @click.option("--foreground", is_flag=True, help="Stay in the foreground until stopped.")
 @json_option
 def up(
@@ -69,6 +73,9 @@ def up(
     twin: str,
     metrics_port: int | None,
     metrics_host: str,
+    allow_hosts: tuple[str, ...],
+    anonymous: Role | None,
+    insecure_network: bool,
     foreground: bool,
     as_json: bool,
 ) -> None:
@@ -85,6 +92,8 @@ def up(
         emit({"url": state["url"], "stack": stack, "pid": state["pid"]}, as_json) if as_json else _say_url(state["url"])
         return
     _check_twin(twin)
+    # The twin's people are simulated, and its what-ifs are what a first start is there to show. Other sources bring real people.
+    reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer" if twin == "none" else "user")
     left = end_orphans(home())
     if left:
         stderr.print(f"ended {len(left)} processes whose supervisor was killed")
@@ -99,10 +108,11 @@ def up(
             port,
             twin,
             metrics,
+            reached,
             lambda line: stderr.print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}"),
         )
         return
-    url = _detach(stack, host, port, twin, metrics)
+    url = _detach(stack, host, port, twin, metrics, reached)
     emit({"url": url, "stack": stack, "pid": (running(home()) or {}).get("pid")}, as_json) if as_json else _say_url(url)
 
 
@@ -145,13 +155,13 @@ def _check_metrics(metrics: tuple[str, int] | None, api_port: int) -> None:
         _need_free(host, port, f"metrics take {first} to {last}, FLITWATCH_METRICS_PORT=")
 
 
-def _detach(stack: str, host: str, port: int, twin: str, metrics: tuple[str, int] | None) -> str:
+def _detach(stack: str, host: str, port: int, twin: str, metrics: tuple[str, int] | None, reached: Exposure) -> str:
     """Run the supervisor in the background; pass its progress on until it serves; return the URL."""
     folder = home() / "log"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "supervisor.log"
     argv = [sys.executable, "-m", "flitwatch.main", "up", "--foreground", "--stack", stack, "--host", host]
-    argv += ["--port", str(port), "--twin", twin]
+    argv += ["--port", str(port), "--twin", twin, *_exposed(reached)]
     if metrics is not None:
         argv += ["--metrics-host", metrics[0], "--metrics-port", str(metrics[1])]
     with open_log(path) as log:
@@ -184,8 +194,21 @@ def _pass_on(path: Path, offset: int) -> int:
     return offset + len(text)
 
 
+def _exposed(reached: Exposure) -> list[str]:
+    """Arguments of a process for what was checked already."""
+    hosts = reached.hosts or ("*",)
+    named = [word for name in hosts for word in ("--allow-host", name)]
+    return [*named, "--anonymous", reached.anonymous, "--insecure-network"]
+
+
 def _serve(
-    stack: str, host: str, port: int, twin: str, metrics: tuple[str, int] | None, report: Callable[[str], None]
+    stack: str,
+    host: str,
+    port: int,
+    twin: str,
+    metrics: tuple[str, int] | None,
+    reached: Exposure,
+    report: Callable[[str], None],
 ) -> None:
     """Start servers, then processes, and watch them until told to stop."""
     from flitwatch_db import migrations
@@ -207,7 +230,7 @@ def _serve(
         report("bringing the database's tables up to date")
         with supervisor.breaking_off():
             migrations.migrate(database_url)
-        processes = _processes(database_url, log_url, host, port, twin)
+        processes = _processes(database_url, log_url, host, port, twin, reached)
         supervisor.add(_with_metrics(processes, metrics), {"database": database_url, "log": log_url})
         supervisor.start(report, READY_TIMEOUT_S)
     except BaseException:
@@ -274,7 +297,7 @@ def _environment(database_url: str, log_url: str, service: str) -> dict[str, str
     return {"FLITWATCH_DB": own, "FLITWATCH_LOG": log, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
 
 
-def _processes(database_url: str, log_url: str, host: str, port: int, twin: str) -> list[Process]:
+def _processes(database_url: str, log_url: str, host: str, port: int, twin: str, reached: Exposure) -> list[Process]:
     told = partial(_environment, database_url, log_url)
     this = [sys.executable, "-m", "flitwatch.main"]
     processes = [
@@ -285,9 +308,9 @@ def _processes(database_url: str, log_url: str, host: str, port: int, twin: str)
         Process("alerting", [*this, "alerting"], told("alerting") | _address(host, port)),
         Process(
             "api",
-            [*this, "api", "--host", host, "--port", str(port)],
+            [*this, "api", "--host", host, "--port", str(port), *_exposed(reached)],
             told("api"),
-            lambda: _answers(host, port),
+            lambda: _answers(host, port, reached.hosts),
         ),
     ]
     if twin != "none":
@@ -333,9 +356,13 @@ def _address(host: str, port: int) -> dict[str, str]:
     return {"FLITWATCH_EXTERNAL_URL": _url(reached, port)}
 
 
-def _answers(host: str, port: int) -> bool:
+def _answers(host: str, port: int, hosts: Sequence[str]) -> bool:
+    # Of a name that is answered, or what listens well would pass for dead.
+    named = {"Host": hosts[0]} if hosts else {}
     try:
-        with urllib.request.urlopen(f"{_url(host, port)}readyz", timeout=1) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{_url(host, port)}readyz", headers=named), timeout=1
+        ) as answer:
             return answer.status == 200
     except OSError:
         return False

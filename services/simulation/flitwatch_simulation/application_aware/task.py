@@ -36,8 +36,11 @@ def advice(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     context.report(1, 2, "writing recommendations")
     with connect(context.dsn, role="writer", application="flitwatch advice") as conn:
         fabric_id = None if asked.fabric is None else recommendations.fabric_named(conn, asked.fabric)
-        common = {**who, "fabric_id": fabric_id, "simulated": asked.simulated}
-        first = recommendations.save(conn, _of_mode(mode, size, common, context.task_id))
+        common = {
+            **who, "fabric_id": fabric_id, "simulated": asked.simulated, "figures": "simulated" if asked.simulated else "given",
+            "task_id": context.task_id,
+        }  # fmt: skip
+        first = recommendations.save(conn, _of_mode(mode, size, common))
         second = recommendations.save(conn, _of_placement(placement, tried, len(observed[DEFAULT_MODE]), common))
     return {
         "mode": mode.mode, "factor": mode.factor, "low": mode.low, "high": mode.high, "times_s": mode.times_s, "placement": placement.placement,
@@ -51,7 +54,7 @@ def _one(one: Observation) -> NicObservation:
     )  # fmt: skip
 
 
-def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any], task_id: int) -> Recommendation:
+def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any]) -> Recommendation:
     application = common["application"]
     span = f"{choice.low:.2f} to {choice.high:.2f} times as fast as {DEFAULT_MODE} ({LEVEL:.0%})"
     if choice.mode is not None:
@@ -77,7 +80,7 @@ def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any], task_id: int
     environment = f"MPICH_GNI_ROUTING_MODE={choice.mode or DEFAULT_MODE}"
     return Recommendation(
         "routing_mode", "refused" if choice.mode is None else "recommended", title, reason, detail, gain=gain, environment=environment,
-        task_id=task_id, **common,
+        **common,
     )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def recommendation(
     verb = "Load optimised routes" if turn.recommended else "Keep the loaded routes"
     return Recommendation(
         "routes", "recommended" if turn.recommended else "refused", f"{verb} on {name} for {turn.parameters.pattern}"[:200], turn.reason,
-        detail, True, gain, fabric_id=fabric_id, fabric=name[:200], task_id=task_id, parts=_parts(turn, between),
+        detail, True, gain, fabric_id=fabric_id, fabric=name[:200], task_id=task_id, figures="simulated", parts=_parts(turn, between),
     )  # fmt: skip
 
 

@@ -1,0 +1,83 @@
+"""Cookies that this site signed: whoever brings one back got it from here, and it is still what it was."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+from joserfc.jwt import JWTClaimsRegistry
+
+from flitwatch_api.platform import Platform
+from flitwatch_db import people
+
+ALGORITHM = "HS256"
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """What a signed cookie says.
+
+    Attributes
+    ----------
+    about : str      whom or what it is about
+    number : str     random: tells one cookie from another
+    """
+
+    about: str
+    number: str
+
+
+class Seals:
+    """Signs and reads cookies with the site's key.
+
+    Parameters
+    ----------
+    platform : Platform
+    """
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._key: OctKey | None = None
+
+    async def made(self, kind: str, about: str, lasts_s: float) -> str:
+        """A signed text of this kind, which is good for so long.
+
+        Raises
+        ------
+        Unavailable
+            The database does not answer.
+        """
+        claims = {"aud": kind, "sub": about, "jti": secrets.token_urlsafe(16), "exp": int(time.time() + lasts_s)}
+        return jwt.encode({"alg": ALGORITHM}, claims, await self._the_key(), algorithms=[ALGORITHM])
+
+    async def read(self, kind: str, text: str) -> Sealed | None:
+        """What a signed text of this kind says; None where this site did not sign it so, or it has ended.
+
+        Raises
+        ------
+        Unavailable
+            The database does not answer.
+        """
+        if not text or not text.isascii():
+            return None
+        key = await self._the_key()
+        try:
+            claims = jwt.decode(text, key, algorithms=[ALGORITHM]).claims
+            JWTClaimsRegistry(
+                aud={"essential": True, "value": kind},
+                sub={"essential": True},
+                jti={"essential": True},
+                exp={"essential": True},
+            ).validate(claims)
+        except (JoseError, ValueError):
+            return None
+        return Sealed(str(claims["sub"]), str(claims["jti"]))
+
+    async def _the_key(self) -> OctKey:
+        if self._key is None:
+            self._key = OctKey.import_key(await self._platform.in_thread("gate", people.seal_key))
+        return self._key

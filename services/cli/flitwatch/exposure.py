@@ -1,0 +1,82 @@
+"""To whom a start opens the API: who may ask it by which name, and what they may do without a login."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import click
+
+from flitwatch_domain.errors import BadRequest
+
+Role = Literal["none", "viewer", "user", "operator"]
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+#: What callers who do not log in may be beyond this machine.
+READING = ("none", "viewer")
+HOSTS_VARIABLE, ANONYMOUS_VARIABLE, INSECURE_VARIABLE = (
+    "FLITWATCH_API_HOSTS", "FLITWATCH_API_ANONYMOUS", "FLITWATCH_API_INSECURE_NETWORK",
+)  # fmt: skip
+
+allow_host_option = click.option(
+    "--allow-host", "allow_hosts", multiple=True, envvar=HOSTS_VARIABLE,
+    help="Host name that requests may name (repeat it); by default those of this machine when listening on it only. '*' allows any.",
+)  # fmt: skip
+anonymous_option = click.option(
+    "--anonymous", type=click.Choice(get_args(Role)), envvar=ANONYMOUS_VARIABLE,
+    help="Role of callers who do not log in; by default viewer when listening on this machine only (user where `flitwatch up` has the twin as its source), none otherwise.",
+)  # fmt: skip
+insecure_option = click.option(
+    "--insecure-network", is_flag=True, envvar=INSECURE_VARIABLE,
+    help="Listen beyond this machine although any host name is answered, or although callers who do not log in may do more than read.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """How the API is reached.
+
+    Attributes
+    ----------
+    hosts : tuple of str     names that requests may name; empty: any
+    anonymous : str          role of callers who do not log in
+    """
+
+    hosts: tuple[str, ...]
+    anonymous: Role
+
+
+def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, insecure: bool, usual: Role) -> Exposure:
+    """How an API that listens on `host` is reached.
+
+    Parameters
+    ----------
+    usual : str
+        Role of callers who do not log in on this machine, where nobody chose one.
+
+    Raises
+    ------
+    BadRequest
+        It would listen beyond this machine and answer to any host name, as a page whose name was pointed here needs it (DNS rebinding), or let callers without
+        a login do more than read, and nobody said that this is meant.
+    """
+    names = tuple(name.strip() for text in allow_hosts for name in text.split(",") if name.strip())
+    local = host in LOOPBACK
+    if not names and local:
+        names = LOOPBACK
+    if "*" in names:
+        names = ()
+    role = anonymous or (usual if local else "none")
+    if local or insecure:
+        return Exposure(names, role)
+    if not names:
+        raise BadRequest(
+            f"{host} is reached from beyond this machine, and any host name would be answered, which a foreign page can use (DNS rebinding)",
+            advice=f"Name the hosts under which people reach it: --allow-host NAME or {HOSTS_VARIABLE}; or say --insecure-network ({INSECURE_VARIABLE}=1).",
+        )
+    if role not in READING:
+        raise BadRequest(
+            f"{host} is reached from beyond this machine, and callers who do not log in would be {role}",
+            advice=f"Say --anonymous viewer or none ({ANONYMOUS_VARIABLE}), and let people log in; or say --insecure-network ({INSECURE_VARIABLE}=1).",
+        )
+    return Exposure(names, role)
