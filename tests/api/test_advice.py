@@ -17,7 +17,7 @@ from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.conftest import bearer, serving
+from api.conftest import bearer, operating, serving
 from flitwatch_api.advice.decide import LEAST_RUNS, Asked, advise
 from flitwatch_api.advice.http import _each, _one
 from flitwatch_api.advice.schemas import AdviceRequest
@@ -374,3 +374,73 @@ def test_a_new_recommendation_of_a_mode_comes_with_the_basis(embedded_db: str) -
 def test_each_candidate_has_its_action() -> None:
     assert [c["action"] for c in ask(basis())["candidates"]] == ["prefer", "delay"]
     assert [c["action"] for c in ask(basis(calm=5.0))["candidates"]] == ["delay", "delay"]
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "steers"),
+    [("anonymous", None, False), ("uli", ["tasks", "read"], False), ("otto", ["tasks", "read"], False), ("otto", ["tasks", "operate"], True), ("slurm", ["tasks", "read"], True)],
+)  # fmt: skip
+def test_only_recommendations_of_who_may_make_them_steer_advice(
+    embedded_db: str, name: str, scopes: list[str] | None, steers: bool
+) -> None:
+    """Whoever invents observations asks themselves what if; the operator's answer stays what it was."""
+    from simulation.test_routing_advice import _json, observed
+
+    from flitwatch_db import tasks
+    from flitwatch_simulation.tasks import HANDLERS
+
+    class Context:
+        dsn = embedded_db
+
+        def __init__(self, task_id: int) -> None:
+            self.task_id = task_id
+
+        def report(self, *_: object) -> None:
+            pass
+
+        def cancelled(self) -> bool:
+            return False
+
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        for one, role in (("uli", "user"), ("otto", "operator"), ("slurm", "service"), ("ola", "operator")):
+            people.add(conn, one, role)
+        writer = {} if scopes is None else bearer(people.add_token(conn, name, "t", scopes)[1])
+        operator = bearer(people.add_token(conn, "ola", "t", ["read", "names", "advice", "operate"])[1])
+    args = {
+        "application": "milc",
+        "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1))},
+    }
+    with serving(Settings(db=embedded_db, web=None)) as api:
+        begun = api.http.post("/api/v1/tasks", json={"name": "routing.advice", "args": args}, headers=writer)
+        assert begun.status_code == 202, begun.text
+        with connect(embedded_db, role="writer") as conn:
+            task = tasks.get(conn, begun.json()["task_id"])
+        made = HANDLERS["routing.advice"](task.args, Context(task.task_id))  # type: ignore[arg-type]
+        assert made["mode"] == "ADAPTIVE_3", "the what-if has its answer either way"
+        got = api.http.post(
+            "/api/v1/advice", json={"user": "x", "application": "milc", "nodes": 8}, headers=operator
+        ).json()
+        assert got["routing_mode"] == ("ADAPTIVE_3" if steers else None)
+        listed = api.http.get("/api/v1/recommendations", headers=operator).json()["items"]
+        assert {row["kind"] for row in listed} == ({"routing_mode", "placement"} if steers else set())
+        # The author has it, with whose and what kind of figures it holds; an operator finds it by its number; nobody else does.
+        number = made["recommendation_id"]
+        seen = api.http.get(f"/api/v1/recommendations/{number}", headers=operator).json()
+        assert (seen["created_by"], seen["authorised"], seen["figures"]) == (task.created_by, steers, "given")
+        mine = api.http.get("/api/v1/recommendations", headers=writer)
+        if mine.status_code == 200:
+            assert number in {row["recommendation_id"] for row in mine.json()["items"]}
+        with connect(embedded_db, role="gate", autocommit=True) as conn:
+            people.add(conn, "vera", "viewer")
+            other = bearer(people.add_token(conn, "vera", "t", ["read"])[1])
+        for path in ("", "/lfts", "/matrix", "/links") if not steers else ():
+            assert api.http.get(f"/api/v1/recommendations/{number}{path}", headers=other).status_code in (403, 404)
+
+
+def test_an_estimates_parameters_are_an_operators(embedded_db: str) -> None:
+    operator = operating(embedded_db)
+    asked = {"name": "ml.blame", "args": {"exe": "amg", "nodes": 64, "least_nodes": 1}}
+    with serving(Settings(db=embedded_db, web=None)) as api:
+        refused = api.http.post("/api/v1/tasks", json=asked)
+        assert refused.status_code == 403 and "operate" in refused.json()["detail"]
+        assert api.http.post("/api/v1/tasks", json=asked, headers=operator).status_code == 202

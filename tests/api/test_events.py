@@ -293,7 +293,14 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
 
 
 #: What each kind's emitter puts into it; what streams tell of it is the contract's.
-NAMED = {"user": "s0085", "rule": "watch-s0085", "name": "/home/s0085/x", "message": "s0085", "where": {"user": "s0085"}, "new": ["s0085"]}
+NAMED = {
+    "user": "s0085",
+    "rule": "watch-s0085",
+    "name": "/home/s0085/x",
+    "message": "s0085",
+    "where": {"user": "s0085"},
+    "new": ["s0085"],
+}
 
 
 @pytest.mark.parametrize("kind", [*PUBLIC, "of a later version"])

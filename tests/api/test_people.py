@@ -544,3 +544,78 @@ def test_wrong_tokens_count_as_requests(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.2, api_rate_burst=3)) as api:
         answers = [api.http.get("/api/v1/jobs", headers=bearer("fwt_old")).status_code for _ in range(5)]
         assert answers == [401, 401, 401, 429, 429]
+
+
+def wrong(api: Served, count: int, address: str, name: str = "otto", **more: object) -> list[int]:
+    """The statuses of so many wrong passwords from an address."""
+    with httpx.Client(transport=httpx.HTTPTransport(local_address=address), base_url=api.url, timeout=20) as client:
+        return [
+            client.post("/api/v1/session", json={"name": name, "password": f"wrong {n}"}, **more).status_code  # type: ignore[arg-type]
+            for n in range(count)
+        ]
+
+
+def test_wrong_passwords_from_elsewhere_keep_nobody_out(embedded_db: str) -> None:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "otto", "operator", PASSWORD)
+    with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
+        guessed = wrong(api, 14, "127.0.0.2")
+        assert guessed[:10] == [401] * 10 and set(guessed[10:]) == {429}
+        logged_in(api, "otto").close()
+
+
+def test_who_logged_in_before_is_known_by_a_signed_cookie(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong passwords from the same address, as behind a proxy, or for the name from everywhere, hold up who does not have it."""
+    from flitwatch_api.people import attempts
+
+    monkeypatch.setattr(attempts, "NAME_BURST", 12)
+    # However long the tries take here.
+    for each in ("PAIR", "NAME", "KNOWN", "ADDRESS"):
+        monkeypatch.setattr(attempts, f"{each}_EVERY_S", 1e6)
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        for name in ("otto", "eve"):
+            people.add(conn, name, "operator", PASSWORD)
+    right = {"name": "otto", "password": PASSWORD}
+    with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
+        otto, eve = logged_in(api, "otto"), logged_in(api, "eve")
+        assert wrong(api, 11, "127.0.0.1")[-1] == 429
+        # The name alone has a limit, too: guesses from many addresses end.
+        assert wrong(api, 3, "127.0.0.3") == [401, 401, 429]
+        assert httpx.post(f"{api.url}/api/v1/session", json=right).status_code == 429
+        known = {"Cookie": f"flitwatch-known={otto.cookies['flitwatch-known']}"}
+        assert httpx.post(f"{api.url}/api/v1/session", json=right, headers=known).status_code == 200
+        # It is of one account, signed here, and lets nobody in without the password.
+        head, body, signature = otto.cookies["flitwatch-known"].split(".")
+        other = "".join("A" if c != "A" else "B" for c in signature)
+        for cookie in (
+            eve.cookies["flitwatch-known"],
+            f"{head}.{body}.{other}",
+            f"{head}.{body}.",
+            "x",
+            "é",
+            otto.cookies["flitwatch-session"],
+        ):
+            headers = {"Cookie": f"flitwatch-known={cookie}".encode()}
+            assert httpx.post(f"{api.url}/api/v1/session", json=right, headers=headers).status_code == 429, cookie
+        tried = wrong(api, 12, "127.0.0.4", headers=known)
+        assert tried[0] == 401 and tried[-1] == 429
+        assert httpx.get(f"{api.url}/api/v1/jobs", headers=known).status_code == 401
+        for client in (otto, eve):
+            client.close()
+
+
+def test_refused_attempts_use_up_nothing_and_right_ones_are_given_back() -> None:
+    from flitwatch_api.people.attempts import NAME_BURST, PAIR_BURST, Attempts
+    from flitwatch_domain.errors import TooMany
+
+    held = Attempts()
+    for number in range(10 * NAME_BURST):
+        if number < PAIR_BURST:
+            held.take("otto", "guesser")
+        else:
+            with pytest.raises(TooMany):
+                held.take("otto", "guesser")
+    for _ in range(3 * NAME_BURST):
+        held.take("otto", "home")
+        held.give_back("otto", "home")
+    held.take("otto", "elsewhere")

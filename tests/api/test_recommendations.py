@@ -52,7 +52,12 @@ def test_heads_are_listed_filtered_and_paged(served: tuple[Served, list[int]]) -
     api, (routes, mode) = served
     listed = api.get("/recommendations")["items"]
     assert [row["recommendation_id"] for row in listed] == [mode, routes]
-    assert listed[0]["gain"] is None and listed[0]["user"].startswith("user-") and listed[0]["application"] == "milc" and listed[0]["has_lfts"] is False
+    assert (
+        listed[0]["gain"] is None
+        and listed[0]["user"].startswith("user-")
+        and listed[0]["application"] == "milc"
+        and listed[0]["has_lfts"] is False
+    )
     assert listed[1]["gain"]["factor"] == 3 and listed[1]["has_matrix"] and not listed[1]["has_links"]
     for filters, expected in (
         ({"kind": "routes"}, [routes]), ({"state": "refused"}, [mode]), ({"job": "42"}, [mode]), ({"fabric": "tree"}, [routes]), ({"fabric": "x"}, []),

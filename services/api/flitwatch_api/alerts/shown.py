@@ -55,7 +55,11 @@ def alert(row: Row, names: Names) -> Row:
     template, about = row.pop("template"), row.pop("about") or {}
     if not names.pseudonyms:
         return row
-    made = {**row, "labels": _labels(row["labels"], names), "rule": _words(row["rule"], about, names)}
+    # A rule's further labels are words of whoever wrote it, and its name stands in one.
+    labels = {
+        name: word if name in ("user", "exe") else _words(word, about, names) for name, word in row["labels"].items()
+    }
+    made = {**row, "labels": _labels(labels, names), "rule": _words(row["rule"], about, names)}
     if made["labels"] != row["labels"] or _labels(about, names) != about:
         made["summary"] = _filled(_words(template or "{user}: {value}", about, names), made["labels"], row["value"])
     if (made.get("evidence") or {}).get("rule"):

@@ -196,7 +196,7 @@ class Operations:
         return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
 
     def recommendations(self, *, kind: Any | None = None, state: Any | None = None, fabric: Any | None = None, job: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
-        """GET /api/v1/recommendations: What the loop and the routing advice came to, the newest first."""
+        """GET /api/v1/recommendations: What the loop and the routing advice came to, the newest first: recommendations, and the caller's own what-ifs."""
         return self._call("GET", "/api/v1/recommendations", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
 
     def recommendation(self, recommendation_id: int) -> Any:

@@ -857,7 +857,7 @@ export interface paths {
         };
         /**
          * Recommendations
-         * @description What the loop and the routing advice came to, the newest first.
+         * @description What the loop and the routing advice came to, the newest first: recommendations, and the caller's own what-ifs.
          */
         get: operations["recommendations"];
         put?: never;
@@ -4829,6 +4829,22 @@ export interface components {
             has_links: boolean;
             /** Simulated */
             simulated: boolean;
+            /**
+             * Created By
+             * @description Whose task wrote it; null: not known.
+             */
+            created_by: string | null;
+            /**
+             * Authorised
+             * @description Whether its author may change what the site relies on; else it is a what-if of theirs, and steers no advice.
+             */
+            authorised: boolean;
+            /**
+             * Figures
+             * @description Where its figures come from: observations that its author handed in, or a simulation.
+             * @enum {string}
+             */
+            figures: "given" | "simulated";
         };
         /**
          * RecommendationDetail
@@ -4882,6 +4898,22 @@ export interface components {
             has_links: boolean;
             /** Simulated */
             simulated: boolean;
+            /**
+             * Created By
+             * @description Whose task wrote it; null: not known.
+             */
+            created_by: string | null;
+            /**
+             * Authorised
+             * @description Whether its author may change what the site relies on; else it is a what-if of theirs, and steers no advice.
+             */
+            authorised: boolean;
+            /**
+             * Figures
+             * @description Where its figures come from: observations that its author handed in, or a simulation.
+             * @enum {string}
+             */
+            figures: "given" | "simulated";
             /** Why */
             why: components["schemas"]["Why"][];
             before: components["schemas"]["Side"] | null;
