@@ -123,7 +123,12 @@ def test_an_address_of_all_addresses_or_one_of_its_own_leads_elsewhere(monkeypat
     told = lambda host: next(  # noqa: E731
         process.environment.get("FLITWATCH_EXTERNAL_URL")
         for process in _processes(
-            "postgresql://flitwatch@/flitwatch?passfile=/logins/owner/pgpass", "l", host, 18_800, "none", Exposure((), "none")
+            "postgresql://flitwatch@/flitwatch?passfile=/logins/owner/pgpass",
+            "l",
+            host,
+            18_800,
+            "none",
+            Exposure((), "none"),
         )
         if process.name == "alerting"
     )
