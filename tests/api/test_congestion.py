@@ -9,7 +9,10 @@ import pytest
 
 from api.conftest import Served
 from api.world import T0, THROUGH, World
+from flitwatch_api.counters.congestion import sampled_buckets
+from flitwatch_api.counters.limits import SAMPLED_PORT_ROWS
 from flitwatch_api.counters.series import COUNTERS
+from flitwatch_api.counters.windows import Window
 
 
 def figures(values: list, routers: list[int], size: int) -> np.ndarray:
@@ -170,12 +173,40 @@ def test_a_window_beside_the_data_is_unknown_not_zero(api: Served) -> None:
     assert got["routers"]["router"] == [] and got["classes"]["green"]["flits"] is None and got["groups"]["src"] == []
 
 
+@pytest.mark.parametrize("window", ["6h", "24h", "7d", "31d"])
+def test_a_long_window_answers_and_says_that_its_links_are_estimates(api: Served, window: str) -> None:
+    for path in ("/fabrics/small/congestion", "/fabrics/small/congestion/links", "/fabrics/tree/congestion"):
+        got = api.get(path, at=T0 + 190, window=window)
+        assert got["window_s"] > 0
+    assert "Estimated from one in" in api.get("/fabrics/small/congestion/links", at=T0 + 190, window="31d")["note"]
+    assert "Estimated from one in" in api.get("/fabrics/small/congestion", at=T0 + 190, window="31d")["groups"]["note"]
+    assert api.get("/fabrics/small/congestion/links", at=T0 + 190, window="60s")["note"] is None
+    span = {"from": T0 - 30 * 86400, "to": T0}
+    assert "Estimated from one in" in api.get("/fabrics/small/matrix", **span)["note"]
+
+
+@pytest.mark.parametrize(("length_s", "routers"), [(14_400, 384), (86_400, 3264), (31 * 86_400, 3264), (3600, 3264)])
+def test_sampled_buckets_stand_for_the_whole_window(length_s: int, routers: int) -> None:
+    window = Window(T0 // 10 * 10, T0 // 10 * 10 + length_s, 10)
+    chosen, one_in = sampled_buckets(window, routers)
+    assert chosen is not None and one_in > 1
+    place = (chosen - window.from_s) // 10
+    assert (place // one_in == np.arange(len(place))).all() and chosen[-1] < window.to_s
+    assert len(chosen) * routers <= SAMPLED_PORT_ROWS + routers
+    # Stalls that come and go, with a period that a fixed stride would meet again and again, and that grow over the window.
+    at = np.arange(length_s // 10)
+    flits = 1e6 * (2 + np.sin(2 * np.pi * at / one_in))
+    stalls = flits * (1 + at / len(at)) * np.where(at % one_in < one_in / 2, 3.0, 1.0)
+    estimate = stalls[place].sum() / flits[place].sum()
+    assert estimate == pytest.approx(stalls.sum() / flits.sum(), rel=0.25 if len(place) < 20 else 0.1)
+
+
+def test_a_short_window_is_read_whole() -> None:
+    assert sampled_buckets(Window(0, 3600, 10), 100) == (None, 1)
+
+
 def test_costs_are_bounded_and_named(api: Served) -> None:
     assert "window" in api.refused("/fabrics/small/congestion", 422, window="32d")["detail"]
-    problem = api.refused("/fabrics/small/congestion/links", 413, at=T0, window="31d")
-    assert "MAX_WHOLE_PORT_ROWS" in problem["detail"]
-    problem = api.refused("/fabrics/small/matrix", 413, **{"from": T0 - 31 * 86400, "to": T0})
-    assert "MAX_PORT_ROWS" in problem["detail"]
     many = ",".join(COUNTERS[:21])
     assert "MAX_COUNTERS" in api.refused("/fabrics/small/timeseries", 413, routers="1", counters=many)["detail"]
     far = {"from": 0, "to": T0}

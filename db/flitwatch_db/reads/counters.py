@@ -88,14 +88,20 @@ async def port_rows(
     first_port: int = 0,
     end_port: int | None = None,
     routers: Sequence[int] | None = None,
+    buckets: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Port counters in [from, to): router int32[n], ts int64[n], flits and stall cycles float64[n, p] of ports [first, end).
 
-    A port that is not counted is NaN; p is the most that any row has of that range.
+    A port that is not counted is NaN; p is the most that any row has of that range. `buckets` names the starts that are read, if not all.
     """
     low, high = first_port + 1, 100_000 if end_port is None else end_port
     slices = [SQL("{}[%(low)s:%(high)s]").format(sql.Identifier(name)) for name in ("flits", "stall_cycles")]
-    if routers is None:
+    if buckets is not None:
+        where = SQL(
+            "ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s)"
+            " AND ts = ANY(ARRAY(SELECT to_timestamp(unnest(%(buckets)s::bigint[])))){}"
+        ).format(SQL("") if routers is None else SQL(" AND router = ANY(%(routers)s)"))
+    elif routers is None:
         where = SQL("ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s)")
     else:
         where = SQL(
@@ -112,6 +118,7 @@ async def port_rows(
             {
                 "fabric": fabric_id, "from": from_s, "to": to_s, "low": low, "high": high,
                 "routers": None if routers is None else list(routers),
+                "buckets": None if buckets is None else buckets.tolist(),
             },
         )  # fmt: skip
         row = await cursor.fetchone()

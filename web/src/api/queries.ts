@@ -60,6 +60,10 @@ export const linkFiguresQuery = (fabric: number, moment: Moment, filter: LinkFil
     placeholderData: keepPreviousData,
   });
 
+/** The same of the window that is compared with; not asked without one. */
+export const earlierLinksQuery = (fabric: number, earlier: Moment | null, filter: LinkFilter) =>
+  ({ ...linkFiguresQuery(fabric, earlier ?? { at: null, windowMs: 60_000 }, filter), enabled: earlier !== null });
+
 export const overviewQuery = (fabric: number, span: TimeWindow, points: number) =>
   queryOptions({
     queryKey: ["counters", fabric, "overview", span, points],

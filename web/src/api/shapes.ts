@@ -42,14 +42,14 @@ export const congestionShape = v.object({
   at: text, window_s: figure, complete_through: maybe(v.string()),
   routers: v.object({ router: integers, flits: figures, stall_cycles: figures, ratio: figures, coverage: figures }),
   classes: v.record(v.string(), classShape),
-  groups: v.object({ src: integers, dst: integers, flits: figures, stall_cycles: figures, ratio: figures }),
-  simulated: v.boolean(), timeless: v.boolean(),
+  groups: v.object({ src: integers, dst: integers, flits: figures, stall_cycles: figures, ratio: figures, note: maybe(v.string()) }),
+  simulated: v.boolean(), timeless: v.boolean(), note: maybe(v.string()),
 });
 export type Congestion = v.InferOutput<typeof congestionShape>;
 
 export const linkFiguresShape = v.object({
   link: integers, src: figures, dst: figures, src_port: figures, dst_port: figures, class: texts,
-  flits: figures, stall_cycles: figures, ratio: figures,
+  flits: figures, stall_cycles: figures, ratio: figures, note: maybe(v.string()),
 });
 export type LinkFigures = v.InferOutput<typeof linkFiguresShape>;
 

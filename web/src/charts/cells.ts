@@ -1,4 +1,4 @@
-/** Drawing of cells on a canvas, for tiles and matrices alike: changed cells only, one path a colour. */
+/** Drawing of cells on a canvas, for tiles and matrices alike: one path a colour. */
 import type { Palette } from "./palette";
 import { CHANGE, HEAT, NOT_SAMPLED, SILENT } from "./scale";
 

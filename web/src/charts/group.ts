@@ -8,7 +8,7 @@ import { shortRatio } from "../lib/format";
 import type { Arrangement } from "./arrange";
 import { hairline, hatch, type Rect } from "./cells";
 import { font, type Palette } from "./palette";
-import { CHANGE, HEAT, heatColour, SILENT, textOn } from "./scale";
+import { CHANGE, changeColour, changeFactor, HEAT, heatColour, SILENT, textOn } from "./scale";
 import type { RouterWindow } from "./window";
 
 export interface GroupLink {
@@ -16,6 +16,8 @@ export interface GroupLink {
   dst: number;
   /** Worst of the parallel links. */
   ratio: number;
+  /** How that changed (`changeFactor`; NaN: nothing to compare with); null where windows are not compared. */
+  factor: number | null;
   links: number;
   linkClass: string;
 }
@@ -30,8 +32,16 @@ interface LinkColumns {
 
 export const linkKey = (src: number, dst: number) => `${src} ${dst}`;
 
-/** Links between routers of one group, parallel ones joined by their worst ratio. */
-export function groupLinks(columns: LinkColumns, members: ReadonlySet<number>): Map<string, GroupLink> {
+/** Links between routers of one group, parallel ones joined by their worst ratio; with `before`, how that changed. */
+export function groupLinks(columns: LinkColumns, members: ReadonlySet<number>, before: LinkColumns | null = null): Map<string, GroupLink> {
+  const found = joined(columns, members);
+  if (!before) return found;
+  const earlier = joined(before, members);
+  for (const [key, link] of found) link.factor = changeFactor(link.ratio, earlier.get(key)?.ratio ?? NaN);
+  return found;
+}
+
+function joined(columns: LinkColumns, members: ReadonlySet<number>): Map<string, GroupLink> {
   const found = new Map<string, GroupLink>();
   columns.class.forEach((linkClass, i) => {
     const [src, dst, flits] = [columns.src[i], columns.dst[i], columns.flits[i]];
@@ -41,7 +51,7 @@ export function groupLinks(columns: LinkColumns, members: ReadonlySet<number>): 
     if (old) {
       old.ratio = Math.max(old.ratio, value);
       old.links++;
-    } else found.set(linkKey(src, dst), { src, dst, ratio: value, links: 1, linkClass });
+    } else found.set(linkKey(src, dst), { src, dst, ratio: value, factor: null, links: 1, linkClass });
   });
   return found;
 }
@@ -205,8 +215,8 @@ function drawSquare(context: CanvasRenderingContext2D, square: Square, links: Ma
     if (a === b) return;
     const rect = { x: square.x + a * square.cellWidth, y: square.y + b * square.cellHeight, w: square.cellWidth - gap, h: square.cellHeight - gap };
     const link = links.get(linkKey(src, dst));
-    if (!link) return hairline(context, rect, palette);
-    context.fillStyle = heatColour(link.ratio, palette.theme);
+    if (!link || Number.isNaN(link.factor)) return hairline(context, rect, palette);
+    context.fillStyle = link.factor === null ? heatColour(link.ratio, palette.theme) : changeColour(link.factor, palette.theme);
     context.fillRect(rect.x, rect.y, rect.w, rect.h);
   }));
   if (!square.label) return;

@@ -1,7 +1,7 @@
 /** The matrix of groups: the column sends, the row receives (State, layout, drawing). */
 import { drawCells, type Rect } from "./cells";
 import { font, type Palette } from "./palette";
-import { changeStep, heatStep, NOT_SAMPLED } from "./scale";
+import { changeFactor, changeStep, heatStep, NOT_SAMPLED } from "./scale";
 
 export interface Pair {
   src: number;
@@ -9,7 +9,7 @@ export interface Pair {
   flits: number;
   stalls: number;
   ratio: number;
-  /** This window's ratio over the other window's, where there is one. */
+  /** Change against the other window (`changeFactor`), where there is one. */
   factor: number;
 }
 
@@ -48,8 +48,7 @@ export function pairsOf(groups: number[], columns: PairColumns, before: PairColu
     const pair = cells[cellOf(src, before.dst[i])];
     const flits = before.flits[i] ?? null;
     if (pair && flits !== null && flits > 0) {
-      const earlier = (before.stall_cycles[i] ?? 0) / flits;
-      pair.factor = pair.ratio === earlier ? 1 : pair.ratio / earlier;
+      pair.factor = changeFactor(pair.ratio, (before.stall_cycles[i] ?? 0) / flits);
     }
   });
   return { groups, cells };

@@ -19,7 +19,7 @@ describe("ring", () => {
 
   it("draws the hottest chords only and says where it cut", () => {
     const end = { panel: 0, column: 0 };
-    const chords = Array.from({ length: 100 }, (_, i) => ({ from: end, to: end, ratio: i / 10 }));
+    const chords = Array.from({ length: 100 }, (_, i) => ({ from: end, to: end, ratio: i / 10, factor: null }));
     const { shown, cut } = shownChords(chords, 30);
     expect(cut).toBe(8);
     expect(shown).toHaveLength(20);

@@ -3,7 +3,7 @@ import type { Arrangement } from "./arrange";
 import { hairline, hatch } from "./cells";
 import type { CellShape } from "./overlay";
 import { font, type Palette } from "./palette";
-import { CHANGE, HEAT, heatColour, NOT_SAMPLED, SILENT } from "./scale";
+import { CHANGE, changeColour, HEAT, heatColour, NOT_SAMPLED, SILENT } from "./scale";
 import type { TilesMarks } from "./tiles";
 import type { RouterWindow } from "./window";
 
@@ -103,39 +103,58 @@ export interface Chord {
   from: { panel: number; column: number };
   to: { panel: number; column: number };
   ratio: number;
+  /** How the ratio changed (`changeFactor`); null where windows are not compared. */
+  factor: number | null;
 }
 
-/** The hottest chords, cut at a step of the scale so that at most `most` are drawn; the cut is said beside the picture. */
+/** A change by its size alone, on the scale of stalls: four times, and a quarter, weigh as eight stalls per flit do. */
+const ofChange = (factor: number): number => 2 * Math.max(factor, 1 / factor);
+
+/** The hottest chords (those that changed most, where windows are compared), cut at a step of the scale so that at most `most` are drawn; the cut is said beside the picture. */
 export function shownChords(chords: Chord[], most: number): { shown: Chord[]; cut: number } {
-  const ordered = [...chords].sort((a, b) => a.ratio - b.ratio);
+  const weight = ({ ratio, factor }: Chord) => (factor === null ? ratio : Math.max(factor, 1 / factor));
+  const ordered = [...chords].sort((a, b) => weight(a) - weight(b));
   if (ordered.length <= most) return { shown: ordered, cut: 0 };
-  for (const cut of [0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]) {
-    const shown = ordered.filter((chord) => chord.ratio >= cut);
+  for (const cut of [0.5, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]) {
+    const shown = ordered.filter((chord) => weight(chord) >= cut);
     if (shown.length <= most) return { shown, cut };
   }
-  return { shown: ordered.slice(-most), cut: ordered.at(-most)?.ratio ?? 0 };
+  const last = ordered.at(-most);
+  return { shown: ordered.slice(-most), cut: last ? weight(last) : 0 };
 }
 
+/** The base canvas of the ring: drawn whole at rest (edges of curves are blended, so nothing can be drawn over), by what differs while it moves. */
 export class RingDrawing {
   private drawn: Uint8Array | null = null;
-  private theme: readonly string[] = [];
+  private colours: readonly string[] = [];
 
   constructor(
     private context: CanvasRenderingContext2D, readonly layout: RingLayout, private arrangement: Arrangement, private palette: Palette,
   ) {}
 
-  draw(window: RouterWindow): void {
+  draw(window: RouterWindow, chords: Chord[], marks: TilesMarks, moving = false): void {
     const { context, layout, palette } = this;
-    if (!this.drawn) {
+    const colours = (window.factor ? CHANGE : HEAT)[palette.theme];
+    const whole = !this.drawn || !moving || colours !== this.colours;
+    this.colours = colours;
+    if (whole) {
       context.fillStyle = palette.surface;
       context.fillRect(0, 0, layout.width, layout.height);
       this.drawn = new Uint8Array(window.codes.length).fill(255);
     }
-    this.theme = (window.factor ? CHANGE : HEAT)[palette.theme];
-    for (let router = 0; router < window.codes.length; router++) {
-      const code = window.codes[router] as number;
-      if (this.drawn[router] === code) continue;
-      this.drawn[router] = code;
+    this.cells(window.codes);
+    if (!whole) return;
+    this.chords(chords);
+    this.labels(marks);
+  }
+
+  private cells(codes: Uint8Array): void {
+    const drawn = this.drawn;
+    if (!drawn) return;
+    for (let router = 0; router < codes.length; router++) {
+      const code = codes[router] as number;
+      if (drawn[router] === code) continue;
+      drawn[router] = code;
       this.cell(router, code);
     }
   }
@@ -145,7 +164,7 @@ export class RingDrawing {
     const sector = sectorOf(layout, arrangement, router);
     const half = 0.5 / sector.r1;
     const inside = { a0: sector.a0 + half, a1: sector.a1 - half, r0: sector.r0, r1: sector.r1 - 1 };
-    const colour = this.theme[code];
+    const colour = this.colours[code];
     if (colour) {
       context.fillStyle = colour;
       context.beginPath();
@@ -171,7 +190,7 @@ export class RingDrawing {
     context.stroke();
   }
 
-  labels(marks: TilesMarks): void {
+  private labels(marks: TilesMarks): void {
     const { context, layout, arrangement, palette } = this;
     context.textAlign = "center";
     context.textBaseline = "middle";
@@ -189,21 +208,22 @@ export class RingDrawing {
     context.textBaseline = "alphabetic";
   }
 
-  chords(chords: Chord[]): void {
+  private chords(chords: Chord[]): void {
     const { context, layout, palette } = this;
     context.fillStyle = palette.surface;
     context.beginPath();
     context.arc(layout.cx, layout.cy, layout.inner - 1.5, 0, TURN);
     context.fill();
-    for (const { from, to, ratio } of chords) {
+    for (const { from, to, ratio, factor } of chords) {
       const middle = (panel: number) => panelAngle(layout, panel) + Math.PI / layout.panels;
       const [m0, m1] = [middle(from.panel), middle(to.panel)];
       let apart = Math.abs(m0 - m1);
       if (apart > Math.PI) apart = TURN - apart;
       const radius = layout.inner * (0.93 - 0.78 * (apart / Math.PI) ** 0.55);
-      context.strokeStyle = heatColour(ratio, palette.theme);
-      context.globalAlpha = ratio < 2 ? 0.6 : ratio < 4 ? 0.8 : 0.95;
-      context.lineWidth = ratio < 4 ? 0.9 : ratio < 8 ? 1.3 : ratio < 16 ? 1.8 : 2.4;
+      const weight = factor === null ? ratio : ofChange(factor);
+      context.strokeStyle = factor === null ? heatColour(ratio, palette.theme) : changeColour(factor, palette.theme);
+      context.globalAlpha = weight < 2 ? 0.6 : weight < 4 ? 0.8 : 0.95;
+      context.lineWidth = weight < 4 ? 0.9 : weight < 8 ? 1.3 : weight < 16 ? 1.8 : 2.4;
       context.beginPath();
       context.moveTo(...point(layout, columnAngle(layout, from.panel, from.column + 0.5), layout.inner - 3));
       context.bezierCurveTo(...point(layout, m0, radius), ...point(layout, m1, radius), ...point(layout, columnAngle(layout, to.panel, to.column + 0.5), layout.inner - 3));

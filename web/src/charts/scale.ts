@@ -33,7 +33,19 @@ export function changeStep(factor: number): number {
   return step;
 }
 
+/** Ratios below the first step of the heat scale count as that: three times next to nothing is no change that anybody feels. */
+const LEAST_CHANGED = HEAT_CUTS[0];
+
+/** This window's ratio over another's; NaN where either is unknown. */
+export function changeFactor(now: number, before: number): number {
+  if (now === before) return 1;
+  const [above, below] = [Math.max(now, LEAST_CHANGED), Math.max(before, LEAST_CHANGED)];
+  return above === below ? 1 : above / below;
+}
+
 export const heatColour = (value: number, theme: Theme): string => HEAT[theme][heatStep(value)] as string;
+
+export const changeColour = (factor: number, theme: Theme): string => CHANGE[theme][changeStep(factor)] as string;
 
 const FRACTION_ENDS: Record<Theme, [number, number]> = { light: [0xdc, 0x0a], dark: [0x38, 0xff] };
 

@@ -97,18 +97,24 @@ export function panelText(figures: PanelFigures, difference: boolean): string {
   return figures.counted < figures.size ? `${value} · ${figures.counted} of ${figures.size}` : value;
 }
 
-/** The base canvas of tiles: remembers what it drew and redraws only what differs. */
+/**
+ * The base canvas of tiles. A window at rest is drawn whole, so that nothing of what stood there before is left; one that moves under a
+ * drag redraws only what differs from the frame before.
+ */
 export class TilesDrawing {
   private drawn: Uint8Array | null = null;
+  private difference = false;
   private texts: string[] = [];
 
   constructor(
     private context: CanvasRenderingContext2D, readonly layout: TilesLayout, private arrangement: Arrangement, private palette: Palette,
   ) {}
 
-  draw(window: RouterWindow, figures: PanelFigures[], marks: TilesMarks): void {
+  draw(window: RouterWindow, figures: PanelFigures[], marks: TilesMarks, moving = false): void {
     const difference = window.factor !== null;
-    if (!this.drawn) {
+    if (!this.drawn || !moving || difference !== this.difference) {
+      this.difference = difference;
+      this.texts = [];
       this.context.fillStyle = this.palette.surface;
       this.context.fillRect(0, 0, this.layout.width, this.layout.height);
       this.drawn = new Uint8Array(window.codes.length).fill(255);

@@ -1,12 +1,15 @@
 /** A tree (or any fabric with levels): levels, edges with both directions, nodes under their leaf, and slices of it (State). */
 import { bytes, fraction } from "../lib/format";
 import type { Machine } from "./arrange";
+import { changeFactor } from "./scale";
 
 export interface HalfEdge {
   links: number;
   counted: number;
   flits: number;
   stalls: number;
+  /** Drawn instead of the ratio: its change against another window. */
+  change?: number;
 }
 
 export interface TreeEdge {
@@ -56,8 +59,23 @@ export interface LinkSums {
   dst_port?: (number | null)[];
 }
 
-/** Stalls per flit, or congested fraction; -1 where nothing was counted. */
-export const ratioOf = (half: HalfEdge): number => (half.counted ? (half.flits > 0 ? half.stalls / half.flits : 0) : -1);
+/** Stalls per flit, congested fraction, or the change of either; -1 where nothing was counted. */
+export const ratioOf = (half: HalfEdge): number => (half.counted ? half.change ?? (half.flits > 0 ? half.stalls / half.flits : 0) : -1);
+
+function changed(now: HalfEdge, before: HalfEdge | undefined): HalfEdge {
+  if (!now.counted || !before?.counted) return { ...now, counted: 0 };
+  return { ...now, change: changeFactor(ratioOf(now), ratioOf(before)) };
+}
+
+/** The same tree in the changes of its links between two windows: both made of the same links. */
+export function changeOf(now: Tree, before: Tree): Tree {
+  const edges = now.edges.map((edge, i): TreeEdge => ({ ...edge, up: changed(edge.up, before.edges[i]?.up), down: changed(edge.down, before.edges[i]?.down) }));
+  const terminals = new Map([...now.terminals].map(([router, list]): [number, Terminal[]] => {
+    const earlier = new Map(before.terminals.get(router)?.map((terminal) => [terminal.port, terminal]));
+    return [router, list.map((one) => ({ port: one.port, up: changed(one.up, earlier.get(one.port)?.up), down: changed(one.down, earlier.get(one.port)?.down) }))];
+  }));
+  return { ...now, edges, terminals };
+}
 
 const emptyHalf = (): HalfEdge => ({ links: 0, counted: 0, flits: 0, stalls: 0 });
 

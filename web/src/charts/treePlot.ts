@@ -6,12 +6,13 @@ import type { Machine } from "./arrange";
 import { levelName } from "./arrange";
 import { count } from "../lib/format";
 import { font, type Palette } from "./palette";
-import { fractionColour, heatColour, type Theme } from "./scale";
+import { changeColour, fractionColour, heatColour, type Theme } from "./scale";
 import { mostTraffic, ratioOf, type HalfEdge, type LeafWorst, type Terminal, type Tree } from "./tree";
 
-/** What the ratio is: stall cycles per flit, or the congested fraction. */
-export type Measure = "stalls" | "fraction";
-export const measureColour = (measure: Measure, value: number, theme: Theme): string => (measure === "stalls" ? heatColour(value, theme) : fractionColour(value, theme));
+/** What is drawn: stall cycles per flit, their change between windows, or the congested fraction. */
+export type Measure = "stalls" | "change" | "fraction";
+const COLOURS = { stalls: heatColour, change: changeColour, fraction: fractionColour };
+export const measureColour = (measure: Measure, value: number, theme: Theme): string => COLOURS[measure](value, theme);
 
 export interface TreeLayout {
   left: number;
@@ -175,9 +176,9 @@ function drawSwitches(context: CanvasRenderingContext2D, layout: TreeLayout, tre
     context.arc(layout.x[router] as number, layout.y[router] as number, layout.radius[router] as number, 0, 2 * Math.PI);
     // Unknown is an outline without a fill, as a cell is.
     const unknown = Number.isNaN(value);
-    context.fillStyle = measure === "fraction" ? palette.node : unknown ? palette.surface : heatColour(value, palette.theme);
+    context.fillStyle = measure === "fraction" ? palette.node : unknown ? palette.surface : measureColour(measure, value, palette.theme);
     context.fill();
-    context.strokeStyle = unknown && measure === "stalls" ? palette.ink3 : palette.surface;
+    context.strokeStyle = unknown && measure !== "fraction" ? palette.ink3 : palette.surface;
     context.lineWidth = 1;
     context.stroke();
   }

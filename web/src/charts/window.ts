@@ -1,6 +1,6 @@
 /** What a window of time says about every router (State, no pixels): sums, ratios and the code that picks a cell's look. */
 import type { Sums } from "../lib/prefix";
-import { changeStep, heatStep, NOT_SAMPLED, SILENT } from "./scale";
+import { changeFactor, changeStep, heatStep, NOT_SAMPLED, SILENT } from "./scale";
 import type { Arrangement } from "./arrange";
 
 export interface RouterWindow {
@@ -9,7 +9,7 @@ export interface RouterWindow {
   /** Stall cycles per flit; NaN where unknown; 0 where a counted router moved nothing. */
   ratio: Float64Array;
   coverage: Float32Array;
-  /** Set in difference mode: this window's ratio over the other's. */
+  /** Set in difference mode: how this window's ratio changed against the other's (`changeFactor`). */
   factor: Float64Array | null;
   codes: Uint8Array;
 }
@@ -39,7 +39,7 @@ export function routerWindow(sums: Sums, sampled: boolean[], before: Sums | null
       if (factor) factor[r] = NaN;
     } else if (factor && before) {
       const earlier = ratioOf(before.flits[r] as number, before.stalls[r] as number, before.coverage[r] as number);
-      factor[r] = value === earlier ? 1 : value / earlier;
+      factor[r] = changeFactor(value, earlier);
       codes[r] = Number.isNaN(factor[r] as number) ? SILENT : changeStep(factor[r] as number);
     } else {
       codes[r] = heatStep(value);
@@ -66,7 +66,7 @@ export function panelFigures(window: RouterWindow, arrangement: Arrangement, bef
       }
     }
     const ratio = counted ? (flits > 0 ? stalls / flits : 0) : NaN;
-    const factor = before && flitsBefore > 0 ? ratio / (stallsBefore / flitsBefore) : NaN;
+    const factor = before && flitsBefore > 0 ? changeFactor(ratio, stallsBefore / flitsBefore) : NaN;
     return { flits, stalls, ratio, factor, counted, silent, size: panel.routers.length };
   });
 }

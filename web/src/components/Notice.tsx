@@ -1,4 +1,4 @@
-/** What stands where data would: nothing yet, or a failure with what the reader can do. */
+/** What stands where data would: an answer on its way, a failure with what the reader can do, or nothing yet. */
 import type { ReactNode } from "react";
 import { ApiError } from "../api/client";
 
@@ -8,21 +8,56 @@ export function Empty({ title, page = false, children }: { title: string; page?:
   return <div className="notice"><Title>{title}</Title>{children && <p>{children}</p>}</div>;
 }
 
-export function Failure({ error, retry, page = false }: { error: unknown; retry?: () => void; page?: boolean }) {
+interface FailureProps {
+  error: unknown;
+  retry?: (() => void) | undefined;
+  page?: boolean;
+  /** One line, where the place has no room for more. */
+  line?: boolean;
+}
+
+export function Failure({ error, retry, page = false, line = false }: FailureProps) {
   const Title = page ? "h1" : "h2";
   const problem = error instanceof ApiError ? error.problem : null;
+  const title = problem?.title ?? "This page failed";
   const detail = problem?.detail ?? (error instanceof Error ? error.message : String(error));
+  const again = retry && <button className={line ? "link" : "button"} onClick={retry}>Try again</button>;
+  if (line) return <p className="failure-line" role="alert"><span className="alarm">{detail || title}</span> {problem?.advice} {again}</p>;
   return (
     <div className="notice" role="alert">
-      <Title>{problem?.title ?? "This page failed"}</Title>
+      <Title>{title}</Title>
       <p>{detail}</p>
       {problem?.advice && <p>{problem.advice}</p>}
       {problem?.status === 401 && <a className="button primary" href={`/login?to=${encodeURIComponent(location.pathname + location.search)}`}>Sign in</a>}
-      {retry && <button className="button" onClick={retry}>Try again</button>}
+      {again}
     </div>
   );
 }
 
-export function Waiting({ what }: { what: string }) {
-  return <div className="notice" role="status"><p className="muted">Loading {what}…</p></div>;
+export function Waiting({ what, line = false }: { what: string; line?: boolean }) {
+  return (
+    <div className={line ? "waiting-line" : "notice"} role="status">
+      <p className="muted">Loading {what}…</p>
+      {!line && <div className="skeleton" aria-hidden="true"><i /><i /><i /></div>}
+    </div>
+  );
+}
+
+/** What is needed of a query to say how it stands. */
+export interface Asked {
+  error: Error | null;
+  data: unknown;
+  refetch: () => unknown;
+}
+
+/** The first of some queries that was refused, if nothing older can be shown in its stead. */
+export const refused = (asked: readonly Asked[]): Asked | undefined => asked.find((query) => query.error && query.data === undefined);
+
+export const answered = (asked: readonly Asked[]): boolean => asked.every((query) => query.data !== undefined);
+
+/** Stands where answers have yet to come, or did not come: neither is "none". Nothing once all are there. */
+export function Unanswered({ what, asked, line = false }: { what: string; asked: readonly Asked[]; line?: boolean }) {
+  const failed = refused(asked);
+  if (failed) return <Failure error={failed.error} line={line} retry={() => asked.forEach((query) => query.error && query.refetch())} />;
+  return answered(asked) ? null : <Waiting what={what} line={line} />;
 }

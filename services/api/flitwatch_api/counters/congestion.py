@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_api.answers import moment, number, ratio
-from flitwatch_api.counters.limits import MAX_PORT_ROWS, MAX_WHOLE_PORT_ROWS, need
+from flitwatch_api.counters.limits import MAX_PORT_ROWS, MAX_WHOLE_PORT_ROWS, SAMPLED_PORT_ROWS
 from flitwatch_api.counters.store import PAIRS
 from flitwatch_api.counters.windows import Window, add_known, grid_at, nansum, window_ending, window_sums
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
@@ -81,6 +81,7 @@ async def congestion(platform: Platform, conn: Connection, asked: Asked, link_cl
     """The answer of `/congestion`."""
     topology = asked.topology
     topology.check_class(link_class)
+    note: str | None = None
     if topology.head.timeless:
         ports = await total_ports(conn, topology)
         routers, classes = _from_ports(topology, ports, link_class)
@@ -90,7 +91,7 @@ async def congestion(platform: Platform, conn: Connection, asked: Asked, link_cl
         routers, groups = _routers(nothing, nothing, nothing), _pairs(topology, None, None)
         classes = {name: class_figures(nothing, nothing, "router") for name in topology.classes}
     else:
-        routers, classes = await _timed(platform, conn, asked, link_class)
+        routers, classes, note = await _timed(platform, conn, asked, link_class)
         groups = await window_pairs(platform, conn, asked)
     return {
         **asked.head(),
@@ -98,6 +99,7 @@ async def congestion(platform: Platform, conn: Connection, asked: Asked, link_cl
         "routers": routers,
         "classes": classes,
         "groups": groups,
+        "note": note,
         "simulated": topology.head.simulated,
         "timeless": topology.head.timeless,
     }
@@ -105,8 +107,8 @@ async def congestion(platform: Platform, conn: Connection, asked: Asked, link_cl
 
 async def _timed(
     platform: Platform, conn: Connection, asked: Asked, link_class: str | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    topology, window = asked.topology, asked.window
+) -> tuple[dict[str, Any], dict[str, Any], str | None]:
+    topology, window, one_in = asked.topology, asked.window, 1
     assert window is not None
     names = ["rt_flits", "rt_stall_cycles", "tile_seconds", *(_CLASS_COLUMNS if topology.by_columns else [])]
     sums = await window_sums(platform.store, conn, topology, names, window, asked.closed_s)
@@ -118,19 +120,13 @@ async def _timed(
         if link_class is not None:
             flits, stalls = sums[f"{link_class}_flits"], sums[f"{link_class}_stall_cycles"]
     else:
-        rows = topology.size * window.length_s / reads.PORT_BUCKET_S
+        ports, one_in = await window_ports(conn, topology, asked)
+        by_class, classes = _from_ports(topology, ports, link_class)
         if link_class is not None:
-            need(rows, MAX_WHOLE_PORT_ROWS, "MAX_WHOLE_PORT_ROWS", "rows of port counters", "Ask for a shorter window.")
-        if rows <= MAX_WHOLE_PORT_ROWS:
-            by_class, classes = _from_ports(topology, await window_ports(conn, topology, window), link_class)
-            if link_class is not None:
-                flits, stalls = (
-                    _spread(topology.size, by_class, "flits"),
-                    _spread(topology.size, by_class, "stall_cycles"),
-                )
+            flits, stalls = _spread(topology.size, by_class, "flits"), _spread(topology.size, by_class, "stall_cycles")
     usual = await platform.topologies.usual_tiles(conn, topology)
     coverage = np.minimum(sums["tile_seconds"] / (usual * window.length_s), 1.0)
-    return _routers(flits, stalls, coverage), classes
+    return _routers(flits, stalls, coverage), classes, estimated(one_in)
 
 
 def _spread(size: int, routers: dict[str, Any], name: str) -> NDArray[np.float64]:
@@ -207,16 +203,48 @@ def _by_port(
     return out
 
 
-async def window_ports(conn: Connection, topology: Topology, window: Window, routers: list[int] | None = None) -> Ports:
-    """Sums of a window by port: float64[R, P] each, NaN where not counted; of some routers only, if named."""
+#: Successive fractions of it spread evenly however many are taken, and follow no period of an application (golden ratio).
+_SPREAD = (math.sqrt(5) - 1) / 2
+
+
+def sampled_buckets(window: Window, routers: int) -> tuple[NDArray[np.int64] | None, int]:
+    """Which buckets of ports stand for a window: starts int64[n] with one in how many that is, or (None, 1) for all of them.
+
+    One bucket is taken from each stretch of the window, at another place in each, so that neither the ends nor a period are preferred.
+    """
+    width = reads.PORT_BUCKET_S
+    buckets = max(1, window.length_s // width)
+    if buckets * routers <= MAX_WHOLE_PORT_ROWS:
+        return None, 1
+    one_in = math.ceil(buckets * routers / SAMPLED_PORT_ROWS)
+    stretch = np.arange(math.ceil(buckets / one_in))
+    place = np.minimum(stretch * one_in + (stretch * _SPREAD % 1 * one_in).astype(np.int64), buckets - 1)
+    return window.from_s + place * width, one_in
+
+
+def estimated(one_in: int) -> str | None:
+    """What an answer says of sums that were not read whole."""
+    return None if one_in == 1 else f"Estimated from one in {one_in} ten-second samples of this window."
+
+
+async def window_ports(
+    conn: Connection, topology: Topology, asked: Asked, routers: list[int] | None = None
+) -> tuple[Ports, int]:
+    """Sums of a window by port: float64[R, P] each, NaN where not counted; of some routers only, if named.
+
+    A window of more than MAX_WHOLE_PORT_ROWS rows is estimated from one in so many of its buckets, which is the second value (1: all).
+    """
+    window = asked.window
+    assert window is not None
+    # What the writer has not written yet stands for nothing.
+    to_s = window.to_s if asked.ports_s is None else max(window.from_s, min(window.to_s, asked.ports_s))
     count = topology.size if routers is None else len(routers)
-    need(
-        count * window.length_s / reads.PORT_BUCKET_S, MAX_WHOLE_PORT_ROWS, "MAX_WHOLE_PORT_ROWS", "rows of port counters",
-        "Ask for a shorter window or fewer routers.",
-    )  # fmt: skip
+    chosen, one_in = sampled_buckets(Window(window.from_s, to_s, window.grid_s), count)
     router, _, flits, stalls = await reads.port_rows(
-        conn, topology.head.fabric_id, window.from_s, window.to_s, routers=routers
+        conn, topology.head.fabric_id, window.from_s, window.to_s, routers=routers, buckets=chosen
     )
+    scale = 1.0 if chosen is None else (to_s - window.from_s) / reads.PORT_BUCKET_S / len(chosen)
+    flits, stalls = flits * scale, stalls * scale
     out = np.full(topology.counted.shape, np.nan), np.full(topology.counted.shape, np.nan)
     width = min(np.shape(flits)[1], np.shape(out[0])[1])
     order = np.argsort(router, kind="stable")
@@ -230,23 +258,17 @@ async def window_ports(conn: Connection, topology: Topology, window: Window, rou
         sums[~np.logical_or.reduceat(known, starts, axis=0)] = np.nan
         at = router[order][starts]
         table[at[at < topology.size], :width] = sums[at < topology.size]
-    return out
+    return out, one_in
 
 
 async def window_pairs(platform: Platform, conn: Connection, asked: Asked) -> dict[str, Any]:
-    """Pairs of groups in a window; a note where they would cost too much."""
-    topology, window = asked.topology, asked.window
-    assert window is not None
-    sums = await pair_sums(platform, conn, asked, refuse=False)
-    if sums is None:
-        longest = MAX_PORT_ROWS * reads.PORT_BUCKET_S // max(1, topology.size) // 60
-        note = f"Pairs of groups are left out of windows longer than about {longest} minutes."
-        return _pairs(topology, None, note, asked.ports_s)
-    return _pairs(topology, sums, None, asked.ports_s)
+    """Pairs of groups in a window; a note where they are estimates."""
+    sums, one_in = await pair_sums(platform, conn, asked)
+    return _pairs(asked.topology, sums, estimated(one_in), asked.ports_s)
 
 
-async def pair_sums(platform: Platform, conn: Connection, asked: Asked, refuse: bool) -> NDArray[np.float64] | None:
-    """Flits and stall cycles between groups: float64[2, G, G], [sender][receiver]; None (or TooCostly) over the limit."""
+async def pair_sums(platform: Platform, conn: Connection, asked: Asked) -> tuple[NDArray[np.float64], int]:
+    """Flits and stall cycles between groups: float64[2, G, G], [sender][receiver], and from one in how many buckets they are estimated."""
     topology, window = asked.topology, asked.window
     assert window is not None
     width = reads.PORT_BUCKET_S
@@ -256,14 +278,13 @@ async def pair_sums(platform: Platform, conn: Connection, asked: Asked, refuse: 
     to_s = max(from_s, min(to_s, closed_s // width * width))
     rows = topology.size * platform.store.missing(topology, (PAIRS,), from_s, to_s, width)
     if rows > MAX_PORT_ROWS:
-        if refuse:
-            need(rows, MAX_PORT_ROWS, "MAX_PORT_ROWS", "rows of port counters", "Ask for a shorter span.")
-        return None
+        ports, one_in = await window_ports(conn, topology, asked)
+        return pair_totals(topology, ports), one_in
     groups = len(topology.fabric.groups)
     total = np.full((2, groups * groups), np.nan)
     for columns in (await platform.store.pairs(conn, topology, from_s, to_s, closed_s)).values():
         add_known(total, columns[PAIRS])
-    return total.reshape(2, groups, groups)
+    return total.reshape(2, groups, groups), 1
 
 
 def _pairs_from_ports(topology: Topology, ports: Ports) -> dict[str, Any]:
@@ -317,6 +338,7 @@ async def link_figures(
         keep &= (topology.group[links.src[link]] == group) | (topology.group[links.dst[link]] == group)
     if link_class is not None:
         keep &= topology.fabric.of_class(link_class)[link]
+    one_in = 1
     counted_router, counted_port, link = counted_router[keep], counted_port[keep], link[keep]
     if topology.head.timeless:
         ports = await total_ports(conn, topology)
@@ -325,7 +347,7 @@ async def link_figures(
     else:
         some = np.unique(counted_router)
         wanted = some.tolist() if len(some) < topology.size // 2 else None
-        ports = await window_ports(conn, topology, asked.window, wanted)
+        ports, one_in = await window_ports(conn, topology, asked, wanted)
     flits, stalls = ports[0][counted_router, counted_port], ports[1][counted_router, counted_port]
     known = np.flatnonzero(~np.isnan(flits) | ~np.isnan(stalls))
     order = known[np.argsort(link[known])]
@@ -336,6 +358,7 @@ async def link_figures(
         "flits": flits,
         "stall_cycles": stalls,
         "ratio": ratio(stalls, flits),
+        "note": estimated(one_in),
     }
 
 

@@ -94,7 +94,7 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
     """Traffic between groups over a span: the column sends, the row receives."""
     topology = await platform.topologies.get(conn, fabric)
     groups = len(topology.fabric.groups)
-    sums: np.ndarray | None
+    one_in = 1
     span = await series.span_of(platform, conn, topology, from_, to)
     if topology.head.timeless:
         sums = service.pair_totals(topology, await service.total_ports(conn, topology))
@@ -105,11 +105,10 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
         from_s, to_s = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
         window = Spanned(from_s * PORT_BUCKET_S, to_s * PORT_BUCKET_S, PORT_BUCKET_S)
         asked = service.Asked(topology, window, ports_s=await platform.topologies.ports_complete_s(conn, topology.head))
-        sums = await service.pair_sums(platform, conn, asked, refuse=True)
-    assert sums is not None
+        sums, one_in = await service.pair_sums(platform, conn, asked)
     flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)
     return answer(
-        {"groups": topology.fabric.groups, "flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits)}
+        {"groups": topology.fabric.groups, "flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits), "note": service.estimated(one_in)}
     )
 
 

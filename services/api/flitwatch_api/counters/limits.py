@@ -8,8 +8,9 @@ from flitwatch_domain.errors import TooCostly
 MAX_ROWS = 1_000_000
 #: Rows of port counters (each holds the arrays of all ports).
 MAX_PORT_ROWS = 250_000
-#: Port rows whose every port is summed one by one.
+#: Port rows whose every port is summed one by one; of a longer window only so many are read, and its sums are estimates.
 MAX_WHOLE_PORT_ROWS = 60_000
+SAMPLED_PORT_ROWS = 30_000
 #: Numbers in one answer.
 MAX_VALUES = 2_000_000
 MAX_POINTS = 2_000

@@ -42,7 +42,7 @@ class PairFigures(BaseModel):
     flits: list[float | None]
     stall_cycles: list[float | None]
     ratio: list[float | None]
-    note: str | None = Field(default=None, description="Why there are no pairs, where they are left out.")
+    note: str | None = Field(default=None, description="Says so where the sums of a long window are estimates.")
     complete_through: datetime | None = Field(default=None, description="Port counters are complete up to here.")
 
 
@@ -55,6 +55,7 @@ class Congestion(BaseModel):
     routers: RouterFigures
     classes: dict[str, ClassFigures]
     groups: PairFigures
+    note: str | None = Field(default=None, description="Says so where figures of classes of a long window are estimates.")
     simulated: bool
     timeless: bool
 
@@ -73,6 +74,7 @@ class LinkFigures(BaseModel):
     flits: list[float | None]
     stall_cycles: list[float | None]
     ratio: list[float | None]
+    note: str | None = Field(default=None, description="Says so where the sums of a long window are estimates.")
 
 
 class Timeseries(BaseModel):
@@ -91,6 +93,7 @@ class Matrix(BaseModel):
     flits: list[list[float | None]]
     stall_cycles: list[list[float | None]]
     ratio: list[list[float | None]]
+    note: str | None = Field(default=None, description="Says so where the sums of a long span are estimates.")
 
 
 class Span(BaseModel):

@@ -120,7 +120,7 @@ async def router_detail(
     elif asked.window is None:
         ports = np.full(topology.counted.shape, np.nan), np.full(topology.counted.shape, np.nan)
     else:
-        ports = await window_ports(conn, topology, asked.window, [router])
+        ports, _ = await window_ports(conn, topology, asked, [router])
     known = topology.fabric.routers
     return {
         "router": router,

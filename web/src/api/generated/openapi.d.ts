@@ -2495,6 +2495,11 @@ export interface components {
                 [key: string]: components["schemas"]["ClassFigures"];
             };
             groups: components["schemas"]["PairFigures"];
+            /**
+             * Note
+             * @description Says so where figures of classes of a long window are estimates.
+             */
+            note?: string | null;
             /** Simulated */
             simulated: boolean;
             /** Timeless */
@@ -3777,6 +3782,11 @@ export interface components {
             stall_cycles: (number | null)[];
             /** Ratio */
             ratio: (number | null)[];
+            /**
+             * Note
+             * @description Says so where the sums of a long window are estimates.
+             */
+            note?: string | null;
         };
         /**
          * Links
@@ -3955,6 +3965,11 @@ export interface components {
             stall_cycles: (number | null)[][];
             /** Ratio */
             ratio: (number | null)[][];
+            /**
+             * Note
+             * @description Says so where the sums of a long span are estimates.
+             */
+            note?: string | null;
         };
         /**
          * Measured
@@ -4655,7 +4670,7 @@ export interface components {
             ratio: (number | null)[];
             /**
              * Note
-             * @description Why there are no pairs, where they are left out.
+             * @description Says so where the sums of a long window are estimates.
              */
             note?: string | null;
             /**

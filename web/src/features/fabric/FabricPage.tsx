@@ -7,7 +7,7 @@ import { useFreshness } from "../../api/freshness";
 import type { Fabric } from "../../api/shapes";
 import { neighbour } from "../../charts/arrange";
 import { ChangeLegend, HeatLegend } from "../../charts/legends";
-import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
@@ -139,14 +139,14 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
       {fresh.state === "stale" && <StaleBanner fresh={fresh} shown={window} />}
       <div className="fabric-main">
         <section className="card picture" aria-label="Picture">
-          {values.error && !values.congestion ? <Failure error={values.error} retry={values.retry} />
-            : !viewProps ? <Waiting what="the machine" />
+          {!viewProps ? <Waiting what="the machine" />
+            : refused(values.asked) || !values.congestion ? <Unanswered what={difference ? "both windows" : "the window"} asked={values.asked} />
             : (
-              <PictureView view={view} {...viewProps} moment={values.moment} congestion={values.congestion} linkClass={search.class ?? null} slice={search.slice ?? null} onSlice={cut} legend={groupMatrix ? null : difference ? <ChangeLegend theme={theme} against={againstText(search)} /> : <HeatLegend theme={theme} what="all classes" />} />
+              <PictureView view={view} {...viewProps} moment={values.moment} earlier={values.earlier} congestion={values.congestion} before={values.before} linkClass={search.class ?? null} slice={search.slice ?? null} onSlice={cut} legend={groupMatrix ? null : values.before ? <ChangeLegend theme={theme} against={againstText(search)} /> : <HeatLegend theme={theme} what="all classes" />} />
             )}
           {groupMatrix && scene && (
             <GroupMatrix
-              groups={scene.groups} congestion={values.congestion} before={values.before} selectedGroup={selectedGroup} jobGroups={jobs.groups}
+              groups={scene.groups} congestion={values.congestion} before={values.before} selectedGroup={selectedGroup} jobGroups={jobs.groups} asked={values.asked}
               what={search.class ? `${search.class} links` : "all classes"} against={againstText(search)} onSelectGroup={selectGroup}
             />
           )}

@@ -4,8 +4,9 @@ import type { Congestion } from "../../api/shapes";
 import { contextOf, Layers, useFontReady } from "../../charts/Canvas";
 import { ChangeLegend, HeatLegend, Swatch } from "../../charts/legends";
 import { drawMatrix, hottestPairs, matrixAt, matrixLayout, pairsOf, type Pair } from "../../charts/matrix";
-import { heatColour } from "../../charts/scale";
+import { changeColour, heatColour } from "../../charts/scale";
 import { usePalette } from "../../charts/usePalette";
+import { Unanswered, type Asked } from "../../components/Notice";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { change, plural, ratio, si } from "../../lib/format";
 
@@ -15,6 +16,8 @@ interface Props {
   before: Congestion | null;
   selectedGroup: number | null;
   jobGroups: ReadonlySet<number>;
+  /** What its figures come from. */
+  asked: Asked[];
   what: string;
   against: string;
   onSelectGroup: (group: number) => void;
@@ -24,7 +27,7 @@ const WIDTH = 312;
 /** In the list beside the matrix; all of them are in the file. */
 const MOST_PAIRS = 100;
 
-export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGroups, what, against, onSelectGroup }: Props) {
+export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGroups, asked, what, against, onSelectGroup }: Props) {
   const palette = usePalette();
   const font = useFontReady();
   const base = useRef<HTMLCanvasElement>(null);
@@ -72,7 +75,7 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
       />
       {/* A box that scrolls must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div className="matrix-pairs" tabIndex={0}>{pairs === null ? <p className="muted" role="status">Loading the pairs…</p> : <PairTable pairs={hottest} difference={difference} onSelectGroup={onSelectGroup} theme={palette.theme} />}</div>
+      <div className="matrix-pairs" tabIndex={0}>{pairs === null ? <Unanswered what="the pairs of groups" asked={asked} /> : <PairTable pairs={hottest} note={congestion?.groups.note ?? null} difference={difference} onSelectGroup={onSelectGroup} theme={palette.theme} />}</div>
       {difference ? <ChangeLegend theme={palette.theme} against={against} /> : <HeatLegend theme={palette.theme} what={what} />}
     </section>
   );
@@ -80,26 +83,30 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
 
 interface PairTableProps {
   pairs: Pair[];
+  note: string | null;
   difference: boolean;
   theme: "light" | "dark";
   onSelectGroup: (group: number) => void;
 }
 
 /** Not drawn again while the pointer moves over the matrix. */
-const PairTable = memo(function PairTable({ pairs, difference, theme, onSelectGroup }: PairTableProps) {
-  if (!pairs.length) return <p className="muted">No link between groups is counted in this window.</p>;
+const PairTable = memo(function PairTable({ pairs, note, difference, theme, onSelectGroup }: PairTableProps) {
+  if (!pairs.length) return <p className="muted">{note ?? "No link between groups is counted in this window."}</p>;
   return (
+    <>
+    {note && <p className="muted">{note}</p>}
     <table className="flush tight">
       <thead><tr><th scope="col">Hottest pairs</th><th scope="col" className="numeric">stall / flit</th>{difference && <th scope="col" className="numeric">change</th>}</tr></thead>
       <tbody>
         {pairs.map((pair) => (
           <tr key={`${pair.src} ${pair.dst}`}>
-            <td><Swatch colour={heatColour(pair.ratio, theme)} /><button className="link" onClick={() => onSelectGroup(pair.src)}>g{pair.src} → g{pair.dst}</button></td>
+            <td><Swatch colour={difference ? changeColour(pair.factor, theme) : heatColour(pair.ratio, theme)} /><button className="link" onClick={() => onSelectGroup(pair.src)}>g{pair.src} → g{pair.dst}</button></td>
             <td className="numeric">{ratio(pair.ratio)}</td>
             {difference && <td className="numeric muted">{change(pair.factor)}</td>}
           </tr>
         ))}
       </tbody>
     </table>
+    </>
   );
 });

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { linkFiguresQuery, type Moment } from "../../api/queries";
+import { earlierLinksQuery, linkFiguresQuery, type Moment } from "../../api/queries";
 import { cellsOf, selectPanels } from "../../charts/arrange";
 import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
 import { drawGroup, groupAt, groupLayout, groupLinks, groupRect, linkKey, type GroupHit } from "../../charts/group";
@@ -8,12 +8,13 @@ import { outline } from "../../charts/outline";
 import { drawOverlay, rectShape } from "../../charts/overlay";
 import { usePalette } from "../../charts/usePalette";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
-import { plural, ratio } from "../../lib/format";
+import { answered, refused, Unanswered } from "../../components/Notice";
+import { change, plural, ratio } from "../../lib/format";
 import { routerText, shortPlace } from "./scene";
 import type { ViewProps } from "./usePicture";
 
 /** The group of the selected router, with its links. */
-export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, linkClass }: ViewProps & { moment: Moment; linkClass: string | null }) {
+export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, earlier, linkClass }: ViewProps & { moment: Moment; earlier: Moment | null; linkClass: string | null }) {
   const { arrangement } = scene;
   const panel = selected === null ? 0 : arrangement.panelOf[selected] ?? 0;
   const shape = arrangement.panels[panel];
@@ -23,9 +24,14 @@ export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSele
   const palette = usePalette();
   const font = useFontReady();
   const [hovered, setHovered] = useState<GroupHit>(null);
-  const figures = useQuery({ ...linkFiguresQuery(scene.fabric.id, moment, { group: shape?.group ?? 0, ...(linkClass && { class: linkClass }) }), enabled: shape?.group != null });
+  const grouped = shape?.group != null;
+  const filter = { group: shape?.group ?? 0, ...(linkClass && { class: linkClass }) };
+  const figures = useQuery({ ...linkFiguresQuery(scene.fabric.id, moment, filter), enabled: grouped });
+  const then = useQuery({ ...earlierLinksQuery(scene.fabric.id, earlier, filter), enabled: grouped && earlier !== null });
+  const asked = grouped ? [figures, ...(earlier ? [then] : [])] : [];
+  const before = earlier ? then.data : null;
   const { members } = useMemo(() => selectPanels(arrangement, [panel]), [arrangement, panel]);
-  const links = useMemo(() => (figures.data ? groupLinks(figures.data, members) : new Map<string, never>()), [figures.data, members]);
+  const links = useMemo(() => (figures.data && before !== undefined ? groupLinks(figures.data, members, before) : new Map<string, never>()), [figures.data, before, members]);
   const layout = useMemo(() => (size ? groupLayout(arrangement, panel, size.width, size.height) : null), [arrangement, panel, size]);
 
   useLayoutEffect(() => {
@@ -58,10 +64,13 @@ export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSele
     if ("router" in hit) return routerText(scene, values.get(), hit.router, jobsAt(hit.router));
     const link = links.get(linkKey(hit.src, hit.dst));
     const ends = `${shortPlace(scene, hit.src)} → ${shortPlace(scene, hit.dst)}`;
-    return link ? `${ends}\n${ratio(link.ratio)} stalls per flit\n${link.linkClass}${link.links > 1 ? `, worst of ${plural(link.links, "link")}` : ""}` : `${ends}\nno counted link`;
+    return link ? `${ends}\n${ratio(link.ratio)} stalls per flit${link.factor === null ? "" : `, ${Number.isNaN(link.factor) ? "nothing to compare with" : change(link.factor)}`}\n${link.linkClass}${link.links > 1 ? `, worst of ${plural(link.links, "link")}` : ""}` : `${ends}\nno counted link`;
   };
+  const missing = refused(asked) ?? (answered(asked) ? undefined : asked);
   return (
     <div ref={box} className="view-box">
+      {missing && <div className="view-note"><Unanswered line what="the links" asked={asked} /></div>}
+      {figures.data?.note && <p className="view-note subtitle">{figures.data.note}</p>}
       {size && (
         <Layers
           size={size} base={base} overlay={overlay} label={`${label} Group ${shape?.label ?? ""}, with its links as squares of sender by receiver.`}

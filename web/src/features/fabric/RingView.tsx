@@ -1,17 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
-import { linkFiguresQuery, type Moment } from "../../api/queries";
-import type { Congestion } from "../../api/shapes";
+import { earlierLinksQuery, linkFiguresQuery, type Moment } from "../../api/queries";
+import type { Congestion, LinkFigures } from "../../api/shapes";
 import { Layers } from "../../charts/Canvas";
 import { hottestPairs, pairsOf } from "../../charts/matrix";
 import { RingDrawing, ringAt, ringLayout, ringShape, shownChords, type Chord } from "../../charts/ring";
+import { changeFactor } from "../../charts/scale";
+import { answered, Unanswered, type Asked } from "../../components/Notice";
 import { count } from "../../lib/format";
 import { usePicture, type PictureGeometry, type ViewProps } from "./usePicture";
 import type { Scene } from "./scene";
 
 interface Props extends ViewProps {
   congestion: Congestion | null;
+  before: Congestion | null;
   moment: Moment;
+  earlier: Moment | null;
 }
 
 /** More curves than this are a hairball. */
@@ -19,37 +23,64 @@ const MOST_PAIRS = 120;
 const MOST_LINKS = 1000;
 /** Up to this many groups single links can be told apart. */
 const FEW_GROUPS = 16;
+const BLUE = { class: "blue" };
 
-function useChords(scene: Scene, congestion: Congestion | null, moment: Moment): { chords: Chord[]; what: string } {
-  const few = scene.groups.length <= FEW_GROUPS;
-  const links = useQuery({ ...linkFiguresQuery(scene.fabric.id, moment, { class: "blue" }), enabled: few });
-  return useMemo(() => {
-    const { panelOf, colOf, panels } = scene.arrangement;
-    const data = few ? links.data : undefined;
-    if (data && data.link.length > 0) {
-      const chords = data.link.flatMap((_, i): Chord[] => {
-        const [src, dst, flits] = [data.src[i], data.dst[i], data.flits[i]];
-        if (src == null || dst == null || flits == null || !(flits > 0)) return [];
-        const end = (router: number) => ({ panel: panelOf[router] ?? 0, column: colOf[router] ?? 0 });
-        return [{ from: end(src), to: end(dst), ratio: (data.stall_cycles[i] ?? 0) / flits }];
-      });
-      if (chords.length <= 4 * MOST_LINKS) return { chords, what: "blue links" };
-    }
-    if (!congestion) return { chords: [], what: "pairs" };
-    const panelOfGroup = new Map(panels.map((panel, p) => [panel.group, p]));
-    const chords = hottestPairs(pairsOf(scene.groups, congestion.groups)).map((pair): Chord => {
-      const [a, b] = [panelOfGroup.get(pair.src) ?? 0, panelOfGroup.get(pair.dst) ?? 0];
-      const cols = scene.arrangement.cols;
-      // The two directions of a pair leave and arrive beside each other, not on top.
-      return { from: { panel: a, column: (b * 5) % cols }, to: { panel: b, column: (a * 5 + 2) % cols }, ratio: pair.ratio };
-    });
-    return { chords, what: "pairs of groups" };
-  }, [scene, congestion, few, links.data]);
+interface Chords {
+  chords: Chord[];
+  what: string;
+  /** What has to be answered before they can be drawn. */
+  asked: Asked[];
+  note: string | null;
 }
 
-export function RingView({ congestion, moment, ...props }: Props) {
+/** Links of class blue, each with its change against `before` where there is one. */
+function linkChords(scene: Scene, data: LinkFigures, before: LinkFigures | null): Chord[] {
+  const { panelOf, colOf } = scene.arrangement;
+  const ratioAt = ({ flits, stall_cycles }: LinkFigures, i: number) => ((flits[i] ?? 0) > 0 ? (stall_cycles[i] ?? 0) / (flits[i] ?? 1) : NaN);
+  const earlier = before && new Map(before.link.map((link, i) => [link, ratioAt(before, i)]));
+  const end = (router: number) => ({ panel: panelOf[router] ?? 0, column: colOf[router] ?? 0 });
+  return data.link.flatMap((link, i): Chord[] => {
+    const [src, dst, ratio] = [data.src[i], data.dst[i], ratioAt(data, i)];
+    const factor = earlier && changeFactor(ratio, earlier.get(link) ?? NaN);
+    if (src == null || dst == null || Number.isNaN(ratio) || Number.isNaN(factor)) return [];
+    return [{ from: end(src), to: end(dst), ratio, factor }];
+  });
+}
+
+function pairChords(scene: Scene, congestion: Congestion, before: Congestion | null): Chord[] {
+  const { panels, cols } = scene.arrangement;
+  const panelOfGroup = new Map(panels.map((panel, p) => [panel.group, p]));
+  return hottestPairs(pairsOf(scene.groups, congestion.groups, before?.groups ?? null)).flatMap((pair): Chord[] => {
+    const [a, b] = [panelOfGroup.get(pair.src) ?? 0, panelOfGroup.get(pair.dst) ?? 0];
+    if (before && Number.isNaN(pair.factor)) return [];
+    // The two directions of a pair leave and arrive beside each other, not on top.
+    return [{ from: { panel: a, column: (b * 5) % cols }, to: { panel: b, column: (a * 5 + 2) % cols }, ratio: pair.ratio, factor: before && pair.factor }];
+  });
+}
+
+function useChords({ scene, congestion, before, moment, earlier }: Props): Chords {
+  const few = scene.groups.length <= FEW_GROUPS;
+  const links = useQuery({ ...linkFiguresQuery(scene.fabric.id, moment, BLUE), enabled: few });
+  const then = useQuery({ ...earlierLinksQuery(scene.fabric.id, earlier, BLUE), enabled: few && earlier !== null });
+  const compared = earlier !== null;
+  const asked = few ? [links, ...(compared ? [then] : [])] : [];
+  const drawn = useMemo(() => {
+    if (few && (!links.data || (compared && !then.data))) return null;
+    if (links.data?.link.length) {
+      const chords = linkChords(scene, links.data, compared ? then.data ?? null : null);
+      if (chords.length <= 4 * MOST_LINKS) return { chords, what: "blue links", note: links.data.note ?? null };
+    }
+    if (!congestion || (compared && !before)) return null;
+    return { chords: pairChords(scene, congestion, before), what: "pairs of groups", note: congestion.groups.note ?? null };
+  }, [scene, congestion, before, compared, few, links.data, then.data]);
+  return { chords: drawn?.chords ?? NO_CHORDS, what: drawn?.what ?? "pairs of groups", note: drawn?.note ?? null, asked };
+}
+
+const NO_CHORDS: Chord[] = [];
+
+export function RingView({ congestion, before, moment, earlier, ...props }: Props) {
   const { arrangement, index } = props.scene;
-  const { chords, what } = useChords(props.scene, congestion, moment);
+  const { chords, what, asked, note } = useChords({ congestion, before, moment, earlier, ...props });
   const { shown, cut } = useMemo(() => shownChords(chords, what === "blue links" ? MOST_LINKS : MOST_PAIRS), [chords, what]);
   const layout = useCallback((size: { width: number; height: number }): PictureGeometry => {
     const ring = ringLayout(arrangement, size.width, size.height);
@@ -58,27 +89,21 @@ export function RingView({ congestion, moment, ...props }: Props) {
       at: (x, y) => ringAt(ring, arrangement, index, x, y),
       drawing: (context, palette) => {
         const drawing = new RingDrawing(context, ring, arrangement, palette);
-        let marked: unknown = null;
-        return {
-          draw: (values, marks) => {
-            drawing.draw(values.window);
-            if (marked === marks) return;
-            if (marked === null) drawing.chords(shown);
-            marked = marks;
-            drawing.labels(marks);
-          },
-        };
+        return { draw: (values, marks) => drawing.draw(values.window, shown, marks, values.moving) };
       },
     };
   }, [arrangement, index, shown]);
   const { box, layers } = usePicture(props, layout);
+  const scaled = earlier ? `changed ${cut} times or more` : `at ${cut} or above`;
   return (
     <div className="ring">
-      <p className="ring-note subtitle" data-caption="">
-        {!chords.length ? "no link between groups is counted: all are unknown, none is drawn" : cut > 0
-          ? `${count(shown.length)} of ${count(chords.length)} counted ${what} at ${cut} or above · the rest is in the matrix`
-          : `${count(shown.length)} counted ${what}, all drawn · the others are unknown`}
-      </p>
+      {answered(asked) && congestion ? (
+        <p className="ring-note subtitle" data-caption="">
+          {!chords.length ? note ?? "no link between groups is counted: all are unknown, none is drawn" : cut > 0
+            ? `${count(shown.length)} of ${count(chords.length)} counted ${what} ${scaled} · the rest is in the matrix`
+            : `${count(shown.length)} counted ${what}, all drawn · the others are unknown`}{chords.length > 0 && note ? ` · ${note}` : ""}
+        </p>
+      ) : <div className="ring-note"><Unanswered line what="the links between groups" asked={asked} /></div>}
       <div ref={box} className="view-box">{layers && <Layers {...layers} />}</div>
     </div>
   );

@@ -14,7 +14,7 @@ export function TilesView(props: ViewProps) {
       at: (x, y) => tileAt(tiles, arrangement, index, x, y)?.router ?? null,
       drawing: (context, palette) => {
         const drawing = new TilesDrawing(context, tiles, arrangement, palette);
-        return { draw: (values, marks) => drawing.draw(values.window, values.figures, marks) };
+        return { draw: (values, marks) => drawing.draw(values.window, values.figures, marks, values.moving) };
       },
     };
   }, [arrangement, index]);

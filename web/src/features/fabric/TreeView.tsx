@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, type ReactNode } from "react";
-import { linkFiguresQuery, linksQuery, type Moment } from "../../api/queries";
+import { earlierLinksQuery, linkFiguresQuery, linksQuery, type Moment } from "../../api/queries";
 import { sampleContextsQuery } from "../../api/samples";
-import { HeatLegend } from "../../charts/legends";
-import { slicesOf, treeOf } from "../../charts/tree";
+import { ChangeLegend, HeatLegend } from "../../charts/legends";
+import { changeOf, slicesOf, treeOf } from "../../charts/tree";
 import { TreePicture } from "../../charts/TreePicture";
 import { usePalette } from "../../charts/usePalette";
 import { Segmented } from "../../components/Segmented";
-import { Failure, Waiting } from "../../components/Notice";
+import { refused, Unanswered } from "../../components/Notice";
 import { count } from "../../lib/format";
 import { useStore } from "../../lib/store";
 import { SampledTree } from "./SampledTree";
@@ -17,6 +17,7 @@ import type { ViewProps } from "./usePicture";
 
 interface Props extends ViewProps {
   moment: Moment;
+  earlier: Moment | null;
   slice: number | null;
   onSlice: (group: number | null) => void;
 }
@@ -26,13 +27,15 @@ export function TreeView(props: Props) {
   const { fabric, machine } = props.scene;
   const search = useSearch({ from: "/fabric/$fabric" });
   const navigate = useNavigate({ from: "/fabric/$fabric" });
-  const contexts = useQuery(sampleContextsQuery(fabric.id)).data?.items ?? [];
+  const sampled = useQuery(sampleContextsQuery(fabric.id));
+  const contexts = sampled.data?.items ?? [];
   const topology = useQuery(linksQuery(fabric.id));
   const slices = useMemo(() => (topology.data ? slicesOf(treeOf(machine, topology.data, null), machine) : []), [machine, topology.data]);
   const slice = props.slice !== null && slices.includes(props.slice) ? props.slice : null;
   const measure = search.measure ?? (fabric.last_ts === null && !fabric.timeless ? "packets" : "stalls");
   const controls = (
     <>
+      {refused([sampled]) && <Unanswered line what="the sampled packets" asked={[sampled]} />}
       {contexts.length > 0 && (
         <Segmented
           label="Colour" value={measure} onChange={(value) => void navigate({ to: ".", search: (old) => ({ ...old, measure: value }), replace: true })}
@@ -44,18 +47,25 @@ export function TreeView(props: Props) {
       )}
     </>
   );
-  if (topology.error && !topology.data) return <Failure error={topology.error} retry={() => void topology.refetch()} />;
+  if (!topology.data) return <Unanswered what="the links" asked={[topology]} />;
   if (contexts.length > 0 && measure === "packets") return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} />;
   return <CountedTree {...props} slice={slice} controls={controls} />;
 }
 
-function CountedTree({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, slice, onSlice, controls }: Props & { controls: ReactNode }) {
+function CountedTree({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, earlier, slice, onSlice, controls }: Props & { controls: ReactNode }) {
   const { machine, fabric } = scene;
   const palette = usePalette();
   const topology = useQuery(linksQuery(fabric.id));
   const figures = useQuery(linkFiguresQuery(fabric.id, moment, {}));
+  const then = useQuery(earlierLinksQuery(fabric.id, earlier, {}));
+  const compared = earlier !== null;
+  const asked = [topology, figures, ...(compared ? [then] : [])];
   const shown = useStore(values);
-  const tree = useMemo(() => (topology.data ? treeOf(machine, topology.data, figures.data ?? null) : null), [machine, topology.data, figures.data]);
+  const tree = useMemo(() => {
+    if (!topology.data || !figures.data || (compared && !then.data)) return null;
+    const now = treeOf(machine, topology.data, figures.data);
+    return compared && then.data ? changeOf(now, treeOf(machine, topology.data, then.data)) : now;
+  }, [machine, topology.data, figures.data, then.data, compared]);
   const rings = useMemo(() => new Set(jobs.flatMap((job) => [...job.routers])), [jobs]);
   const counted = tree?.edges.some((edge) => edge.up.counted + edge.down.counted > 0) ?? false;
   const partly = tree?.edges.some((edge) => edge.up.counted + edge.down.counted < edge.up.links + edge.down.links) ?? false;
@@ -64,16 +74,16 @@ function CountedTree({ scene, values, selected, jobs, jobsAt, label, onSelect, m
     <div className="tree-view">
       <div className="tree-head">
         {controls}
-        <span className="subtitle">upper half of an edge: down link · lower half: up link · {counted ? `width: flits${partly ? " · dashed: no counter" : ""}` : "width: parallel cables; no link is counted"}{tree?.sideways ? ` · ${count(tree.sideways)} links within a level are not drawn` : ""}</span>
+        <span className="subtitle">upper half of an edge: down link · lower half: up link · {compared ? "colour: change of stalls per flit · " : ""}{counted ? `width: flits${partly ? " · dashed: no counter" : ""}` : "width: parallel cables; no link is counted"}{tree?.sideways ? ` · ${count(tree.sideways)} links within a level are not drawn` : ""}{figures.data?.note ? ` · ${figures.data.note}` : ""}</span>
         <span className="spacer" />
-        {counted && <HeatLegend theme={palette.theme} what="links" width={240} />}
+        {counted && (compared ? <ChangeLegend theme={palette.theme} against="the other" width={240} /> : <HeatLegend theme={palette.theme} what="links" width={240} />)}
       </div>
       {tree ? (
         <TreePicture
-          tree={tree} machine={machine} measure="stalls" ratios={shown?.window.ratio ?? null} slice={slice} onSlice={onSlice} selected={selected} onSelect={onSelect} rings={rings} label={label}
+          tree={tree} machine={machine} measure={compared ? "change" : "stalls"} ratios={(compared ? shown?.window.factor : shown?.window.ratio) ?? null} slice={slice} onSlice={onSlice} selected={selected} onSelect={onSelect} rings={rings} label={label}
           describe={(router) => routerText(scene, shown, router, jobsAt(router))}
         />
-      ) : <Waiting what="the links" />}
+      ) : <Unanswered what="the links" asked={asked} />}
     </div>
   );
 }

@@ -42,6 +42,8 @@ export interface Values {
   window: RouterWindow;
   figures: PanelFigures[];
   before: Sums | null;
+  /** While the reader drags a window: drawn by what differs, until the window rests. */
+  moving?: boolean;
 }
 
 export interface JobOverlay {

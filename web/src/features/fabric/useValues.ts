@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { congestionQuery, framesQuery, momentOf, type Moment } from "../../api/queries";
 import type { Congestion } from "../../api/shapes";
+import type { Asked } from "../../components/Notice";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import { emptySums, PrefixSums, type Sums } from "../../lib/prefix";
 import { Store } from "../../lib/store";
@@ -23,9 +24,10 @@ export interface FabricValues {
   congestion: Congestion | null;
   before: Congestion | null;
   moment: Moment;
-  loading: boolean;
-  error: Error | null;
-  retry: () => void;
+  /** The window that is compared with, in difference mode. */
+  earlier: Moment | null;
+  /** What a picture waits for. */
+  asked: Asked[];
   /** Shows a window during a drag, within the frame. */
   preview: (window: TimeWindow, comparison: TimeWindow | null) => void;
   /** Fetches what a drag needs, before it begins. */
@@ -41,18 +43,16 @@ export function useValues({ scene, fabric, clock, linkClass, difference }: Input
   const then = useQuery({ ...congestionQuery(fabric, earlier ?? { at: null, windowMs: 60_000 }, linkClass), enabled: earlier !== null && difference });
   const before = difference ? then.data ?? null : null;
 
-  const publish = useCallback((sums: Sums, other: Sums | null) => {
+  const publish = useCallback((sums: Sums, other: Sums | null, moving: boolean) => {
     if (!scene) return;
     const window = routerWindow(sums, scene.machine.sampled, other);
-    store.set({ window, figures: panelFigures(window, scene.arrangement, other), before: other });
+    store.set({ window, figures: panelFigures(window, scene.arrangement, other), before: other, moving });
   }, [scene, store]);
 
-  const dragging = useRef(false);
   useEffect(() => {
-    dragging.current = false;
     if (!scene || !now.data) return;
     const size = scene.machine.size;
-    publish(sumsOf(size, now.data.routers), before && sumsOf(size, before.routers));
+    publish(sumsOf(size, now.data.routers), before && sumsOf(size, before.routers), false);
   }, [scene, now.data, before, publish]);
 
   const frames = useFrames(scene, fabric, clock, linkClass);
@@ -60,15 +60,14 @@ export function useValues({ scene, fabric, clock, linkClass, difference }: Input
   const preview = useCallback((window: TimeWindow, comparison: TimeWindow | null) => {
     const prefix = frames.prefix.current;
     if (!prefix || !buffers || !prefix.covers(window.from, window.to)) return;
-    dragging.current = true;
     prefix.window(...prefix.range(window.from, window.to), buffers.now);
     const compare = comparison && prefix.covers(comparison.from, comparison.to);
     if (compare) prefix.window(...prefix.range(comparison.from, comparison.to), buffers.then);
-    publish(buffers.now, compare ? buffers.then : null);
+    publish(buffers.now, compare ? buffers.then : null, true);
   }, [frames, buffers, publish]);
 
   return {
-    store, congestion: now.data ?? null, before, moment, loading: now.isPending, error: now.error, retry: () => void now.refetch(),
+    store, congestion: now.data ?? null, before, moment, earlier: difference ? earlier : null, asked: [now, ...(difference && earlier ? [then] : [])],
     preview, prepare: frames.prepare,
   };
 }

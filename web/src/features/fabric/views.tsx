@@ -28,7 +28,10 @@ export function defaultView(fabric: Pick<Fabric, "kind" | "groups">): View {
 export interface PictureProps extends ViewProps {
   view: View;
   moment: Moment;
+  /** The window that this one is compared with, in difference mode. */
+  earlier: Moment | null;
   congestion: Congestion | null;
+  before: Congestion | null;
   linkClass: string | null;
   slice: number | null;
   onSlice: (group: number | null) => void;
@@ -36,10 +39,10 @@ export interface PictureProps extends ViewProps {
   legend: ReactNode;
 }
 
-export function PictureView({ view, moment, congestion, linkClass, slice, onSlice, legend, ...props }: PictureProps) {
+export function PictureView({ view, moment, earlier, congestion, before, linkClass, slice, onSlice, legend, ...props }: PictureProps) {
   if (view === "table") return <TableView {...props} moment={moment} congestion={congestion} linkClass={linkClass} />;
-  if (view === "ring") return <RingView {...props} congestion={congestion} moment={moment} />;
-  if (view === "group") return <GroupView {...props} moment={moment} linkClass={linkClass} />;
-  if (view === "tree") return <TreeView {...props} moment={moment} slice={slice} onSlice={onSlice} />;
+  if (view === "ring") return <RingView {...props} congestion={congestion} before={before} moment={moment} earlier={earlier} />;
+  if (view === "group") return <GroupView {...props} moment={moment} earlier={earlier} linkClass={linkClass} />;
+  if (view === "tree") return <TreeView {...props} moment={moment} earlier={earlier} slice={slice} onSlice={onSlice} />;
   return <div className="tiles-view"><TilesView {...props} />{legend}</div>;
 }
