@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Machine } from "./arrange";
-import { sliceOf, slicesOf, treeOf, worstOfLeaves } from "./tree";
+import { changeOf, ratioOf, sliceOf, slicesOf, treeOf, worstOfLeaves } from "./tree";
 import { switchAt, treeLayout } from "./treePlot";
 
 // Two leaves and two spines, all connected, both ways; leaf 0 - spine 2 has two cables.
@@ -17,6 +17,12 @@ describe("tree", () => {
     expect(edge?.up).toEqual({ links: 2, counted: 1, flits: 10, stalls: 30 });
     expect(edge?.down).toEqual({ links: 2, counted: 1, flits: 20, stalls: 20 });
     expect(edges.find((e) => e.lower === 1)?.up.counted).toBe(0);
+  });
+  it("shows the change of each link between two windows, and nothing where either is unknown", () => {
+    const of = (stalls: number) => treeOf(machine, links, { link: [0, 3], flits: [10, 20], stall_cycles: [stalls, 20] });
+    const edge = changeOf(of(80), of(20)).edges.find((e) => e.lower === 0 && e.upper === 2);
+    expect(edge && [ratioOf(edge.up), ratioOf(edge.down)]).toEqual([4, 1]);
+    expect(changeOf(of(80), treeOf(machine, links, null)).edges.every((e) => ratioOf(e.up) === -1)).toBe(true);
   });
   it("finds levels by the distance to nodes where the model has none", () => {
     const { order } = treeOf({ ...machine, level: [null, null, null, null] }, links, null);

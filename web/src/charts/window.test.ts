@@ -21,6 +21,12 @@ describe("routerWindow", () => {
     expect([...window.codes]).toEqual([6, 3, SILENT]);
   });
 
+  it("calls a change below half a stall per flit none, however many times it is", () => {
+    const window = routerWindow(sumsOf(4, columns([100, 100, 100, 100], [4, 100, 60, 1])), [true, true, true, true], sumsOf(4, columns([100, 100, 100, 100], [1, 1, 1, 400])));
+    expect([...(window.factor ?? [])]).toEqual([1, 2, 1.2, 0.125]);
+    expect([...window.codes]).toEqual([3, 5, 3, 0]);
+  });
+
   it("ignores routers that the fabric does not have", () => {
     expect(sumsOf(1, { router: [7, -1], flits: [1, 1], stall_cycles: [1, 1], coverage: [1, 1] }).coverage[0]).toBe(0);
   });

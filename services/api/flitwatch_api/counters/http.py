@@ -108,7 +108,13 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
         sums, one_in = await service.pair_sums(platform, conn, asked)
     flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)
     return answer(
-        {"groups": topology.fabric.groups, "flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits), "note": service.estimated(one_in)}
+        {
+            "groups": topology.fabric.groups,
+            "flits": flits,
+            "stall_cycles": stalls,
+            "ratio": ratio(stalls, flits),
+            "note": service.estimated(one_in),
+        }
     )
 
 

@@ -55,7 +55,9 @@ class Congestion(BaseModel):
     routers: RouterFigures
     classes: dict[str, ClassFigures]
     groups: PairFigures
-    note: str | None = Field(default=None, description="Says so where figures of classes of a long window are estimates.")
+    note: str | None = Field(
+        default=None, description="Says so where figures of classes of a long window are estimates."
+    )
     simulated: bool
     timeless: bool
 
