@@ -23,7 +23,8 @@ export function Shell() {
   const navigate = useNavigate();
   const { fabric: inAddress, job } = useParams({ strict: false }) as { fabric?: string; job?: string };
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const fabrics = useQuery(fabricsQuery()).data?.items;
+  const machines = useQuery(fabricsQuery());
+  const fabrics = machines.data?.items;
   const remembered = useStore(machineStore);
   const theme = useStore(themeStore);
   const [open, setOpen] = useState<"search" | "help" | null>(null);
@@ -52,7 +53,7 @@ export function Shell() {
     { keys: "g j", label: "Jobs", run: () => void navigate({ to: "/jobs" }) },
     { keys: "g b", label: "Blame", run: () => void navigate({ to: "/blame" }) },
     { keys: "g d", label: "Drivers", run: () => void navigate({ to: "/drivers" }) },
-    { keys: "g n", label: "Forecast: what is next", run: () => void navigate({ to: "/forecast" }) },
+    { keys: "g n", label: "Forecast", run: () => void navigate({ to: "/forecast" }) },
     { keys: "g l", label: "Lab", run: () => void navigate({ to: "/lab" }) },
     { keys: "g r", label: "Recommendations", run: () => void navigate({ to: "/recommendations" }) },
     { keys: "g a", label: "Alerts", run: () => void navigate({ to: "/alerts" }) },
@@ -73,8 +74,8 @@ export function Shell() {
           <span>Flitwatch</span>
         </Link>
         <Menu
-          heading="Machines" empty="No machine is known yet"
-          trigger={<><span className="visually-hidden">Machine </span>{machine?.name ?? "no machine"}{machine?.simulated && <span className="tag">simulated</span>}<Icon name="down" /></>}
+          heading="Machines" empty={fabrics ? "No machine is known yet" : machines.error ? machines.error.message : "Loading the machines…"}
+          trigger={<><span className="visually-hidden">Machine </span>{machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}{machine?.simulated && <span className="tag">simulated</span>}<Icon name="down" /></>}
           entries={(fabrics ?? []).map((fabric) => ({
             id: String(fabric.id), label: fabric.name,
             detail: `${devices(fabric)}${fabric.simulated ? " · simulated" : ""}${fabric.timeless ? " · one sample" : ""}`,
@@ -82,7 +83,7 @@ export function Shell() {
           }))}
         />
         <nav aria-label="Pages">
-          <Link to="/" activeOptions={{ exact: true }}>Home</Link>
+          <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>Home</Link>
           {machine ? <Link to="/fabric/$fabric" params={{ fabric: machine.name }} activeOptions={{ includeSearch: false }}>Fabric</Link> : <Link to="/fabric">Fabric</Link>}
           <Link to="/jobs" activeOptions={{ includeSearch: false }}>Jobs</Link>
           <Link to="/blame" activeOptions={{ includeSearch: false }}>Blame</Link>
@@ -114,5 +115,5 @@ export function Shell() {
 }
 
 export function Missing() {
-  return <Empty page title="There is no such page">Pages are reached from the top bar, or press <kbd>/</kbd> to search.</Empty>;
+  return <Empty page title="Page not found">Pages are reached from the top bar, or press <kbd>/</kbd> to search.</Empty>;
 }

@@ -7,6 +7,7 @@ import { blameSearch } from "../features/blame/address";
 import { driversSearch } from "../features/drivers/address";
 import { fabricSearch } from "../features/fabric/address";
 import { forecastSearch } from "../features/forecast/address";
+import { homeSearch } from "../features/home/address";
 import { jobSearch } from "../features/job/address";
 import { jobsSearch } from "../features/jobs/address";
 import { loginSearch } from "../features/login/address";
@@ -18,7 +19,7 @@ import { Missing, Shell } from "./Shell";
 const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
 
 const home = createRoute({
-  getParentRoute: () => root, path: "/",
+  getParentRoute: () => root, path: "/", validateSearch: homeSearch,
   component: lazyRouteComponent(() => import("../features/home/HomePage"), "HomePage"),
 });
 const fabrics = createRoute({

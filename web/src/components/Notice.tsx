@@ -8,6 +8,8 @@ export function Empty({ title, page = false, children }: { title: string; page?:
   return <div className="notice"><Title>{title}</Title>{children && <p>{children}</p>}</div>;
 }
 
+const SignIn = ({ plain = false }: { plain?: boolean }) => <a className={plain ? undefined : "button primary"} href={`/login?to=${encodeURIComponent(location.pathname + location.search)}`}>Sign in</a>;
+
 interface FailureProps {
   error: unknown;
   retry?: (() => void) | undefined;
@@ -22,13 +24,13 @@ export function Failure({ error, retry, page = false, line = false }: FailurePro
   const title = problem?.title ?? "This page failed";
   const detail = problem?.detail ?? (error instanceof Error ? error.message : String(error));
   const again = retry && <button className={line ? "link" : "button"} onClick={retry}>Try again</button>;
-  if (line) return <p className="failure-line" role="alert"><span className="alarm">{detail || title}</span> {problem?.advice} {again}</p>;
+  if (line) return <p className="failure-line" role="alert"><span className="alarm">{detail || title}</span> {problem?.advice} {problem?.status === 401 ? <SignIn plain /> : again}</p>;
   return (
     <div className="notice" role="alert">
       <Title>{title}</Title>
       <p>{detail}</p>
       {problem?.advice && <p>{problem.advice}</p>}
-      {problem?.status === 401 && <a className="button primary" href={`/login?to=${encodeURIComponent(location.pathname + location.search)}`}>Sign in</a>}
+      {problem?.status === 401 && <SignIn />}
       {again}
     </div>
   );

@@ -2,6 +2,8 @@
 
 The router lays what a page's `...Search` returns over what was typed: a value that is not understood must stand there as undefined, for a key that is
 left out would let the typed text through. */
+import { isoTime, parseTime } from "./time";
+
 export type FlatSearch = Record<string, string>;
 
 export function parseSearch(text: string): FlatSearch {
@@ -19,6 +21,12 @@ export const text = (value: unknown): string | undefined => (typeof value === "s
 
 export const oneOf = <T extends string>(value: unknown, allowed: readonly T[]): T | undefined =>
   typeof value === "string" && (allowed as readonly string[]).includes(value) ? (value as T) : undefined;
+
+/** A time, written as this page writes times. */
+export function instant(value: unknown): string | undefined {
+  const ms = parseTime(text(value));
+  return ms === null ? undefined : isoTime(ms);
+}
 
 export function wholeNumber(value: unknown): number | undefined {
   const n = typeof value === "number" ? value : typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : NaN;

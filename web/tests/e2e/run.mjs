@@ -6,8 +6,10 @@ import { estimates } from "./checks/estimates.mjs";
 import { fabricPage } from "./checks/fabric.mjs";
 import { layout } from "./checks/layout.mjs";
 import { people } from "./checks/people.mjs";
+import { moments } from "./checks/moments.mjs";
 import { recommendations } from "./checks/recommendations.mjs";
 import { switches } from "./checks/switches.mjs";
+import { refusals } from "./checks/refusals.mjs";
 import { stale } from "./checks/stale.mjs";
 import { visits } from "./checks/visits.mjs";
 import { start } from "./harness.mjs";
@@ -20,6 +22,6 @@ const inTurn = async (parts) => {
   for (const part of parts) await part(site);
 };
 // What only reads runs beside the rest; the others change what is stored, or stop the fixture's clock, and have the platform to themselves.
-await Promise.all([inTurn([accessible]), inTurn([fabricPage, estimates, layout]), inTurn([switches])]);
+await Promise.all([inTurn([accessible]), inTurn([fabricPage, estimates, layout]), inTurn([switches, moments, refusals])]);
 await inTurn([alerts, people, recommendations, stale, visits]);
 await suite.finish();

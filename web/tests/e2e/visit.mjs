@@ -13,7 +13,7 @@ export async function firstVisit(page, url, shot = async () => {}) {
   await page.waitForTimeout(1500);
   await shot("visit-1-home");
   // With a job in trouble home says so first; on a calm machine the table of jobs leads to the same evidence.
-  const foretold = page.locator(".home-item", { hasText: "foretold" }).locator("a");
+  const foretold = page.locator(".home-item", { hasText: "predicted to be slow" }).locator("a");
   const slow = page.locator(".home-item a", { hasText: "Why slow" });
   await click((await foretold.count()) ? foretold : (await slow.count()) ? slow : page.locator('section[aria-label="Jobs by stalls"] td a'));
   await page.waitForSelector('section[aria-label="Verdict"] h2');

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { accountsQuery, addToken } from "../../api/people";
 import type { Session } from "../../api/session";
 import { Dialog } from "../../components/Dialog";
+import { Unanswered } from "../../components/Notice";
 import { SCOPES, scopesOf } from "./words";
 
 const LIVES = [["7", "1 week"], ["30", "30 days"], ["90", "90 days"], ["365", "1 year"]] as const;
@@ -11,7 +12,8 @@ const LIVES = [["7", "1 week"], ["30", "30 days"], ["90", "90 days"], ["365", "1
 export function TokenDialog({ session, onClose }: { session: Session; onClose: () => void }) {
   const queries = useQueryClient();
   const manages = session.scopes.includes("admin");
-  const accounts = useQuery({ ...accountsQuery(), enabled: manages }).data?.items.filter((account) => !account.disabled) ?? [];
+  const listed = useQuery({ ...accountsQuery(), enabled: manages });
+  const accounts = listed.data?.items.filter((account) => !account.disabled) ?? [];
   const self = session.user ?? "";
   const [account, setAccount] = useState(self);
   const [label, setLabel] = useState("");
@@ -36,6 +38,7 @@ export function TokenDialog({ session, onClose }: { session: Session; onClose: (
     <Dialog open title="New token" onClose={onClose}>
       <form className="form" onSubmit={(event) => { event.preventDefault(); make.mutate(); }}>
         <label>What it is for<input className="field" value={label} onChange={(event) => setLabel(event.target.value)} required maxLength={200} placeholder="Slurm agent of perlis" /></label>
+        {manages && <Unanswered line what="the accounts" asked={[listed]} />}
         {accounts.length > 1 && <label>Acts for<select className="field" value={account} onChange={(event) => setAccount(event.target.value)}>{accounts.map((one) => <option key={one.name} value={one.name}>{one.name} ({one.role})</option>)}</select></label>}
         <fieldset className="people-scopes">
           <legend className="subtitle">It may</legend>

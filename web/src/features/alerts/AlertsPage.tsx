@@ -7,7 +7,7 @@ import type { Alert, Rule, Silence } from "../../api/alertShapes";
 import { CsvButton } from "../../components/CsvButton";
 import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
-import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Empty, Unanswered } from "../../components/Notice";
 import { PageLink } from "../../components/PageLink";
 import { Segmented } from "../../components/Segmented";
 import { save } from "../../lib/csv";
@@ -43,7 +43,6 @@ export function AlertsPage() {
   const silences = useQuery(silencesQuery());
   const view: AlertsView = search.view ?? "alerts";
   const open = useMemo(() => firing.data?.pages.flatMap((page) => page.items) ?? null, [firing.data]);
-  const failed = [firing, rules, silences].find((query) => query.error && !query.data);
   return (
     <div className="estimate-page alerts-page">
       <div className="context">
@@ -52,8 +51,7 @@ export function AlertsPage() {
         <span className="spacer" />
         <Segmented label="Show" value={view} options={VIEWS} onChange={(next) => void navigate({ search: { view: next === "alerts" ? undefined : next } })} />
       </div>
-      {failed ? <Failure error={failed.error} retry={() => void failed.refetch()} />
-        : !open || !rules.data || !silences.data ? <Waiting what="the alerts" />
+      {!open || !rules.data || !silences.data ? <Unanswered what="the alerts" asked={[firing, rules, silences]} />
         : view === "rules" ? <RulesView rules={rules.data.items} now={now} />
         : view === "silences" ? <SilencesView silences={silences.data.items} now={now} />
         : <Alerts firing={open} rules={rules.data.items.map((stored) => stored.rule)} silences={silences.data.items} now={now} />}
@@ -91,7 +89,8 @@ function columnsAt(now: number, signals: Map<string, string>): Column<Alert>[] {
 function Alerts({ firing, rules, silences, now }: Props) {
   const search = useSearch({ from: "/alerts" });
   const navigate = useNavigate({ from: "/alerts" });
-  const pending = useInfiniteQuery(alertsQuery("pending", 50)).data?.pages.flatMap((page) => page.items) ?? [];
+  const waiting = useInfiniteQuery(alertsQuery("pending", 50));
+  const pending = waiting.data?.pages.flatMap((page) => page.items) ?? [];
   const past = useInfiniteQuery(alertsQuery("resolved"));
   const over = useMemo(() => past.data?.pages.flatMap((page) => page.items).filter((alert) => alert.fired_at !== null) ?? [], [past.data]);
   const signals = useMemo(() => new Map(rules.map((rule) => [rule.name, rule.signal])), [rules]);
@@ -117,6 +116,7 @@ function Alerts({ firing, rules, silences, now }: Props) {
       <div className="estimate-left">
         <section className="card alerts-firing" aria-label="Firing">
           <div className="card-head"><div className="card-title"><h2>Firing now</h2><span className="subtitle">{count(firing.length)}{pending.length > 0 && ` · ${pending.length} above the threshold, not yet for long enough`}</span></div></div>
+          <Unanswered line what="pending alerts" asked={[waiting]} />
           {firing.length + pending.length > 0 ? <ul className="alert-list">{firing.map(item)}{pending.map(item)}</ul>
             : <p className="muted alerts-note">{rules.length ? `Nothing fires. ${plural(rules.filter((rule) => rule.enabled).length, "rule watches", "rules watch")}.` : "No rule is known yet: the engine reads them when it starts (flitwatch alerting)."}</p>}
         </section>
@@ -125,14 +125,13 @@ function Alerts({ firing, rules, silences, now }: Props) {
             <div className="card-title"><h2>Past</h2><span className="subtitle">{count(over.length)}{hasNextPage ? " of more; scroll for the rest" : ""} · newest first</span></div>
             <CsvButton name="alerts" rows={over} columns={columns} />
           </div>
-          {past.error && !past.data ? <Failure error={past.error} retry={() => void past.refetch()} />
-            : !past.data ? <Waiting what="past alerts" />
+          {!past.data ? <Unanswered what="past alerts" asked={[past]} />
             : over.length ? <DataTable label="Past alerts" rows={over} columns={columns} id={(a) => String(a.alert_id)} current={shown === undefined ? null : String(shown)} onPick={(a) => void navigate({ search: { alert: a.alert_id }, replace: true })} onReachEnd={() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }} />
             : <Empty title="No alert is over yet">What would have fired? Try a rule over the past week under Rules.</Empty>}
         </section>
       </div>
       <div className="estimate-side">
-        {shown === undefined ? <section className="card" aria-label="Alert"><Empty title="No alert yet">An alert's evidence stands here, as it was when it fired.</Empty></section>
+        {shown === undefined ? <section className="card" aria-label="Alert">{!past.data ? <Unanswered what="past alerts" asked={[past]} /> : <Empty title="No alert yet">An alert's evidence stands here, as it was when it fired.</Empty>}</section>
           : <AlertPanel key={shown} id={shown} signals={signals} now={now} />}
       </div>
     </div>

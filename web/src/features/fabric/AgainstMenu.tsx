@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { overviewQuery } from "../../api/queries";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
+import { refused } from "../../components/Notice";
 import { clock as clockText, parseTime } from "../../lib/time";
 import { AGAINST, type FabricSearch } from "./address";
 import { againstText, overviewPoints, type Clockwork } from "./clockwork";
@@ -19,8 +20,8 @@ interface Props {
 const MOST_MARKS = 6;
 
 export function AgainstMenu({ fabric, clock, search, change, onMark }: Props) {
-  const { data } = useQuery(overviewQuery(fabric, clock.span, overviewPoints(clock.span.to - clock.span.from)));
-  const marks = (data?.marks ?? []).flatMap((mark) => {
+  const overview = useQuery(overviewQuery(fabric, clock.span, overviewPoints(clock.span.to - clock.span.from)));
+  const marks = (overview.data?.marks ?? []).flatMap((mark) => {
     const ts = parseTime(mark.ts);
     return ts === null ? [] : [{ ts, text: mark.text }];
   }).sort((a, b) => b.ts - a.ts).slice(0, MOST_MARKS);
@@ -31,6 +32,7 @@ export function AgainstMenu({ fabric, clock, search, change, onMark }: Props) {
         ...([undefined, ...AGAINST] as const).map((against) => ({
           id: against ?? "before", label: againstText({ against }), onSelect: () => change({ against, cfrom: undefined, cto: undefined }),
         })),
+        ...(refused([overview]) ? [{ id: "refused", label: `Changes: ${overview.error?.message ?? ""}`, onSelect: () => void overview.refetch() }] : []),
         ...marks.map(({ ts, text }) => ({ id: `${ts} ${text}`, label: <span className="ellipsis">after against before: {text}</span>, detail: clockText(ts), onSelect: () => onMark(ts) })),
       ]}
     />

@@ -3,11 +3,13 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { linkFiguresQuery, type Moment } from "../../api/queries";
 import type { Congestion, Fabric } from "../../api/shapes";
+import { CopyMoment } from "../../components/CopyMoment";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
+import { answered, refused, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { duration, plural } from "../../lib/format";
-import type { TimeWindow } from "../../lib/time";
+import { isoTime, type TimeWindow } from "../../lib/time";
 import type { Store } from "../../lib/store";
 import { AXES, CLASSES, SPANS, type FabricSearch, type Span, type View } from "./address";
 import { AgainstMenu } from "./AgainstMenu";
@@ -76,7 +78,7 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
       {jobs.overlays.map((job) => (
         <span className="chip" key={job.id}>
           <span className="box" aria-hidden="true" />
-          <Link to="/jobs/$job" params={{ job: job.id }}>{job.label}</Link>
+          <Link to="/jobs/$job" params={{ job: job.id }} search={{ at: search.to }}>{job.label}</Link>
           <button aria-label={`Hide job ${job.id}`} onClick={() => drop(job.id)}><Icon name="close" /></button>
         </span>
       ))}
@@ -86,9 +88,10 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
           <button aria-label={`Take job ${job.id} out of the address`} onClick={() => drop(job.id)}><Icon name="close" /></button>
         </span>
       ))}
-      {jobs.overlays.length === 0 && (
+      {refused(jobs.asked) && <Unanswered line what="the jobs" asked={jobs.asked} />}
+      {jobs.overlays.length === 0 && !refused(jobs.asked) && (
         <Menu
-          trigger={<>Jobs<Icon name="down" /></>} heading={`Jobs on the machine then`} empty="No job is known at that time"
+          trigger={<>Jobs<Icon name="down" /></>} heading="Jobs running in this window" empty={answered(jobs.asked) ? "No job is known at that time" : "Loading the jobs…"}
           entries={jobs.present.map((job) => ({
             id: String(job.job_pk), label: <span className="ellipsis">{job.job_id} {job.name ?? ""}</span>,
             detail: job.nodes === null ? undefined : plural(job.nodes, "node"),
@@ -96,8 +99,9 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
           }))}
         />
       )}
-      {clock && search.to && chosen[0] && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, at: search.to, job: chosen[0] }} title="This window again, with the job placed or routed otherwise">Replay</Link>}
+      {clock && search.to && chosen[0] && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, at: search.to, job: chosen[0] }} title="Simulate this window with the job placed or routed differently">Replay</Link>}
       {search.from && <button className="button" onClick={() => change({ from: undefined, to: undefined })}>Live</button>}
+      {clock && <CopyMoment search={() => ({ from: isoTime(clock.window.from), to: isoTime(clock.window.to), span: search.span, router: selected ?? undefined })} />}
       <Menu trigger={<>Export<Icon name="down" /></>} entries={scene ? exportEntries({ scene, selected, links, values, view, jobs, congestion, subtitle }) : []} empty="Nothing to export yet" />
     </div>
   );

@@ -6,7 +6,7 @@ import { useSize } from "../../charts/Canvas";
 import { distribution, Histogram } from "../../charts/Histogram";
 import { HEAT_LABELS } from "../../charts/scale";
 import type { Column } from "../../components/DataTable";
-import { Failure } from "../../components/Notice";
+import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { count } from "../../lib/format";
 import { useStore } from "../../lib/store";
@@ -51,7 +51,7 @@ export function DistributionPanel({ fabric, moment }: { fabric: number; moment: 
   return (
     <PictureCard title="Distribution of links" name={`distribution-${fabric}`} className="distribution-panel" rows={rows} columns={columns} id={(r) => r.step} note="share of links by stall cycles per flit · one sample without time">
       <div ref={box} className="distributions">
-        {links.error && !links.data && <Failure error={links.error} retry={() => void links.refetch()} />}
+        <Unanswered what="the links" asked={[links]} />
         {width > 0 && classes.map(({ name, values }) => (
           <Histogram key={name} title={TITLES[name] ?? `${name} links`} values={values} width={Math.floor(width)} theme={theme} />
         ))}

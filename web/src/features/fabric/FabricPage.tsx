@@ -152,7 +152,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           )}
         </section>
         {scene && selected !== null
-          ? <RouterPanel scene={scene} router={selected} moment={values.moment} span={clock?.span ?? null} onSelect={select} />
+          ? <RouterPanel scene={scene} router={selected} moment={values.moment} span={clock?.span ?? null} at={search.to} onSelect={select} />
           : <aside className="card" aria-label="Selected router"><Waiting what="the router" /></aside>}
       </div>
       {fabric.timeless && <DistributionPanel fabric={fabric.id} moment={values.moment} />}

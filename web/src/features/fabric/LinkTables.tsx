@@ -6,7 +6,7 @@ import type { Congestion, LinkFigures } from "../../api/shapes";
 import { hottestPairs, pairsOf, type Pair } from "../../charts/matrix";
 import { useAddressOrder } from "../../components/addressSort";
 import { OrderedTable, type Column, type Sort } from "../../components/DataTable";
-import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Empty, Unanswered, Waiting } from "../../components/Notice";
 import { ratio, si } from "../../lib/format";
 import type { Scene } from "./scene";
 
@@ -73,8 +73,7 @@ export function LinkTable({ scene, moment, linkClass, selected, onSelect }: Link
   const answer = useQuery(linkFiguresQuery(scene.fabric.id, moment, { ...(group !== null && { group }), ...(linkClass && { class: linkClass }) }));
   const rows = useMemo(() => (answer.data ? linkRows(scene, answer.data) : null), [answer.data, scene]);
   const order = useAddressOrder(rows ?? NO_LINKS, linkColumns, WORST);
-  if (answer.error && !rows) return <Failure error={answer.error} retry={() => void answer.refetch()} />;
-  if (!rows) return <Waiting what="the links" />;
+  if (!rows) return <Unanswered what="the links" asked={[answer]} />;
   if (!rows.length) return <Empty title={`No link${group === null ? "" : ` of g${group}`} is counted`}>Unknown links are not listed: they are not zero.</Empty>;
   return (
     <OrderedTable
@@ -88,6 +87,6 @@ export function PairTable({ groups, congestion }: { groups: number[]; congestion
   const rows = useMemo(() => (congestion ? hottestPairs(pairsOf(groups, congestion.groups)) : null), [groups, congestion]);
   const order = useAddressOrder(rows ?? NO_PAIRS, pairColumns, WORST);
   if (!rows) return <Waiting what="the pairs of groups" />;
-  if (!rows.length) return <Empty title="No link between groups is counted">Unknown pairs are not listed: they are not zero.</Empty>;
+  if (!rows.length) return <Empty title={congestion?.groups.note ?? "No link between groups is counted"}>Unknown pairs are not listed: they are not zero.</Empty>;
   return <OrderedTable label="Pairs of groups" order={order} columns={pairColumns} id={(p) => `${p.src} ${p.dst}`} />;
 }

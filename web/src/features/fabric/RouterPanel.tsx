@@ -9,7 +9,7 @@ import { Sparkline } from "../../charts/Sparkline";
 import { tableCsv, type Column } from "../../components/DataTable";
 import { ClassGlyph, classPath, Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
-import { Failure, Waiting } from "../../components/Notice";
+import { Failure, Unanswered, Waiting } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
 import { save } from "../../lib/csv";
 import { plural, ratio, shortRatio, si } from "../../lib/format";
@@ -23,10 +23,12 @@ interface Props {
   router: number;
   moment: Moment;
   span: TimeWindow | null;
+  /** The end of a chosen window; none while the page is live. */
+  at: string | undefined;
   onSelect: (router: number) => void;
 }
 
-export function RouterPanel({ scene, router, moment, span, onSelect }: Props) {
+export function RouterPanel({ scene, router, moment, span, at, onSelect }: Props) {
   const detail = useQuery(routerQuery(scene.fabric.id, router, moment));
   const theme = useStore(themeStore);
   const shown = detail.data?.router === router ? detail.data : null;
@@ -39,13 +41,13 @@ export function RouterPanel({ scene, router, moment, span, onSelect }: Props) {
         {shown && <ExportMenu detail={shown} scene={scene} name={name} />}
       </div>
       {detail.error && !shown ? <Failure error={detail.error} retry={() => void detail.refetch()} /> : shown
-        ? <Body detail={shown} scene={scene} span={span} theme={theme} windowS={moment.windowMs / 1000} onSelect={onSelect} />
+        ? <Body detail={shown} scene={scene} span={span} theme={theme} windowS={moment.windowMs / 1000} at={at} onSelect={onSelect} />
         : <Waiting what="the router" />}
     </aside>
   );
 }
 
-function Body({ detail, scene, span, theme, windowS, onSelect }: { detail: RouterDetail; scene: Scene; span: TimeWindow | null; theme: Theme; windowS: number; onSelect: (router: number) => void }) {
+function Body({ detail, scene, span, theme, windowS, at, onSelect }: { detail: RouterDetail; scene: Scene; span: TimeWindow | null; theme: Theme; windowS: number; at: string | undefined; onSelect: (router: number) => void }) {
   const network = detail.tiles.filter((tile) => tile.class !== "terminal" && tile.class !== "host");
   const counted = network.filter((tile) => tile.flits !== null);
   const flits = counted.reduce((sum, tile) => sum + (tile.flits ?? 0), 0);
@@ -82,7 +84,7 @@ function Body({ detail, scene, span, theme, windowS, onSelect }: { detail: Route
         </tbody>
       </table>
       {span && <History scene={scene} router={detail.router} span={span} />}
-      <Occupants detail={detail} />
+      <Occupants detail={detail} at={at} />
     </>
   );
 }
@@ -174,19 +176,20 @@ function History({ scene, router, span }: { scene: Scene; router: number; span: 
   return (
     <div className="router-block">
       <div className="card-line"><h3 className="block-title">History</h3><span className="subtitle">{intervalText(steady, steady.to, true)}, stall / flit</span></div>
+      <Unanswered line what="the history" asked={[series]} />
       <Sparkline ts={ts} values={values} width={318} height={44} label={`Stall ratio of this router, ${intervalText(steady, steady.to)}`} />
     </div>
   );
 }
 
-function Occupants({ detail }: { detail: RouterDetail }) {
+function Occupants({ detail, at }: { detail: RouterDetail; at: string | undefined }) {
   return (
     <div className="router-block">
       <h3 className="block-title">Nodes here</h3>
       {detail.jobs.map((job) => (
         <div className="card-line" key={job.job_id}>
           <span className="ellipsis">{job.user ?? "user unknown"}</span>
-          <Link to="/jobs/$job" params={{ job: job.job_id }} className="ellipsis">{job.job_id} {job.name ?? ""}</Link>
+          <Link to="/jobs/$job" params={{ job: job.job_id }} search={{ at }} className="ellipsis">{job.job_id} {job.name ?? ""}</Link>
         </div>
       ))}
       <div className="card-line muted"><span className="ellipsis" title={detail.nodes.join(", ")}>{detail.nodes.length ? `${plural(detail.nodes.length, "node")}: ${detail.nodes.join(", ")}` : "no node attached"}</span>{!detail.jobs.length && detail.nodes.length > 0 && <span>no job known</span>}</div>

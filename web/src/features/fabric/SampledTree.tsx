@@ -12,7 +12,7 @@ import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
-import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Empty, Unanswered } from "../../components/Notice";
 import { save } from "../../lib/csv";
 import { bytes, count, fraction, plural, si } from "../../lib/format";
 import { intervalText, parseTime, ZONE } from "../../lib/time";
@@ -56,7 +56,6 @@ export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, 
   const tree = useMemo(() => (topology.data && rows ? treeOf(machine, topology.data, sampledSums(rows)) : null), [topology.data, rows, machine]);
   const rings = useMemo(() => new Set(jobs.flatMap((job) => [...job.routers])), [jobs]);
   const listed = useMemo(() => (rows ?? []).map((row): Row => ({ ...row, from: row.src === null ? "node" : machine.name[row.src] ?? "", to: row.dst === null ? "node" : machine.name[row.dst] ?? "" })), [rows, machine]);
-  const failed = cables.error ?? answer.error;
   const span = map ? { from: parseTime(map.from), to: parseTime(map.to) } : null;
   const when = span && span.from !== null && span.to !== null ? `${intervalText({ from: span.from, to: span.to }, span.to)} ${ZONE}` : "";
   const choose = (part: (typeof FILTERS)[number], value: string | undefined) =>
@@ -84,8 +83,7 @@ export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, 
         <FractionLegend theme={palette.theme} />
       </div>
       <p className="subtitle tree-note" data-caption>{said} · upper half of an edge: down link · lower half: up link · width: bytes · dashed: not sampled{map?.simulated ? " · simulated" : ""}</p>
-      {failed && !tree ? <Failure error={failed} retry={() => void Promise.all([cables.refetch(), answer.refetch()])} />
-        : !tree ? <Waiting what="the packets" />
+      {!tree ? <Unanswered what="the packets" asked={[topology, cables, answer]} />
         : !rows?.length ? <Empty title="No packet was sampled then">Choose another window, job, tag or phase.</Empty>
         : (
           <TreePicture

@@ -9,7 +9,7 @@ import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
-import { Failure } from "../../components/Notice";
+import { refused, Unanswered } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
 import { save } from "../../lib/csv";
 import { percent, ratio, si } from "../../lib/format";
@@ -76,7 +76,7 @@ export function TimePanel({ fabric, name, clock, difference, through, stale, onD
     gaps: data?.gaps.map((gap) => ({ from: parseTime(gap.from) ?? 0, to: parseTime(gap.to) ?? clock.span.to, devices: gap.devices })) ?? [],
   }), [data, clock.span.to]);
   const drag = useFrame(onDrag);
-  if (overview.error && !data) return <div className="card time-panel"><Failure error={overview.error} retry={() => void overview.refetch()} /></div>;
+  if (refused([overview])) return <div className="card time-panel"><Unanswered what="the time axis" asked={[overview]} /></div>;
   const heading = () => ({ title: `${name}, stall cycles per flit over time`, subtitle: `${intervalText(clock.span, clock.span.to)} ${ZONE}` });
   return (
     <section ref={box} className="card time-panel" aria-label="Time" onPointerEnter={onPrepare}>

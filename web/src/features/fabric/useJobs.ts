@@ -4,6 +4,7 @@ import { useCallback, useMemo } from "react";
 import { jobQuery, occupancyQuery } from "../../api/queries";
 import { ApiError } from "../../api/client";
 import type { Occupancy } from "../../api/shapes";
+import type { Asked } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import type { JobOverlay, Scene } from "./scene";
 
@@ -16,6 +17,8 @@ export interface FabricJobs {
   at: (router: number) => string[];
   /** Jobs that the address names and nothing is laid over for, with the reason. */
   failed: { id: string; text: string; reason: string }[];
+  /** Who was there then. */
+  asked: Asked[];
 }
 
 const NONE: ReadonlySet<number> = new Set();
@@ -44,7 +47,7 @@ export function useJobs(scene: Scene | null, fabric: number, chosen: string | un
     const error = details.errors[i];
     if (!error || overlays.some((job) => job.id === id)) return [];
     const unknown = error instanceof ApiError && error.problem.status === 404;
-    return [{ id, text: unknown ? `There is no job ${id}` : `Job ${id} cannot be shown`, reason: error.message }];
+    return [{ id, text: unknown ? `Job ${id} not found` : `Job ${id} cannot be shown`, reason: error.message }];
   }), [ids, details.errors, overlays]);
   const members = overlays[0]?.routers ?? null;
   const groups = useMemo(() => {
@@ -67,5 +70,5 @@ export function useJobs(scene: Scene | null, fabric: number, chosen: string | un
     return map;
   }, [present]);
   const jobsAt = useCallback((router: number) => byRouter.get(router) ?? [], [byRouter]);
-  return { overlays, members, groups, present, at: jobsAt, failed };
+  return { overlays, members, groups, present, at: jobsAt, failed, asked: [occupancy] };
 }

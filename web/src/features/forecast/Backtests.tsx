@@ -5,6 +5,7 @@ import { forecastQuery } from "../../api/estimates";
 import type { Application, Backtest } from "../../api/estimateShapes";
 import { CsvButton } from "../../components/CsvButton";
 import { DataTable, type Column } from "../../components/DataTable";
+import { refused, Unanswered } from "../../components/Notice";
 import { count } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
 
@@ -27,9 +28,11 @@ export function backtestColumns(tests: Backtest[]): Column<Backtest>[] {
 }
 
 export function Backtests({ application: { exe, nodes } }: { application: Application }) {
-  const { data } = useQuery(forecastQuery({ exe, nodes }));
+  const answer = useQuery(forecastQuery({ exe, nodes }));
+  const { data } = answer;
   const tests = useMemo(() => data?.backtests ?? [], [data]);
   const columns = useMemo(() => backtestColumns(tests), [tests]);
+  if (refused([answer])) return <section className="card backtests" aria-label="Backtests"><Unanswered line what="the backtests" asked={[answer]} /></section>;
   if (!tests.length) return null;
   return (
     <section className="card backtests" aria-label="Backtests" style={{ height: 92 + 28 * Math.min(7, tests.length) }}>

@@ -36,7 +36,7 @@ export function ForecastPage() {
   if (!list.data) return <Waiting what="the forecasts" />;
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
-  const nothing = !runs.length && !applications.some((one) => one.forecast.estimate_id !== null) && search.run === undefined;
+  const nothing = running.data && !runs.length && !applications.some((one) => one.forecast.estimate_id !== null) && search.run === undefined;
   const choose = (one: Application) => void navigate({ search: (old) => ({ ...old, exe: one.exe, nodes: one.nodes }) });
   return (
     <div className="estimate-page">
@@ -51,10 +51,11 @@ export function ForecastPage() {
         <div className="estimate-main">
           <div className="estimate-left">
             <section className="card forecast-runs" aria-label="Running jobs" style={{ height: 88 + 28 * Math.min(6, Math.max(1, runs.length)) }}>
-              <div className="card-head"><div className="card-title"><h2>Running jobs</h2><span className="subtitle">slowest foretold first</span></div><CsvButton name="running-jobs" rows={runs} columns={runColumns} /></div>
+              <div className="card-head"><div className="card-title"><h2>Running jobs</h2><span className="subtitle">predicted slowest first</span></div><CsvButton name="running-jobs" rows={runs} columns={runColumns} /></div>
               {running.error && !running.data ? <Failure error={running.error} retry={() => void running.refetch()} />
+                : !running.data ? <Waiting what="the running jobs" />
                 : runs.length ? <DataTable label="Running jobs" rows={runs} columns={runColumns} id={(r) => String(r.run_id)} current={run === undefined ? null : String(run)} onPick={(r) => void navigate({ search: (old) => ({ ...old, run: r.run_id }), replace: true })} />
-                : <p className="muted forecast-note">No job that records its steps runs now.</p>}
+                : <p className="muted forecast-note">No running job records its steps.</p>}
             </section>
             {run !== undefined && <RunBand run={run} />}
             {chosen?.forecast.estimate_id != null && <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />}

@@ -47,11 +47,11 @@ export function RunBand({ run }: { run: number }) {
   return (
     <PictureCard
       title={forecast.job_id === null ? `Run ${run}` : `Job ${forecast.job_id}`} name={`forecast-run-${run}`} rows={rows} columns={columns} id={(r) => String(r.step)}
-      note={newest ? nextText(newest) : forecast.lacks ?? `${applicationText(forecast)}: nothing is foretold of this run`}
+      note={newest ? nextText(newest) : forecast.lacks ?? `${applicationText(forecast)}: no forecast for this run`}
       actions={forecast.job_id !== null && <Link className="button" to="/jobs/$job" params={{ job: forecast.job_id }}>The job</Link>}
     >
       <Band forecast={forecast} />
-      <p className="muted chart-key">step time, s · grey: usual · dashed with band: foretold, 90 %{forecast.backtest ? ` · on held-out runs the error of ${forecast.backtest.forecaster} was ${forecast.backtest.mape.toFixed(1)} %` : ""}</p>
+      <p className="muted chart-key">step time, s · grey: usual · dashed with band: forecast, 90 %{forecast.backtest ? ` · on held-out runs the error of ${forecast.backtest.forecaster} was ${forecast.backtest.mape.toFixed(1)} %` : ""}</p>
     </PictureCard>
   );
 }

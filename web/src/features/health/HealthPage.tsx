@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { ingestQuery } from "../../api/queries";
 import type { DeadLetter, IngestStatus } from "../../api/shapes";
 import { CsvButton } from "../../components/CsvButton";
+import { DownloadButton } from "../../components/DownloadButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { bytes, count, duration, plural, si } from "../../lib/format";
@@ -58,7 +59,7 @@ function columnsAt(now: number) {
     { key: "topic", header: "Topic", value: (d) => d.topic },
     { key: "where", header: "Where", value: (d) => d.where, render: (d) => (d.where ?? "–").replace(`${d.topic}[`, "partition ").replace(/^(partition \d+)\]/, "$1,") },
     { key: "bytes", header: "size", numeric: true, value: (d) => d.raw_bytes, render: (d) => bytes(d.raw_bytes) },
-    { key: "raw", header: "Record", value: (d) => d.id, render: (d) => <a href={`/api/v1/ingest/dead-letters/${d.id}/raw`} download>raw bytes</a> },
+    { key: "raw", header: "Record", value: (d) => d.id, render: (d) => <DownloadButton className="link" path={`/ingest/dead-letters/${d.id}/raw`} name={`dead-letter-${d.id}.bin`}>raw bytes</DownloadButton> },
   ];
   return { topics, schemas, gaps, letters };
 }

@@ -1,6 +1,6 @@
 /** Now: six figures that mean something to an operator, then what needs attention, each one click from its evidence. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { quantile } from "d3-array";
 import { useEffect, useMemo, useState } from "react";
 import { alertsQuery } from "../../api/alerts";
@@ -14,18 +14,19 @@ import { hottestPairs, pairsOf } from "../../charts/matrix";
 import { heatColour } from "../../charts/scale";
 import { Swatch } from "../../charts/legends";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
+import { CopyMoment } from "../../components/CopyMoment";
 import { tableCsv, type Column } from "../../components/DataTable";
 import { Icon, SeverityMark } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { PageLink } from "../../components/PageLink";
-import { Empty, Failure, Waiting } from "../../components/Notice";
+import { answered, Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
 import { captureEntries } from "../../lib/capture";
 import { save } from "../../lib/csv";
 import { change, count, plural, ratio } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { currentMachine, machineStore } from "../../lib/machine";
-import { isoTime, moment as momentText, ZONE } from "../../lib/time";
+import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { sceneOf, type Values } from "../fabric/scene";
@@ -56,40 +57,50 @@ const CALM: Alert[] = [];
 export function HomePage() {
   const fabrics = useQuery(fabricsQuery());
   const remembered = useStore(machineStore);
+  const search = useSearch({ from: "/" });
   if (fabrics.error && !fabrics.data) return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
   if (!fabrics.data) return <Waiting what="the machines" />;
-  const fabric = currentMachine(fabrics.data.items, remembered);
+  const fabric = currentMachine(fabrics.data.items, search.machine ?? remembered);
   if (!fabric) return <Empty page title="No machine is known yet">Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.</Empty>;
-  return <HomeOf key={fabric.id} fabric={fabric} />;
+  return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} />;
 }
 
-function useHome(fabric: Fabric) {
+/** `chosen`: a moment of the past; what is only known of now is then not asked for. */
+function useHome(fabric: Fabric, chosen: number | null) {
   const fresh = useFreshness(fabric);
-  const edge = fresh.through === null ? null : Math.floor(fresh.through / PACE_MS) * PACE_MS;
+  const through = chosen ?? fresh.through;
+  const edge = through === null ? null : Math.floor(through / PACE_MS) * PACE_MS;
+  const live = chosen === null;
   const moment = useMemo(() => ({ at: fabric.timeless ? null : edge, windowMs: WINDOW_MS }), [fabric.timeless, edge]);
   const routers = useQuery(routersQuery(fabric.name));
   const congestion = useQuery(congestionQuery(fabric.id, moment, null));
   const minute = edge === null ? null : Math.ceil(edge / 60_000) * 60_000;
   const overview = useQuery({ ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60), enabled: minute !== null && !fabric.timeless });
   const occupancy = useQuery(occupancyQuery(fabric.id, edge === null ? null : Math.floor(edge / 30_000) * 30_000));
-  const ingest = useQuery(ingestQuery());
-  const forecasts = useQuery(runningQuery());
-  const fired = useInfiniteQuery(alertsQuery("firing")).data;
-  const alerts = fired?.pages[0]?.items ?? CALM;
-  const running = useInfiniteQuery(jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500));
+  const ingest = useQuery({ ...ingestQuery(), enabled: live });
+  const forecasts = useQuery({ ...runningQuery(), enabled: live });
+  const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
+  const alerts = (live ? fired.data?.pages[0]?.items : undefined) ?? CALM;
+  const running = useInfiniteQuery({ ...jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500), enabled: live });
   const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
   const values = useMemo<Values | null>(() => {
     if (!scene || !congestion.data) return null;
     const window = routerWindow(sumsOf(scene.machine.size, congestion.data.routers), scene.machine.sampled);
     return { window, figures: panelFigures(window, scene.arrangement), before: null };
   }, [scene, congestion.data]);
-  return { fresh, scene, values, congestion, overview: overview.data ?? null, occupancy, ingest,  forecasts: forecasts.data?.items ?? NONE, alerts, running };
+  const now = live ? [ingest, forecasts, fired] : [];
+  return {
+    fresh, through, edge, scene, values, routers, congestion, overview, occupancy, ingest: live ? ingest.data ?? null : null,
+    forecasts: (live ? forecasts.data?.items : undefined) ?? NONE, alerts, running, asked: [routers, congestion, occupancy, ...now],
+  };
 }
 
-function HomeOf({ fabric }: { fabric: Fabric }) {
-  const { fresh, scene, values, congestion, overview, occupancy: occupancyAnswer, ingest: ingestAnswer, forecasts, alerts, running } = useHome(fabric);
-  const [occupancy, ingest] = [occupancyAnswer.data ?? null, ingestAnswer.data ?? null];
-  const empty = !fabric.timeless && fresh.through === null;
+function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | null }) {
+  const { fresh, through, edge, scene, values, routers, congestion, overview: overviewAnswer, occupancy: occupancyAnswer, ingest, forecasts, alerts, running, asked } = useHome(fabric, past);
+  const [occupancy, overview] = [occupancyAnswer.data ?? null, overviewAnswer.data ?? null];
+  const empty = !fabric.timeless && through === null;
+  // What every link to the fabric page carries: the moment, unless it is now.
+  const when = useMemo(() => (past === null || edge === null ? {} : { from: isoTime(edge - WINDOW_MS), to: isoTime(edge) }), [past, edge]);
   const navigate = useNavigate();
   const theme = useStore(themeStore);
   const [now, setNow] = useState(() => Date.now());
@@ -103,9 +114,9 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
   }, [store, values]);
   const stalls = useMemo(() => (values && occupancy ? jobStalls(occupancy.jobs, values.window) : []), [values, occupancy]);
   const items = useMemo(() => attention({
-    fabric: fabric.name, noun: scene?.arrangement.noun ?? "group", window: values?.window ?? null, jobs: stalls, ingest, forecasts, alerts, now: fresh.through ?? now,
+    fabric: fabric.name, when, noun: scene?.arrangement.noun ?? "group", window: values?.window ?? null, jobs: stalls, ingest, forecasts, alerts, now: through ?? now,
     panels: scene && values ? scene.arrangement.panels.map((p, i) => ({ label: p.label, routers: p.routers, figures: values.figures[i] as Values["figures"][number] })) : [],
-  }), [fabric.name, scene, values, stalls, ingest, forecasts, alerts, fresh.through, now]);
+  }), [fabric.name, when, scene, values, stalls, ingest, forecasts, alerts, through, now]);
   const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
   const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);
   // By its id: live data reorder the list under the reader.
@@ -124,16 +135,18 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
   ], [open, at, current, navigate]);
   useKeys("Home", bindings);
 
-  const calm = !open.length && !empty && values !== null && occupancy !== null && ingest !== null;
+  const calm = !open.length && !empty && values !== null && occupancy !== null && answered(asked);
   const pairs = useMemo(() => (scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, 5) : []), [scene, congestion.data]);
   const figures = homeFigures({ fabric, values, overview, congestion: congestion.data ?? null, occupancy, empty, fresh: fresh.text, running: running.data?.pages.flatMap((p) => p.items) ?? null });
   return (
     <div className="home-page">
       <div className="context">
-        <h1>Now</h1>
+        <h1>{past === null ? "Now" : "Then"}</h1>
         {fabric.simulated && <span className="tag">simulated</span>}
-        <span className="subtitle">{fabric.timeless ? `${fabric.name} · one sample without time` : fresh.through === null ? fabric.name : `${fabric.name} · ${momentText(fresh.through, now)} ${ZONE} · last 10 minutes`}</span>
+        <span className="subtitle">{fabric.timeless ? `${fabric.name} · one sample without time` : through === null ? fabric.name : `${fabric.name} · ${momentText(through, now)} ${ZONE} · ${past === null ? "last 10 minutes" : "the 10 minutes before; alerts, forecasts and ingest are of now and left out"}`}</span>
         <span className="spacer" />
+        {past !== null && <Link className="button" to="/" search={{ machine: fabric.name }}>Live</Link>}
+        {edge !== null && <CopyMoment search={() => ({ machine: fabric.name, at: isoTime(edge) })} />}
         <Menu
           trigger={<>Export<Icon name="down" /></>}
           entries={[
@@ -143,8 +156,9 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
           ]}
         />
       </div>
-      {fresh.state === "stale" && <StaleBanner fresh={fresh} shown="" />}
+      {past === null && fresh.state === "stale" && <StaleBanner fresh={fresh} shown="" />}
       <Figures figures={figures} />
+      {refused([overviewAnswer]) && <div className="home-refused"><Unanswered line what="the last hour" asked={[overviewAnswer]} /></div>}
       <div className="home-grid">
         <div className="home-left">
           <section className="card home-attention" data-calm={calm || undefined} aria-label="Needs attention">
@@ -152,20 +166,21 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
               <div className="card-title"><h2>Needs attention</h2><span className="subtitle">{open.length > 0 ? `${plural(open.length, "item")} · ` : ""}ordered by nodes at stake</span></div>
               <span className="subtitle key-hint"><kbd>j</kbd> <kbd>k</kbd> move · <kbd>↵</kbd> open · <kbd>e</kbd> set aside</span>
             </div>
+            {open.length > 0 && refused(asked) && <Unanswered line what="some of it" asked={asked} />}
             {open.length ? <ul>{open.slice(0, SHOWN).map((item) => <Row key={item.id} item={item} current={item === current} now={now} />)}</ul>
               : empty ? <Empty title="No counters yet">The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import counters; this page fills as they come.</Empty>
-              : calm ? <Empty title="Nothing needs attention">No job meets {JOB_STALLS} stalls per flit or more and {JOB_FACTOR} times the machine’s, no group is hot, nothing is silent.</Empty>
-              : <Unanswered what={fabric.timeless ? "the sample" : "the last ten minutes"} asked={[congestion, occupancyAnswer, ingestAnswer]} />}
+              : calm ? <Empty title="Nothing needs attention">No job is on links with {JOB_STALLS} stalls per flit or more and {JOB_FACTOR} times the machine’s mean; no group is hot{past === null && "; all devices report"}.</Empty>
+              : <Unanswered what={fabric.timeless ? "the sample" : "the last ten minutes"} asked={asked} />}
           </section>
           <section className="card" aria-label="Jobs by stalls">
-            <div className="card-head"><div className="card-title"><h2>Jobs that meet most stalls</h2><span className="subtitle">stall cycles per flit on their routers, {fabric.timeless ? "one sample" : "last 10 minutes"}</span></div><Link to="/jobs" search={{ state: "RUNNING" }}>All</Link></div>
+            <div className="card-head"><div className="card-title"><h2>Jobs on the most congested routers</h2><span className="subtitle" title="A job here may cause the congestion or suffer from it: its page tells which.">may cause it or suffer from it · {fabric.timeless ? "one sample" : past === null ? "last 10 minutes" : "these 10 minutes"}</span></div><Link to="/jobs" search={past === null ? { state: "RUNNING" } : {}}>All</Link></div>
             {stalls.length ? (
               <table className="tight">
                 <thead><tr><th scope="col">Job</th><th scope="col">User</th><th scope="col" className="numeric">Nodes</th><th scope="col" className="numeric">stall / flit</th><th scope="col" className="numeric">to the machine</th></tr></thead>
                 <tbody>
                   {stalls.slice(0, calm ? JOBS_ALONE : JOBS_BESIDE).map(({ job, ratio: own, factor }) => (
                     <tr key={job.job_pk}>
-                      <td className="ellipsis"><Link to="/jobs/$job" params={{ job: job.job_id }}>{job.job_id} {job.name ?? ""}</Link></td>
+                      <td className="ellipsis"><Link to="/jobs/$job" params={{ job: job.job_id }} search={{ at: when.to }}>{job.job_id} {job.name ?? ""}</Link></td>
                       <td className="ellipsis">{job.user ?? "–"}</td>
                       <td className="numeric">{count(job.nodes)}</td>
                       <td className="numeric"><Swatch colour={heatColour(own, theme)} />{ratio(own)}</td>
@@ -180,36 +195,25 @@ function HomeOf({ fabric }: { fabric: Fabric }) {
           </section>
         </div>
         <div className="home-right">
-          {scene && <MiniFabric scene={scene} values={store} />}
+          {scene ? <MiniFabric scene={scene} values={store} when={when} /> : <section className="card" aria-label="Fabric"><Unanswered what="the machine" asked={[routers]} /></section>}
           <section className="card" aria-label="Hottest pairs">
             <div className="card-head"><h2>Hottest links between groups</h2></div>
             {pairs.length ? (
               <table className="tight"><thead className="visually-hidden"><tr><th scope="col">Pair</th><th scope="col">stall / flit</th></tr></thead><tbody>
                 {pairs.map((pair) => (
                   <tr key={`${pair.src} ${pair.dst}`}>
-                    <td><Swatch colour={heatColour(pair.ratio, theme)} /><Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ view: "group", router: Math.max(0, scene?.machine.group.indexOf(pair.src) ?? 0) }}>g{pair.src} → g{pair.dst}</Link></td>
+                    <td><Swatch colour={heatColour(pair.ratio, theme)} /><Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ ...when, view: "group", router: Math.max(0, scene?.machine.group.indexOf(pair.src) ?? 0) }}>g{pair.src} → g{pair.dst}</Link></td>
                     <td className="numeric">{ratio(pair.ratio)}</td>
                   </tr>
                 ))}
               </tbody></table>
-            ) : empty || (scene && congestion.data) ? <p className="muted home-note">No link between groups is counted.</p>
+            ) : empty || (scene && congestion.data) ? <p className="muted home-note">{congestion.data?.groups.note ?? "No link between groups is counted."}</p>
               : <Unanswered what="the links" asked={[congestion]} />}
           </section>
         </div>
       </div>
     </div>
   );
-}
-
-interface Asked {
-  error: Error | null;
-  data: unknown;
-}
-
-/** Where an answer has yet to come, or did not come: neither is "none". */
-function Unanswered({ what, asked }: { what: string; asked: Asked[] }) {
-  const failed = asked.find((query) => query.error && !query.data);
-  return failed ? <Failure error={failed.error} /> : <Waiting what={what} />;
 }
 
 function Row({ item, current, now }: { item: Item; current: boolean; now: number }) {
@@ -246,15 +250,15 @@ function homeFigures({ fabric, values, overview, congestion, occupancy, running,
   const hot = ratios.filter((value) => value > HOT).length;
   const flits = values?.figures.reduce((sum, f) => sum + (f.counted ? f.flits : 0), 0) ?? 0;
   const stalls = values?.figures.reduce((sum, f) => sum + (f.counted ? f.stalls : 0), 0) ?? 0;
-  // One sample has no axis of time: its own routers tell.
-  const twentieth = (fabric.timeless ? quantile(ratios, 0.95) : overview?.p95.findLast((v) => v !== null)) ?? null;
+  // Of the same window as the mean beside it.
+  const twentieth = quantile(ratios, 0.95) ?? null;
   const classes = Object.entries(congestion?.classes ?? {}).filter(([name, c]) => name !== "terminal" && c.p95 !== null).sort((a, b) => (b[1].p95 ?? 0) - (a[1].p95 ?? 0));
   const [worst, ...others] = classes;
   const word = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
   return [
     { label: fabric.timeless ? "Jobs in the sample" : "Jobs running", value: jobs ? count(jobs.length) : "–", unit: "", detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes` },
-    { label: "Stalls of the machine", value: flits > 0 ? ratio(stalls / flits) : "–", unit: flits > 0 ? "per flit" : "", detail: "all routers", trend: overview?.ratio },
-    { label: "95th percentile", value: ratio(twentieth), unit: twentieth === null ? "" : "per flit", detail: "of the routers", trend: overview?.p95 },
+    { label: "Mean stalls per flit", value: flits > 0 ? ratio(stalls / flits) : "–", unit: flits > 0 ? "per flit" : "", detail: "all routers", trend: overview?.ratio },
+    { label: "95th percentile", value: ratio(twentieth), unit: twentieth === null ? "" : "per flit", detail: "of the routers, same window", trend: overview?.p95 },
     { label: "Hot routers", value: ratios.length ? count(hot) : "–", unit: ratios.length ? `of ${count(ratios.length)}` : "", detail: `above ${HOT} stalls per flit`, bad: hot > 0 },
     { label: "Hottest class", value: worst ? word(worst[0]) : "–", unit: worst ? `95th: ${ratio(worst[1].p95)}` : "", detail: others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") || (!worst && (congestion || empty) ? "no class is counted" : "") },
     { label: "Routers reporting", value: values ? count(ratios.length) : "–", unit: `of ${count(fabric.routers)}`, detail: fresh.replace(/^Live · /, ""), trend: overview?.coverage },

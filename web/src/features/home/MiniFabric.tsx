@@ -10,18 +10,18 @@ import { TilesView } from "../fabric/TilesView";
 const NO_JOBS: string[] = [];
 
 /** The machine in small: the same tiles as on its page. */
-export function MiniFabric({ scene, values }: { scene: Scene; values: Store<Values | null> }) {
+export function MiniFabric({ scene, values, when }: { scene: Scene; values: Store<Values | null>; when: { from?: string; to?: string } }) {
   const navigate = useNavigate();
   const theme = useStore(themeStore);
   const open = useCallback((router: number) => {
-    void navigate({ to: "/fabric/$fabric", params: { fabric: scene.fabric.name }, search: { router } });
-  }, [navigate, scene.fabric.name]);
+    void navigate({ to: "/fabric/$fabric", params: { fabric: scene.fabric.name }, search: { ...when, router } });
+  }, [navigate, scene.fabric.name, when]);
   const noJobs = useCallback(() => NO_JOBS, []);
   return (
     <section className="card home-fabric" aria-label="Fabric">
       <div className="card-head">
         <div className="card-title"><h2>Fabric</h2><span className="subtitle">{plural(scene.arrangement.panels.length, scene.arrangement.noun)}</span></div>
-        <Link to="/fabric/$fabric" params={{ fabric: scene.fabric.name }}>Open</Link>
+        <Link to="/fabric/$fabric" params={{ fabric: scene.fabric.name }} search={when}>Open</Link>
       </div>
       <div className="home-picture">
         <TilesView

@@ -5,7 +5,7 @@ import { attention } from "./attention";
 const alert = (alert_id: number, severity: string): Alert => ({
   alert_id, rule: "r", labels: {}, phase: "firing", severity, since: "", seen: "", fired_at: "2026-03-02T11:45:00Z", resolved_at: null, value: 1, peak: 1, probability: null, summary: `alert ${alert_id}`, simulated: false, page: null,
 });
-const ask = (alerts: Alert[]) => attention({ fabric: "m", noun: "group", window: null, panels: [], jobs: [], ingest: null, forecasts: [], alerts, now: 0 });
+const ask = (alerts: Alert[]) => attention({ fabric: "m", when: {}, noun: "group", window: null, panels: [], jobs: [], ingest: null, forecasts: [], alerts, now: 0 });
 
 it("has one item for all that fires, which leads to the worst; none on a calm machine", () => {
   expect(ask([])).toEqual([]);

@@ -4,6 +4,7 @@ import type { RunningRun } from "../../api/estimateShapes";
 import type { IngestStatus, Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
 import { change, count, duration, plural, ratio } from "../../lib/format";
+import { stringifySearch } from "../../lib/search";
 import { parseTime } from "../../lib/time";
 import { isOpen } from "../health/gaps";
 
@@ -23,7 +24,7 @@ export interface Item {
 /** Above this many stall cycles per flit a router is called hot: the dark half of the scale. */
 export const HOT = 8;
 const HOT_SHARE = 0.1;
-/** A job meets congestion at so many stall cycles per flit, if that is so many times the machine's. */
+/** A job is on congested links at so many stall cycles per flit, if that is so many times the machine's. */
 export const JOB_STALLS = 2;
 export const JOB_FACTOR = 1.5;
 const FORETOLD_FACTOR = 1.1;
@@ -57,6 +58,8 @@ export function jobStalls(jobs: Occupancy["jobs"], window: RouterWindow): JobSta
 
 interface Inputs {
   fabric: string;
+  /** The window's place in an address; empty while it is live. */
+  when: { from?: string; to?: string };
   noun: string;
   window: RouterWindow | null;
   panels: { label: string; routers: number[]; figures: PanelFigures }[];
@@ -67,15 +70,15 @@ interface Inputs {
   now: number;
 }
 
-export function attention({ fabric, noun, window, panels, jobs, ingest, forecasts, alerts, now }: Inputs): Item[] {
+export function attention({ fabric, when, noun, window, panels, jobs, ingest, forecasts, alerts, now }: Inputs): Item[] {
   const items: Item[] = [...foretold(forecasts), ...fired(alerts)];
   const fabricPath = `/fabric/${encodeURIComponent(fabric)}`;
   for (const { job, ratio: own, factor } of jobs) {
     if (factor < JOB_FACTOR || own < JOB_STALLS) continue;
     items.push({
-      id: `job ${job.job_pk}`, level: factor >= 2.5 ? "high" : "medium", title: `Job ${job.job_id} ${job.name ?? ""} meets congestion`,
+      id: `job ${job.job_pk}`, level: factor >= 2.5 ? "high" : "medium", title: `Job ${job.job_id} ${job.name ?? ""} is on congested links`,
       detail: `its routers stall ${ratio(own)} cycles per flit, ${change(factor)} as much as the machine`, stake: plural(job.nodes ?? job.routers.length, "node"),
-      at: null, href: `/jobs/${encodeURIComponent(job.job_id)}`, action: "Why slow", weight: (job.nodes ?? 1) * (factor - 1),
+      at: null, href: `/jobs/${encodeURIComponent(job.job_id)}${stringifySearch({ at: when.to })}`, action: "Why slow", weight: (job.nodes ?? 1) * (factor - 1),
     });
   }
   if (window) {
@@ -85,7 +88,7 @@ export function attention({ fabric, noun, window, panels, jobs, ingest, forecast
       items.push({
         id: `hot ${label}`, level: "medium", title: `${hot.length} of ${figures.counted} routers in ${label} above ${HOT} stalls per flit`,
         detail: `the ${noun} as a whole: ${ratio(figures.ratio)}`, stake: plural(hot.length, "router"), at: null,
-        href: `${fabricPath}?router=${hot[0] ?? 0}`, action: "Fabric", weight: hot.length,
+        href: `${fabricPath}${stringifySearch({ router: hot[0] ?? 0, ...when })}`, action: "Fabric", weight: hot.length,
       });
     }
   }
@@ -118,7 +121,7 @@ function foretold(forecasts: RunningRun[]): Item[] {
   return forecasts.flatMap(({ newest, job_id, run_id, exe, nodes }): Item[] => {
     if (!newest || newest.slowdown < FORETOLD_FACTOR || newest.low_s <= newest.usual_s) return [];
     return [{
-      id: `forecast ${run_id}`, level: newest.slowdown >= 1.5 ? "high" : "medium", title: `${job_id === null ? `Run ${run_id}` : `Job ${job_id}`} ${exe} is foretold to be slow: ${change(newest.slowdown)}`,
+      id: `forecast ${run_id}`, level: newest.slowdown >= 1.5 ? "high" : "medium", title: `${job_id === null ? `Run ${run_id}` : `Job ${job_id}`} ${exe} is predicted to be slow: ${change(newest.slowdown)}`,
       detail: `next ${plural(newest.ahead, "step")} in ${duration(newest.low_s)} to ${duration(newest.high_s)} (90 %), usual ${duration(newest.usual_s)}`,
       stake: plural(nodes, "node"), at: parseTime(newest.made), href: job_id === null ? `/forecast?run=${run_id}` : `/jobs/${encodeURIComponent(job_id)}`,
       action: job_id === null ? "Forecast" : "Why slow", weight: nodes * (newest.slowdown - 1),

@@ -20,7 +20,7 @@ export function CompareMenu({ run, compare, onChange }: Props) {
   return (
     <Menu
       trigger={<>{chosen.length ? `Compared with ${plural(chosen.length, "run")}` : "Compare"}<Icon name="down" /></>}
-      heading="Other runs of the same program and size" empty="None is recorded"
+      heading="Other runs of the same program and size" empty={runs.data ? "None is recorded" : runs.error ? runs.error.message : "Loading the runs…"}
       entries={alike.map((other) => {
         const id = String(other.run_id);
         const start = parseTime(other.start);

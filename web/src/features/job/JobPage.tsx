@@ -6,12 +6,14 @@ import { explanationQuery, outlookQuery } from "../../api/estimates";
 import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
 import { runVerdict, type StepSeries } from "../../charts/steps";
-import { Failure, Waiting } from "../../components/Notice";
+import { CopyMoment } from "../../components/CopyMoment";
+import { Failure, refused, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { rememberMachine } from "../../lib/machine";
 import { change, duration, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import "./job.css";
+import { fabricTime, lastMinutes, lifeOf } from "./life";
 import { Neighbours } from "./Neighbours";
 import { CompareMenu } from "./CompareMenu";
 import { Past } from "./Past";
@@ -27,7 +29,7 @@ export function JobPage() {
   const job = useQuery(jobQuery(id));
   const fabrics = useQuery(fabricsQuery());
   if (job.error && !job.data) return <Failure page error={job.error} retry={() => void job.refetch()} />;
-  if (!job.data || !fabrics.data) return <Waiting what="the job" />;
+  if (!job.data || !fabrics.data) return <Unanswered what="the job" asked={[job, fabrics]} />;
   const fabric = fabrics.data.items.find((f) => f.id === job.data.fabric_id) ?? fabrics.data.items.find((f) => f.name === job.data.cluster) ?? null;
   return <JobBody key={id} job={job.data} fabric={fabric} />;
 }
@@ -63,13 +65,12 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const past = useQuery(outlookQuery(job.job_id)).data?.past;
   const usual = useMemo(() => usualTime(job, past ?? []), [job, past]);
 
-  const start = parseTime(job.start);
-  const end = parseTime(job.end);
-  const last = parseTime(fabric?.last_ts) ?? now;
-  const until = Math.min(end ?? last, last);
+  const life = useMemo(() => lifeOf(job, parseTime(fabric?.last_ts) ?? now, parseTime(search.at)), [job, fabric?.last_ts, now, search.at]);
+  const { start, until } = life;
   const routers = useMemo(() => job.routers ?? [], [job.routers]);
   const placed = fabric !== null && !fabric.timeless && routers.length > 0 && start !== null && until > start;
-  const moment = useMemo(() => ({ at: fabric?.timeless ? null : Math.floor(until / 5000) * 5000, windowMs: Math.max(60_000, Math.min(600_000, until - (start ?? until))) }), [until, start, fabric]);
+  const moment = useMemo(() => (fabric?.timeless ? { ...lastMinutes(life), at: null } : lastMinutes(life)), [life, fabric]);
+  const when = useMemo(() => (fabric?.timeless ? {} : fabricTime(life)), [life, fabric]);
   const congestion = useQuery({ ...congestionQuery(fabric?.id ?? 0, moment, null), enabled: fabric !== null && routers.length > 0 });
   const stalls = useMemo(() => {
     const columns = congestion.data?.routers;
@@ -112,20 +113,21 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           />
         )}
         {run && <CompareMenu run={run} compare={search.compare} onChange={(compare) => void navigate({ search: (old) => ({ ...old, compare }), replace: true })} />}
-        {fabric && <Link className="button" to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: job.job_id }}>On the fabric</Link>}
-        {fabric && placed && routers.length > 1 && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, job: job.job_id, at: isoTime(until) }}>What if elsewhere</Link>}
+        {fabric && <Link className="button" to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: job.job_id, ...when }}>On the fabric</Link>}
+        {fabric && placed && routers.length > 1 && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, job: job.job_id, at: isoTime(moment.at ?? until) }}>What if elsewhere</Link>}
+        {placed && <CopyMoment search={() => ({ at: isoTime(until) })} />}
         {job.user && <Link className="button" to="/jobs" search={{ user: job.user }}>Jobs of this user</Link>}
       </div>
       <section className="card job-verdict" aria-label="Verdict">
         <div>
-          {explained.error && !explained.data
-            ? <Failure error={explained.error} retry={() => void explained.refetch()} />
+          {refused([explained]) ? <Unanswered line what="what changed" asked={[explained]} />
             : <><h2>{explained.data?.title ?? "Looking for what changed"}</h2><p className="muted">{explained.data?.detail ?? " "}</p></>}
           {explained.data && explained.data.remedies.length > 0 && (
             <ul className="remedies" aria-label="What would help">
               {explained.data.remedies.map((one) => <li key={one.kind}>{one.text}{one.minutes_saved !== null && ` ${one.in_past ? "Lost" : "Saves about"} ${duration(one.minutes_saved * 60)}.`}</li>)}
             </ul>
           )}
+          {refused([congestion]) && routers.length > 0 && <Unanswered line what="the counters" asked={[congestion]} />}
         </div>
         <div className="figures">
           <Figure value={duration(job.elapsed_s)} label={job.state === "RUNNING" ? "elapsed so far" : "elapsed"} bad={usual.factor !== null && usual.factor >= 1.1} />
@@ -144,8 +146,8 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {!placed && <section className="card job-note"><p className="muted">{placementNote(job, fabric)}</p></section>}
         </div>
         <div className="job-right">
-          {fabric && routers.length > 0 && <Placement fabric={fabric} job={job.job_id} routers={routers} neighbour={neighbour} moment={moment} />}
-          <Neighbours job={job.job_id} neighbours={job.neighbours} candidates={explained.data?.candidates ?? []} timed={start !== null} chosen={neighbour} onChoose={setNeighbour} />
+          {fabric && routers.length > 0 && <Placement fabric={fabric} job={job.job_id} routers={routers} neighbour={neighbour} moment={moment} when={when} />}
+          <Neighbours job={job.job_id} neighbours={job.neighbours} candidates={explained.data?.candidates ?? []} timed={start !== null} chosen={neighbour} at={life.fixed ? isoTime(until) : undefined} onChoose={setNeighbour} />
         </div>
       </div>
     </div>

@@ -5,6 +5,7 @@ import type { Explanation } from "../../api/estimateShapes";
 import type { JobDetail } from "../../api/shapes";
 import { CsvButton } from "../../components/CsvButton";
 import type { Column } from "../../components/DataTable";
+import { refused, Unanswered } from "../../components/Notice";
 import { count, duration } from "../../lib/format";
 
 const columns: Column<JobDetail["neighbours"][number]>[] = [
@@ -21,13 +22,15 @@ interface Props {
   /** Whether the job has a start: without one nobody knows who ran at the same time. */
   timed: boolean;
   chosen: string | null;
+  /** The moment that this page speaks of, where it stays. */
+  at: string | undefined;
   onChoose: (job: string | null) => void;
 }
 
 /** Jobs that shared routers or groups while this one ran: presence, not blame. */
-export function Neighbours({ job, neighbours, candidates, timed, chosen, onChoose }: Props) {
-  const outlook = useQuery(outlookQuery(job)).data;
-  const blamed = new Map(outlook?.neighbours.filter((n) => n.blamed.length).map((n) => [n.job_id, n.blamed]));
+export function Neighbours({ job, neighbours, candidates, timed, chosen, at, onChoose }: Props) {
+  const outlook = useQuery(outlookQuery(job));
+  const blamed = new Map(outlook.data?.neighbours.filter((n) => n.blamed.length).map((n) => [n.job_id, n.blamed]));
   const told = new Map(candidates.map((one) => [one.job_pk, one]));
   const score = (n: JobDetail["neighbours"][number]) => told.get(n.job_pk)?.score ?? 0;
   const listed = new Set(neighbours.map((n) => n.job_pk));
@@ -37,6 +40,7 @@ export function Neighbours({ job, neighbours, candidates, timed, chosen, onChoos
   return (
     <section className="card job-neighbours" aria-label="Neighbours">
       <div className="card-head"><div className="card-title"><h2>Neighbours on the fabric</h2><span className="subtitle">presence, not cause</span></div><CsvButton name={`job-${job}-neighbours`} rows={ordered} columns={columns} /></div>
+      {refused([outlook]) && <Unanswered line what="the blame of each" asked={[outlook]} />}
       {!ordered.length ? <p className="muted job-note">{timed ? "No other job shared its routers or groups." : "When this job ran is unknown, and so is who ran beside it."}</p> : (
         // A box that scrolls must be reachable by keyboard.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -47,7 +51,7 @@ export function Neighbours({ job, neighbours, candidates, timed, chosen, onChoos
               {ordered.slice(0, 100).map((n) => (
                 <tr key={n.job_pk}>
                   <td className="ellipsis" title={[`${n.job_id} ${n.name ?? ""}`, told.get(n.job_pk)?.why_not].filter(Boolean).join(": ")}>
-                    <Link to="/jobs/$job" params={{ job: n.job_id }}>{n.job_id} {n.name ?? ""}</Link>{told.get(n.job_pk)?.named && <span className="tag">named</span>}
+                    <Link to="/jobs/$job" params={{ job: n.job_id }} search={{ at }}>{n.job_id} {n.name ?? ""}</Link>{told.get(n.job_pk)?.named && <span className="tag">named</span>}
                   </td>
                   <td className="ellipsis">
                     {n.user ?? "–"}

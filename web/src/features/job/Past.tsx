@@ -6,6 +6,7 @@ import type { Outlook } from "../../api/estimateShapes";
 import { useSize } from "../../charts/Canvas";
 import { rangesLayout, ROW } from "../../charts/ranges";
 import type { Column } from "../../components/DataTable";
+import { refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { count, duration, plural, ratio } from "../../lib/format";
 
@@ -22,18 +23,20 @@ const columns: Column<PastRow>[] = [
 ];
 
 export function stallsText(stalls: Outlook["stalls"]): string {
-  if (!stalls || stalls.job === null) return "stalls on its routers are unknown";
+  if (!stalls || stalls.job === null) return "no counters of its routers";
   const above = stalls.percentile === null ? "" : `, more than on ${percent(stalls.percentile)} of the machine's routers`;
   return `${ratio(stalls.job)} stalls per flit on its ${plural(stalls.routers, "router")}${above}`;
 }
 
 export function Past({ job }: { job: string }) {
-  const outlook = useQuery(outlookQuery(job)).data;
+  const answer = useQuery(outlookQuery(job));
+  const outlook = answer.data;
+  if (refused([answer])) return <section className="card job-note" aria-label="Run time vs earlier runs"><Unanswered line what="earlier runs" asked={[answer]} /></section>;
   // Where no job of its like is over, the verdict says so.
   if (!outlook?.past.some((p) => p.p50_s !== null)) return null;
   return (
     <PictureCard
-      title="Elapsed against its past" name={`job-${job}-past`} className="job-past" rows={outlook.past} columns={columns} id={(p) => p.basis}
+      title="Run time vs earlier runs" name={`job-${job}-past`} className="job-past" rows={outlook.past} columns={columns} id={(p) => p.basis}
       note={stallsText(outlook.stalls)}
     >
       <Ranges past={outlook.past} elapsed={outlook.elapsed_s} />

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useLayoutEffect, useMemo, useRef } from "react";
-import { congestionQuery, occupancyQuery, routersQuery, type Moment } from "../../api/queries";
+import { congestionQuery, jobQuery, routersQuery, type Moment } from "../../api/queries";
 import type { Fabric } from "../../api/shapes";
 import { arrange, cellsOf, selectPanels, type Machine } from "../../charts/arrange";
 import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
@@ -14,8 +14,10 @@ import { usePalette } from "../../charts/usePalette";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
+import { answered, Unanswered } from "../../components/Notice";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { count, plural, ratio } from "../../lib/format";
+import { moment as momentText, parseTime } from "../../lib/time";
 
 interface Props {
   fabric: Fabric;
@@ -23,6 +25,8 @@ interface Props {
   routers: number[];
   neighbour: string | null;
   moment: Moment;
+  /** The same as the address of the fabric page holds it. */
+  when: { from?: string; to?: string };
 }
 
 const MOST_PANELS = 16;
@@ -42,10 +46,11 @@ const columns: Column<Row>[] = [
   { key: "here", header: "Jobs", value: (r) => r.here },
 ];
 
-export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
+export function Placement({ fabric, job, routers, neighbour, moment, when }: Props) {
   const topology = useQuery(routersQuery(fabric.name));
   const congestion = useQuery(congestionQuery(fabric.id, moment, null));
-  const occupancy = useQuery({ ...occupancyQuery(fabric.id, moment.at), enabled: neighbour !== null });
+  // Its own page knows where it stood, also when it left before the minutes that are drawn.
+  const other = useQuery({ ...jobQuery(neighbour ?? ""), enabled: neighbour !== null });
   const palette = usePalette();
   const font = useFontReady();
   const [box, size] = useSize();
@@ -68,9 +73,11 @@ export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
   }, [topology.data, fabric.kind, routers]);
   const layout = useMemo(() => (place && size ? tilesLayout(place.arrangement, size.width, size.height) : null), [place, size]);
   const beside = useMemo(() => {
-    const found = occupancy.data?.jobs.find((j) => j.job_id === neighbour);
-    return place && found ? new Set(found.routers.filter((router) => place.members.has(router))) : null;
-  }, [occupancy.data, neighbour, place]);
+    const routers = neighbour === null ? null : other.data?.routers;
+    return place && routers ? new Set(routers.filter((router) => place.members.has(router))) : null;
+  }, [other.data, neighbour, place]);
+  const left = parseTime(other.data?.end);
+  const gone = neighbour !== null && left !== null && moment.at !== null && left < moment.at ? `, left at ${momentText(left, moment.at)}` : "";
   const window = useMemo(
     () => (place && congestion.data ? routerWindow(sumsOf(place.machine.size, congestion.data.routers), place.machine.sampled) : null), [place, congestion.data],
   );
@@ -98,9 +105,10 @@ export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
     <PictureCard
       title="Placement" name={`job-${job}-placement`} className="job-placement" rows={rows} columns={columns} id={(r) => String(r.router)}
       note={`${plural(routers.length, "router")}${place?.left ? `, ${count(place.left)} more groups not drawn` : ""}`}
-      actions={<Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: neighbour ? `${job},${neighbour}` : job }}>Open</Link>}
+      actions={<Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: neighbour ? `${job},${neighbour}` : job, ...when }}>Open</Link>}
     >
-      <div ref={box} className="placement-box">
+      <Unanswered what="the routers and their counters" asked={[topology, congestion]} />
+      <div ref={box} className="placement-box" hidden={!answered([topology, congestion])}>
         {size && (
           <Layers
             size={size} base={base} overlay={overlay} label={`Routers of job ${job} outlined on the groups it touches, coloured by stall cycles per flit`}
@@ -114,7 +122,8 @@ export function Placement({ fabric, job, routers, neighbour, moment }: Props) {
       </div>
       <div className="placement-key">
         <span><i className="legend-box" /> this job</span>
-        {beside && <span><i className="legend-box dashed" /> {neighbour}</span>}
+        {beside && <span><i className="legend-box dashed" /> {neighbour}{gone}{beside.size === 0 && ": on none of the groups drawn"}</span>}
+        {neighbour !== null && <Unanswered line what={`job ${neighbour}`} asked={[other]} />}
         <HeatLegend theme={palette.theme} what={fabric.timeless ? "one sample" : "last minutes"} width={200} />
       </div>
     </PictureCard>

@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { runForecastQuery } from "../../api/estimates";
+import { runStepsQuery } from "../../api/queries";
 import type { Run } from "../../api/shapes";
 import { stepRows, type RunVerdict, type StepSeries } from "../../charts/steps";
 import type { Column } from "../../components/DataTable";
+import { refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { change, count, plural, ratio } from "../../lib/format";
 import { nextText } from "../forecast/nextText";
@@ -23,12 +25,14 @@ function columnsOf(series: StepSeries): Column<Row>[] {
   return [
     { key: "step", header: "step", numeric: true, value: (r) => r.step }, cell("time", "time, s", (r) => r.time), cell("mean", "mean of others, s", (r) => r.mean),
     cell("p10", "10 %", (r) => r.p10), cell("p90", "90 %", (r) => r.p90), ...series.others.map((other, i) => cell(other.label, other.label, (r) => r.others[i] ?? null)),
-    ...(series.ahead ? [cell("expected", "foretold, s", (r) => r.expected), cell("low", "low, 90 %", (r) => r.low), cell("high", "high, 90 %", (r) => r.high)] : []),
+    ...(series.ahead ? [cell("expected", "forecast, s", (r) => r.expected), cell("low", "low, 90 %", (r) => r.low), cell("high", "high, 90 %", (r) => r.high)] : []),
   ];
 }
 
 export function RunCard({ run, series, figures, compare }: Props) {
-  const forecast = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: run !== null }).data;
+  const answer = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: run !== null });
+  const forecast = answer.data;
+  const steps = useQuery({ ...runStepsQuery(run?.run_id ?? 0), enabled: run !== null });
   if (!run) {
     return (
       <section className="card job-note" aria-label="Steps">
@@ -37,7 +41,7 @@ export function RunCard({ run, series, figures, compare }: Props) {
       </section>
     );
   }
-  if (!series) return <section className="card job-steps" aria-label="Step time, s"><p className="muted job-note">Loading steps…</p></section>;
+  if (!series) return <section className="card job-steps" aria-label="Step time, s"><Unanswered what="the steps" asked={[steps]} /></section>;
   const band = forecast?.band;
   const shown: StepSeries = band ? { ...series, ahead: { step: band.step, expected: band.expected_s, low: band.low_s, high: band.high_s } } : series;
   const range = series.p10 ? "grey: 10–90 % and mean of other runs" : "no other run of the same program and size";
@@ -48,6 +52,7 @@ export function RunCard({ run, series, figures, compare }: Props) {
       note={`${run.exe} · ${plural(run.ranks ?? 0, "rank")} · ${range}${compare ? ` · dashed: run ${compare}` : ""}${since}`}
     >
       <StepChart series={shown} slowFrom={figures?.slowFactor != null && figures.slowFactor >= 1.1 ? figures.slowFrom : null} label={`Time of ${plural(series.step.length, "step")}, mean ${ratio(figures?.mean)} s`} />
+      {refused([answer]) && <Unanswered line what="the forecast" asked={[answer]} />}
       {forecast?.newest && <p className="muted chart-key">blue: {nextText(forecast.newest)}{forecast.backtest ? ` · error on held-out runs ${forecast.backtest.mape.toFixed(1)} %` : ""}</p>}
     </PictureCard>
   );

@@ -36,7 +36,8 @@ interface Row {
 }
 
 export function RunCounters({ run }: { run: number }) {
-  const steps = useQuery(runStepsQuery(run)).data;
+  const answer = useQuery(runStepsQuery(run));
+  const steps = answer.data;
   const all = useMemo(() => (steps?.counters ? liveliest(steps.counters) : []), [steps]);
   return steps && all.length ? <Counters steps={steps} all={all} run={run} /> : null;
 }

@@ -8,6 +8,7 @@ import { jobQuery, runsQuery, runStepsQuery } from "../../api/queries";
 import type { Run } from "../../api/shapes";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
+import { refused, Unanswered, type Asked } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { change, duration, fraction, ratio, si } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
@@ -25,12 +26,12 @@ const MEASURES: { key: keyof RunNoise; name: string; show: (value: number | null
   { key: "mean_s", name: "mean step, s", show: ratio, compared: "always" },
   { key: "median_s", name: "median step, s", show: ratio, compared: "always" },
   { key: "slowest_s", name: "slowest step, s", show: ratio, compared: "always" },
-  { key: "qcd", name: "QCD of steps", show: fraction, compared: "never" },
-  { key: "network_qcd", name: "QCD, network's share", show: fraction, compared: "never" },
+  { key: "qcd", name: "Step variation (QCD)", show: fraction, compared: "never" },
+  { key: "network_qcd", name: "Step variation due to the network", show: fraction, compared: "never" },
   { key: "stalls_per_flit", name: "NIC stalls / flit", show: ratio, compared: "one allocation" },
   { key: "latency_cycles", name: "NIC latency, cycles", show: (value) => (value === null ? "–" : si(value)), compared: "one allocation" },
   { key: "flits_per_s", name: "flits / s", show: (value) => (value === null ? "–" : si(value)), compared: "one allocation" },
-  { key: "message_us", name: "64 KiB by the model, µs", show: ratio, compared: "one allocation" },
+  { key: "message_us", name: "64 KiB message, model, µs", show: ratio, compared: "one allocation" },
 ];
 
 interface Row {
@@ -39,24 +40,26 @@ interface Row {
   show: (value: number | null) => string;
 }
 
-function useRuns(run: Run, compare: string | undefined): One[] {
-  const listed = useQuery(runsQuery(run.exe)).data?.items;
+function useRuns(run: Run, compare: string | undefined): { all: One[]; asked: Asked[] } {
+  const others = useQuery(runsQuery(run.exe));
+  const listed = others.data?.items;
   const runs = useMemo(() => {
     const ids = compare?.split(",").map(Number).filter((id) => id !== run.run_id) ?? [];
     return [run, ...ids.flatMap((id) => listed?.find((one) => one.run_id === id) ?? [])];
   }, [run, compare, listed]);
   const steps = useQueries({ queries: runs.map((one) => runStepsQuery(one.run_id)), combine: (all) => all.map((one) => one.data ?? null) });
   const jobs = useQueries({ queries: runs.map((one) => ({ ...jobQuery(one.job_id ?? ""), enabled: one.job_id !== null && one.job_id !== undefined })), combine: (all) => all.map((one) => one.data?.node_list ?? null) });
-  return useMemo(() => runs.flatMap((one, i): One[] => {
+  const all = useMemo(() => runs.flatMap((one, i): One[] => {
     const own = steps[i];
     return own ? [{ run: one, time: own.time_s, noise: runNoise(own.time_s, own.counters), nodes: jobs[i] ?? null }] : [];
   }), [runs, steps, jobs]);
+  return { all, asked: compare ? [others] : [] };
 }
 
 const nameOf = (run: Run) => (run.job_id ? `job ${run.job_id}` : run.run_key ?? `run ${run.run_id}`);
 
 export function RunsBeside({ run, compare }: { run: Run; compare: string | undefined }) {
-  const all = useRuns(run, compare);
+  const { all, asked } = useRuns(run, compare);
   const [first] = all;
   if (!first) return null;
   const rows = MEASURES.map(({ key, name, show }): Row => ({ name, show, values: all.map((one) => one.noise[key]) }));
@@ -73,6 +76,7 @@ export function RunsBeside({ run, compare }: { run: Run; compare: string | undef
       title={all.length > 1 ? "Runs side by side" : "Network noise"} name={`run-${run.run_id}-beside`} className="runs-beside" rows={rows} columns={columns} id={(r) => r.name}
       note={all.length > 1 ? `one scale of time · changes against ${nameOf(run)}` : "dispersion of steps and the terms of the message model; Compare lays other runs beside it"}
     >
+      {refused(asked) && <Unanswered line what="the other runs" asked={asked} />}
       <div className={all.length > 1 ? "beside-grid" : "beside-grid alone"} style={{ gridTemplateColumns: `repeat(${all.length}, minmax(0, 1fr))` }}>
         {all.map((one, i) => <Side key={one.run.run_id} one={one} against={i ? first.noise : null} alike={alike} most={most} />)}
       </div>

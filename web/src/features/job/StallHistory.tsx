@@ -7,7 +7,7 @@ import { overviewQuery, timeseriesQuery } from "../../api/queries";
 import type { Timeseries } from "../../api/shapes";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
-import { Failure } from "../../components/Notice";
+import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { axisText, plural, ratio } from "../../lib/format";
 import { clock, day, parseTime, timeTicks, ZONE } from "../../lib/time";
@@ -79,7 +79,8 @@ export function StallHistory({ fabric, routers, from, to, slowAt }: Props) {
       title="Stalls per flit" name="job-stalls" className="job-stalls" rows={rows} columns={columns} id={(r) => r.at}
       note={`on ${asked.length < routers.length ? `${asked.length} of ` : ""}the job's ${plural(routers.length, "router")} · grey: whole machine`}
     >
-      {own.error && !own.data ? <Failure error={own.error} retry={() => void own.refetch()} /> : (
+      <Unanswered line what="the machine's stalls" asked={[machine]} />
+      {!own.data ? <Unanswered what="the stalls" asked={[own]} /> : (
         <div ref={box} className="step-chart">
           {size && layout && (
             <svg width={size.width} height={size.height} role="img" aria-label="Stall ratio of the job's routers and of the whole machine over the job's life">

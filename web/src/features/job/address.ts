@@ -1,13 +1,15 @@
-import { text, wholeNumber } from "../../lib/search";
+import { instant, text, wholeNumber } from "../../lib/search";
 
 export interface JobSearch {
   run?: number;
   compare?: string;
   /** The neighbour that is shown on the placement. */
   beside?: string;
+  /** The moment that the page speaks of; without one the newest of the job's life. */
+  at?: string;
 }
 
 export function jobSearch(raw: Record<string, unknown>): JobSearch {
-  const all: JobSearch = { run: wholeNumber(raw.run), compare: text(raw.compare), beside: text(raw.beside) };
+  const all: JobSearch = { run: wholeNumber(raw.run), compare: text(raw.compare), beside: text(raw.beside), at: instant(raw.at) };
   return all;
 }

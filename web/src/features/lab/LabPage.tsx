@@ -55,7 +55,7 @@ export function LabPage() {
           <div>
             <h2 className="block-title">What if</h2>
             <div className="lab-grid">
-              <button className="lab-card" onClick={() => void navigate({ search: (old) => ({ ...old, replay: "on" }), replace: true })}><strong>A moment of the past</strong><span>Its jobs again, with one placed or routed otherwise.</span></button>
+              <button className="lab-card" onClick={() => void navigate({ search: (old) => ({ ...old, replay: "on" }), replace: true })}><strong>Replay with another placement</strong><span>The jobs of a past moment again, with one of them placed or routed differently.</span></button>
             </div>
           </div>
           {STUDIES.map((group) => (

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { fabricsQuery, occupancyQuery } from "../../api/queries";
 import { startTask } from "../../api/tasks";
 import { Dialog } from "../../components/Dialog";
+import { Unanswered } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import { isoTime, parseTime } from "../../lib/time";
 import type { LabSearch } from "./address";
@@ -23,14 +24,24 @@ interface Props {
 
 export function WhatIfDialog({ search, onStarted, onClose }: Props) {
   const queries = useQueryClient();
-  const fabrics = useQuery(fabricsQuery()).data?.items.filter((f) => !f.timeless && f.last_ts !== null && ROUTINGS[f.kind]) ?? [];
+  const machines = useQuery(fabricsQuery());
+  const fabrics = machines.data?.items.filter((f) => !f.timeless && f.last_ts !== null && ROUTINGS[f.kind]) ?? [];
   const [chosen, setChosen] = useState(search.fabric ?? "");
-  const fabric = fabrics.find((f) => f.name === chosen || String(f.id) === chosen) ?? fabrics[0];
+  const named = fabrics.find((f) => f.name === chosen || String(f.id) === chosen);
+  const fabric = named ?? (chosen ? undefined : fabrics[0]);
   const [time, setTime] = useState(search.at ?? "");
   const at = parseTime(time) ?? parseTime(fabric?.last_ts);
-  const present = useQuery({ ...occupancyQuery(fabric?.id ?? 0, at), enabled: fabric !== undefined && at !== null }).data?.jobs.filter((job) => (job.nodes ?? 2) > 1) ?? [];
+  const occupancy = useQuery({ ...occupancyQuery(fabric?.id ?? 0, at), enabled: fabric !== undefined && at !== null });
+  const held = occupancy.isPlaceholderData ? undefined : occupancy.data?.jobs;
+  const present = held?.filter((one) => (one.nodes ?? 2) > 1) ?? [];
   const [job, setJob] = useState(search.job ?? "");
-  const moved = present.some((one) => one.job_id === job) ? job : present[0]?.job_id ?? "";
+  const moved = job || (present[0]?.job_id ?? "");
+  // Another job in its place would be an answer to a question that nobody asked.
+  const refusal = !machines.data ? null
+    : chosen && !named ? `No replay of ${chosen}: it has no counters over time, or its kind of fabric is not simulated. Choose another machine.`
+    : !held || !job || present.some((one) => one.job_id === job) ? null
+    : held.some((one) => one.job_id === job) ? `Job ${job} has one node and sends nothing over the fabric. Choose another job.`
+    : `Job ${job} did not run at ${at === null ? "that time" : `${isoTime(at).replace("T", " ").replace("Z", "")} UTC`}. Choose a moment of its run, or another job.`;
   const routings = ROUTINGS[fabric?.kind ?? "dragonfly"] ?? [];
   const [placements, setPlacements] = useState(["as-it-was", "random-router"]);
   const [modes, setModes] = useState(["adaptive0", "adaptive3", "ftree", "hw-adaptive"]);
@@ -53,19 +64,21 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
     <fieldset className="lab-checks"><legend>{title}</legend>{all.map((one) => <label key={one}><input type="checkbox" checked={list.includes(one)} onChange={() => set(toggle(list, one))} />{one}</label>)}</fieldset>
   );
   return (
-    <Dialog open title="A moment of the past, otherwise (simulated)" onClose={onClose}>
+    <Dialog open title="Replay with another placement (simulated)" onClose={onClose}>
       <form className="form rows" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
         <label><span>Machine</span><select className="field" value={fabric?.name ?? ""} onChange={(event) => setChosen(event.target.value)}>{fabrics.map((f) => <option key={f.id}>{f.name}</option>)}</select></label>
         <label><span>End of the window of 5 minutes, UTC</span><input className="field" value={time} placeholder={at === null ? "" : isoTime(at)} onChange={(event) => setTime(event.target.value)} /></label>
-        <label><span>Job to move</span><select className="field" value={moved} onChange={(event) => setJob(event.target.value)}>{present.map((one) => <option key={one.job_pk} value={one.job_id}>{`${one.job_id} ${one.name ?? ""}${one.nodes === null ? "" : `, ${plural(one.nodes, "node")}`}`}</option>)}</select></label>
+        <label><span>Job to move</span><select className="field" value={moved} onChange={(event) => setJob(event.target.value)}>{job && !present.some((one) => one.job_id === job) && <option value={job}>{job}</option>}{present.map((one) => <option key={one.job_pk} value={one.job_id}>{`${one.job_id} ${one.name ?? ""}${one.nodes === null ? "" : `, ${plural(one.nodes, "node")}`}`}</option>)}</select></label>
         {checks("Placements", PLACEMENTS, placements, setPlacements)}
         {checks("Routing", routings, used, (next) => setModes([...modes.filter((mode) => !routings.includes(mode)), ...next]))}
         <label><span>What the job sends (not recorded)</span><select className="field" value={pattern} onChange={(event) => setPattern(event.target.value)}>{PATTERNS.map((name) => <option key={name}>{name}</option>)}</select></label>
-        <label><span>KiB a rank</span><input className="field" type="number" min={1} max={900000} value={kib} onChange={(event) => setKib(event.target.value)} required /></label>
+        <label><span>Message size per rank, KiB</span><input className="field" type="number" min={1} max={900000} value={kib} onChange={(event) => setKib(event.target.value)} required /></label>
         <label><span>Seeds</span><input className="field" type="number" min={1} max={20} value={seeds} onChange={(event) => setSeeds(event.target.value)} required /></label>
         <p className="muted">The other jobs of that moment stay where they were and send at the rates that their routers counted. {plural(runs, "simulation")}.</p>
+        <Unanswered line what="the jobs of that moment" asked={fabric && at !== null ? [machines, occupancy] : [machines]} />
+        {refusal && <p className="alarm" role="alert">{refusal}</p>}
         {start.error && <p className="alarm" role="alert">{start.error.message}</p>}
-        <div className="dialog-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending || !moved || runs < 1}>Replay it</button></div>
+        <div className="dialog-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending || !moved || !held || refusal !== null || runs < 1}>Replay it</button></div>
       </form>
     </Dialog>
   );

@@ -8,6 +8,7 @@ import { figures } from "../../api/shapes";
 import { ChangeLegend } from "../../charts/legends";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import type { Column } from "../../components/DataTable";
+import { refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { change, ratio } from "../../lib/format";
 import { Store, useStore } from "../../lib/store";
@@ -43,9 +44,12 @@ const asSums = (values: (number | null)[]) =>
 export function WhatIfMap({ result, task }: { result: unknown; task: number }) {
   const parsed = useMemo(() => v.safeParse(shape, result), [result]);
   const name = parsed.success ? parsed.output.fabric : "";
-  const fabric = useQuery(fabricsQuery()).data?.items.find((f) => f.name === name);
-  const routers = useQuery({ ...routersQuery(name), enabled: fabric !== undefined }).data;
+  const machines = useQuery(fabricsQuery());
+  const fabric = machines.data?.items.find((f) => f.name === name);
+  const topology = useQuery({ ...routersQuery(name), enabled: fabric !== undefined });
+  const routers = topology.data;
   const scene = useMemo(() => (fabric && routers ? sceneOf(fabric, routers) : null), [fabric, routers]);
+  if (parsed.success && refused([machines, topology])) return <Unanswered what="the machine" asked={[machines, topology]} />;
   if (!parsed.success || !scene || parsed.output.routers.stalls_first.length !== scene.machine.size) return null;
   const { first, best, stalls_first, stalls_best } = parsed.output.routers;
   const rows = scene.machine.name.map((router, i): Row => ({ router: i, name: router, first: stalls_first[i] ?? null, best: stalls_best[i] ?? null }));

@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { recommendationQuery } from "../../api/recommendations";
 import type { RecommendationDetail, Side } from "../../api/recommendationShapes";
+import { DownloadButton } from "../../components/DownloadButton";
 import { HowToRead } from "../../components/HowToRead";
 import { Failure, Waiting } from "../../components/Notice";
 import { bytes, count, percent, plural } from "../../lib/format";
@@ -48,7 +49,7 @@ function Verdict({ one }: { one: RecommendationDetail }) {
         <ul className="why">{one.why.map((reason, i) => <li key={i}>{reason.text}{reason.value !== null && <strong> {Math.abs(reason.value) < 1000 ? Number(reason.value.toPrecision(3)) : count(reason.value)}{reason.unit ? ` ${reason.unit}` : ""}</strong>}</li>)}</ul>
       )}
       <div className="alert-actions take-away">
-        {one.has_lfts && <a className={`button ${one.state === "recommended" ? "primary" : ""}`} href={`/api/v1/recommendations/${one.recommendation_id}/lfts`} download>Download LFTs</a>}
+        {one.has_lfts && <DownloadButton className={`button ${one.state === "recommended" ? "primary" : ""}`} path={`/recommendations/${one.recommendation_id}/lfts`} name={`recommendation-${one.recommendation_id}.lfts`}>Download LFTs</DownloadButton>}
         {one.environment !== null && <Environment line={one.environment} />}
         {one.job_id !== null && <Link className="button" to="/jobs/$job" params={{ job: one.job_id }}>Job {one.job_id}</Link>}
         {one.task_id !== null && <Link className="button" to="/lab" search={{ task: one.task_id }}>Task {one.task_id}</Link>}

@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { cancelTask, isOver, startTask, tasksQuery, type Task } from "../../api/tasks";
+import { Unanswered } from "../../components/Notice";
 import { Dialog } from "../../components/Dialog";
 import { duration } from "../../lib/format";
 import { moment, parseTime } from "../../lib/time";
@@ -24,6 +25,7 @@ export function Loop() {
       </div>
       {cancel.error && <p className="alarm card-note" role="alert">{cancel.error.message}</p>}
       {mine.length ? mine.map((task) => <Turn key={task.task_id} task={task} onCancel={() => cancel.mutate(task.task_id)} />)
+        : !tasks.data ? <Unanswered what="the turns" asked={[tasks]} />
         : <p className="muted card-note">No turn was run yet. A turn simulates a pattern on a fabric, takes the counters of that run, finds who sent to whom without being told, makes routes, and simulates again.</p>}
       {asking && <Ask onClose={() => setAsking(false)} />}
     </section>

@@ -1,0 +1,28 @@
+import { useMutation } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { getBinary } from "../api/client";
+import { save } from "../lib/csv";
+import { Failure } from "./Notice";
+
+interface Props {
+  /** Below /api/v1. */
+  path: string;
+  /** Of the file. */
+  name: string;
+  className?: string;
+  children: ReactNode;
+}
+
+/** A file of the server. Asked for by the page itself, so that a refusal is read here and not found later in a file. */
+export function DownloadButton({ path, name, className = "button", children }: Props) {
+  const download = useMutation({
+    mutationFn: () => getBinary(path),
+    onSuccess: ({ body }) => save(name, new Blob([body], { type: "application/octet-stream" })),
+  });
+  return (
+    <>
+      <button className={className} onClick={() => download.mutate()} disabled={download.isPending}>{download.isPending ? "Downloading…" : children}</button>
+      {download.error && <Failure line error={download.error} retry={() => download.mutate()} />}
+    </>
+  );
+}
