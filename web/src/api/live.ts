@@ -39,7 +39,7 @@ export function noteThrough(fabric: number, through: number): void {
 
 // What else an event makes old. Counters are left to the pages, which follow `through` at their own pace.
 const INVALIDATES: Record<string, string[]> = {
-  job: ["jobs"], run: ["runs"], gap: ["ingest"], dead_letter: ["ingest"], fabric: ["fabrics", "topology"], routes: ["counters"], task: ["tasks", "recommendations"],
+  job: ["jobs", "forecasts"], run: ["runs", "forecasts"], gap: ["ingest"], dead_letter: ["ingest"], fabric: ["fabrics", "topology"], routes: ["counters"], task: ["tasks", "recommendations"],
   estimate: ["estimates"], forecast: ["forecasts"], alert: ["alerts"],
 };
 const QUIET_MS = 2000;

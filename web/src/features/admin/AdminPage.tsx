@@ -25,7 +25,7 @@ export function AdminPage() {
     return (
       <div className="estimate-page admin-page">
         <div className="context"><h1>People</h1></div>
-        <Empty title="Tokens and accounts belong to people">Nobody is signed in. <Link className="link strong" to="/login" search={{ to: "/admin" }}>Sign in</Link>; the password of the first admin stands in the file that the service named when it first started.</Empty>
+        <Empty title="Tokens and accounts belong to people">Nobody is signed in. <Link className="link strong" to="/login" search={{ to: "/admin" }}>Sign in</Link>; the password of the first admin is in the file that the service named when it first started.</Empty>
       </div>
     );
   const manages = known.scopes.includes("admin");

@@ -44,7 +44,7 @@ export function AuditView({ actor }: { actor: string | undefined }) {
         <CsvButton name="audit" rows={rows} columns={columns} />
       </div>
       {rows.length ? <DataTable label="Audit log" rows={rows} columns={columns} id={(e) => String(e.audit_id)} onPick={(e) => of(e.actor)} onReachEnd={() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }} />
-        : <Empty title="Nothing yet">{actor ? `${actor} has changed nothing and seen nobody's name.` : "What is changed stands here, and whose names were seen."}</Empty>}
+        : <Empty title="Nothing yet">{actor ? `${actor} has changed nothing and seen no names.` : "Changes are listed here, and whose names were seen."}</Empty>}
     </section>
   );
 }

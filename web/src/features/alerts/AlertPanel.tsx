@@ -41,7 +41,7 @@ export function AlertPanel({ id, signals, now }: { id: number; signals: Map<stri
         </div>
       </section>
       <Samples alert={alert} signal={signal} />
-      <Told alert={alert} now={now} />
+      <Notifications alert={alert} now={now} />
       <Facts alert={alert} />
       {silencing && <SilenceDialog labels={{ rule: alert.rule, ...alert.labels }} onClose={() => setSilencing(false)} />}
     </>
@@ -104,10 +104,10 @@ function Picture({ rows, above, clear, fired, label }: PictureProps) {
   );
 }
 
-function Told({ alert, now }: { alert: AlertDetail; now: number }) {
+function Notifications({ alert, now }: { alert: AlertDetail; now: number }) {
   return (
-    <section className="card" aria-label="Told">
-      <div className="card-head"><h2>Who was told</h2></div>
+    <section className="card" aria-label="Notifications">
+      <div className="card-head"><h2>Notifications</h2></div>
       {alert.notices.length ? (
         <table className="tight"><thead><tr><th scope="col">Receiver</th><th scope="col">What</th><th scope="col" className="numeric">Delivered, {ZONE}</th><th scope="col">Note</th></tr></thead><tbody>
           {alert.notices.slice(0, 8).map((notice, i) => {
@@ -142,7 +142,7 @@ function Facts({ alert }: { alert: AlertDetail }) {
   const every = typeof alert.evidence.rule === "object" && alert.evidence.rule !== null && "every_s" in alert.evidence.rule ? Number(alert.evidence.rule.every_s) : null;
   return (
     <section className="card" aria-label="Facts">
-      <div className="card-head"><div className="card-title"><h2>As it was</h2><span className="subtitle">{every === null ? "" : `looked at every ${duration(every)}`}</span></div></div>
+      <div className="card-head"><div className="card-title"><h2>Details when it fired</h2><span className="subtitle">{every === null ? "" : `evaluated every ${duration(every)}`}</span></div></div>
       <dl className="facts alert-facts">
         {[...Object.entries(alert.labels), ...rest].map(([name, value]) => <Fact key={name} name={name} value={words(value)} />)}
       </dl>

@@ -131,7 +131,7 @@ function Alerts({ firing, rules, silences, now }: Props) {
         </section>
       </div>
       <div className="estimate-side">
-        {shown === undefined ? <section className="card" aria-label="Alert">{!past.data ? <Unanswered what="past alerts" asked={[past]} /> : <Empty title="No alert yet">An alert's evidence stands here, as it was when it fired.</Empty>}</section>
+        {shown === undefined ? <section className="card" aria-label="Alert">{!past.data ? <Unanswered what="past alerts" asked={[past]} /> : <Empty title="No alert yet">An alert's evidence is shown here, as it was when it fired.</Empty>}</section>
           : <AlertPanel key={shown} id={shown} signals={signals} now={now} />}
       </div>
     </div>

@@ -23,7 +23,7 @@ type Fired = DryRun["alerts"][number];
 
 export function said(run: DryRun): string {
   const span = duration(run.to_s - run.from_s);
-  if (!run.samples) return `There is no sample of this signal in the last ${span}: the rule could not have fired`;
+  if (!run.samples) return `No samples of this signal in the last ${span}: the rule could not have fired`;
   return run.fired ? `Would have fired ${run.fired === 1 ? "once" : `${count(run.fired)} times`} in the last ${span}` : `Would not have fired in the last ${span}`;
 }
 

@@ -34,7 +34,7 @@ export function SilencesView({ silences, now }: { silences: Silence[]; now: numb
   return (
     <section className="card silences" aria-label="Silences">
       <div className="card-head">
-        <div className="card-title"><h2>Silences</h2><span className="subtitle">alerts still fire and are kept; nobody is told · times are {ZONE}</span></div>
+        <div className="card-title"><h2>Silences</h2><span className="subtitle">alerts still fire and are kept; no notifications are sent · times are {ZONE}</span></div>
         <CsvButton name="silences" rows={silences} columns={columns} />
         <button className="button primary" onClick={() => setAdding(true)}>New silence…</button>
       </div>

@@ -37,7 +37,7 @@ function columnsOf(by: By, alpha: number): Column<BlameEntry>[] {
     },
     { key: "own", header: "Note", value: (e) => (e.own ? "owner of the runs" : "") },
     { key: "sign", header: "Runs are", value: direction },
-    { key: "q", header: "q-value", numeric: true, value: (e) => e.q, render: (e) => (e.testable ? <span className={e.q !== null && e.q <= alpha && e.sign > 0 ? "alarm strong" : undefined}>{chance(e.q)}</span> : <span className="muted" title={e.reason ?? ""}>not testable</span>) },
+    { key: "q", header: "q-value", numeric: true, value: (e) => e.q, render: (e) => (e.testable ? <span className={e.q !== null && e.q <= alpha && e.sign > 0 ? "alarm strong" : undefined}>{chance(e.q)}</span> : <span className="muted" title={e.reason ?? ""}>too few shared runs</span>) },
     { key: "score", header: "score", numeric: true, value: (e) => (e.testable ? e.score : null), render: (e) => (e.testable ? e.score.toFixed(1).replace("-", "\u2212") : "–") },
     { key: "exposed", header: "exposed runs", numeric: true, value: (e) => e.exposed_runs, render: (e) => count(e.exposed_runs) },
     { key: "bits", header: "MI, bits", numeric: true, value: (e) => e.mi_bits * e.mi_sign, render: (e) => bits(e.mi_bits * e.mi_sign) },
@@ -124,7 +124,7 @@ function Ranking({ application, by }: { application: Application; by: By }) {
             lines={[
               <>A low q-value with “slower with” says: runs were slow on occasions when this name's jobs shared groups with them. Of the names at q ≤ {blame.method.alpha}, that share may be chance.</>,
               <>Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one does not hide behind another.</>,
-              <>“MI” is the published method ({blame.method.beside}), which stands beside ours; where the two disagree, look at the runs.</>,
+              <>“MI” is the published method ({blame.method.beside}), shown beside ours; where the two disagree, look at the runs.</>,
             ]}
             not={blame.caveat}
           />
@@ -139,9 +139,9 @@ const within = (strata: string): string => (strata.startsWith("none") ? `all run
 
 function said(blame: Blame, by: By): string {
   const noun = by === "user" ? "user" : "application";
-  if (!blame.testable) return `No ${noun} was beside enough runs to be tested`;
-  if (!blame.found) return `No ${noun} stands out among ${count(blame.testable)} tested`;
-  return `${plural(blame.found, noun)} of ${count(blame.testable)} tested stand${blame.found === 1 ? "s" : ""} out at q ≤ ${blame.method.alpha}`;
+  if (!blame.testable) return `Too few shared runs to test any ${noun}`;
+  if (!blame.found) return `No ${noun} of ${count(blame.testable)} tested goes with slow runs`;
+  return `Runs are slower beside ${plural(blame.found, noun)} of ${count(blame.testable)} tested (q ≤ ${blame.method.alpha})`;
 }
 
 function span(blame: Blame): string {

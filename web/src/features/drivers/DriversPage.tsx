@@ -29,7 +29,7 @@ export function DriversPage() {
       <div className="context">
         <h1>Drivers</h1>
         {deviation?.sets.some((one) => one.estimate.simulated) && <span className="tag">simulated</span>}
-        <span className="subtitle">which counters foretell that a step takes longer than its mean</span>
+        <span className="subtitle">counters that predict slow steps</span>
         <span className="spacer" />
         <Segmented
           label="Inputs" value={search.inputs ?? "rates"} onChange={(next) => void navigate({ search: (old) => ({ ...old, inputs: next === "deltas" ? next : undefined, set: undefined }) })}
@@ -139,8 +139,8 @@ function Drivers({ deviation }: { deviation: Deviation }) {
           )}
           <HowToRead
             lines={[
-              <>Each column is a network counter, each row an application and size. A high figure (a strong shade) means: models that foretell how far a step deviates from its mean keep this counter.</>,
-              <>Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The spread over folds stands beside it.</>,
+              <>Each column is a network counter, each row an application and size. A high figure (a strong shade) means: models that predict how far a step deviates from its mean keep this counter.</>,
+              <>Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The spread over folds is shown beside it.</>,
               <>“Deltas” contain the step's own duration and therefore look better than they are; rates are the honest inputs.</>,
             ]}
             not={deviation.caveat}

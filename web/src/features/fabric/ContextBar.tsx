@@ -65,7 +65,7 @@ export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs,
       {clock && (
         <Segmented
           label="Mode" value={search.diff ?? "now"} onChange={(v) => change({ diff: v === "on" ? "on" : undefined })}
-          options={[{ value: "now", label: "Now" }, { value: "on", label: "Difference", title: "This window against the one before; Shift-drag on the time axis chooses another" }]}
+          options={[{ value: "now", label: "Now" }, { value: "on", label: "Difference", title: "Compare this window with the one before; Shift-drag on the time axis chooses another" }]}
         />
       )}
       {clock && search.diff && <AgainstMenu fabric={fabric.id} clock={clock} search={search} change={change} onMark={onMark} />}

@@ -34,7 +34,7 @@ export function FabricPage() {
   const fabric = fabrics.data?.items.find((f) => f.name === name || String(f.id) === name);
   if (fabrics.error && !fabrics.data) return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
   if (!fabrics.data) return <Waiting what="the machine" />;
-  if (!fabric) return <Empty page title={`There is no machine called ${name}`}>Choose one at the left of the top bar.</Empty>;
+  if (!fabric) return <Empty page title={`Machine ${name} not found`}>Choose one at the left of the top bar.</Empty>;
   return <FabricOf key={fabric.id} fabric={fabric} />;
 }
 
@@ -123,7 +123,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   const groupMatrix = fabric.kind === "dragonfly" && view !== "table" && view !== "tree" && (scene?.groups.length ?? 0) > 1;
   const window = clock ? intervalText(clock.window, clock.span.to) : "";
   const subtitle = fabric.timeless || !clock
-    ? `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.timeless ? " · one sample" : " · no counters yet: what it carries is unknown"}`
+    ? `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.timeless ? " · one sample" : " · no counters yet: its traffic is unknown"}`
     : difference ? `${window} against ${intervalText(clock.comparison, clock.span.to)}` : `${window}${clock.live ? ", live" : ""} · colours are stalls ÷ flits summed over this window`;
   const theme = useStore(themeStore);
   const label = `${fabric.kind === "dragonfly" || fabric.kind === "torus" ? "Routers" : "Switches"} of ${fabric.name} coloured by ${difference ? "change of " : ""}stall cycles per flit${window ? `, ${window}` : ""}. The Table view lists the same figures.`;

@@ -1,4 +1,4 @@
-/** What next: running jobs and what is foretold of them, and how far such forecasts can be trusted. */
+/** What next: running jobs and their forecasts, and how far such forecasts can be trusted. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { forecastQuery, runningQuery } from "../../api/estimates";
@@ -65,7 +65,7 @@ export function ForecastPage() {
             <HowToRead
               lines={[
                 <>The band holds the time of the next steps, summed, in 90 of 100 cases; coverage says how often it did on runs held out.</>,
-                <>The forecaster that serves is the one with the least error in the backtest, be it learned or a plain rule; every rival stands in the table.</>,
+                <>The forecaster that serves is the one with the least error in the backtest, be it learned or a plain rule; every rival is in the table.</>,
                 <>“to usual” is the expected time over that of the mean run for the same steps; it is marked when the whole band lies above the usual.</>,
               ]}
               not="A forecast continues what was seen. It knows of no job that starts later, of no change of the program, and it names no cause."

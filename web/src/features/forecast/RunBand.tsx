@@ -47,7 +47,7 @@ export function RunBand({ run }: { run: number }) {
   return (
     <PictureCard
       title={forecast.job_id === null ? `Run ${run}` : `Job ${forecast.job_id}`} name={`forecast-run-${run}`} rows={rows} columns={columns} id={(r) => String(r.step)}
-      note={newest ? nextText(newest) : forecast.lacks ?? `${applicationText(forecast)}: no forecast for this run`}
+      note={!forecast.running ? "ended: its last forecast" : newest ? nextText(newest) : forecast.lacks ?? `${applicationText(forecast)}: no forecast for this run`}
       actions={forecast.job_id !== null && <Link className="button" to="/jobs/$job" params={{ job: forecast.job_id }}>The job</Link>}
     >
       <Band forecast={forecast} />

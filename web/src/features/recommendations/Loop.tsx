@@ -26,7 +26,7 @@ export function Loop() {
       {cancel.error && <p className="alarm card-note" role="alert">{cancel.error.message}</p>}
       {mine.length ? mine.map((task) => <Turn key={task.task_id} task={task} onCancel={() => cancel.mutate(task.task_id)} />)
         : !tasks.data ? <Unanswered what="the turns" asked={[tasks]} />
-        : <p className="muted card-note">No turn was run yet. A turn simulates a pattern on a fabric, takes the counters of that run, finds who sent to whom without being told, makes routes, and simulates again.</p>}
+        : <p className="muted card-note">No loop has run yet. A loop simulates a pattern on a fabric, reconstructs who sent to whom from that run's counters alone, computes new routes, and simulates again.</p>}
       {asking && <Ask onClose={() => setAsking(false)} />}
     </section>
   );

@@ -10,7 +10,7 @@ export async function alerts({ url, fabricUrl, check }) {
     await item.locator("button").click();
     assert.equal(query(page).alert, "43");
     await page.waitForSelector('section[aria-label="Before it fired"] svg path.high');
-    assert.match(await page.locator('section[aria-label="Told"]').textContent(), /on-call.*slack-network.*not yet/s);
+    assert.match(await page.locator('section[aria-label="Notifications"]').textContent(), /on-call.*slack-network.*not yet/s);
     const there = await page.locator("a", { hasText: "Open the evidence" }).getAttribute("href");
     assert.match(there, /^\/fabric\/perlis\?from=.*&to=/);
     assert.equal(await page.locator(".alert-item", { hasText: "Job 9" }).locator("a").count(), 0, "an address outside the page is not followed");
@@ -24,7 +24,7 @@ export async function alerts({ url, fabricUrl, check }) {
     await page.goto(`${url}/alerts?view=rules&rule=nope`);
     await page.getByRole("heading", { name: "There is no rule called nope" }).waitFor();
     await page.goto(`${fabricUrl}?job=nope`);
-    await page.getByText("There is no job nope").waitFor();
+    await page.getByText("Job nope not found").waitFor();
     await page.getByRole("button", { name: "Take job nope out of the address" }).click();
     await until(() => query(page).job, (job) => job === undefined, "the job leaves the address");
     for (const path of ["/jobs/nope", "/fabric/nope", "/nope"]) {

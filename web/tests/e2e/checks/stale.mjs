@@ -21,6 +21,15 @@ export async function stale({ url, check, fabricUrl }) {
     await until(() => page.getByTestId("freshness").textContent(), (t) => /^Live/.test(t), "live once samples come", 15_000);
   }, { fixtureOnly: true });
 
+  await check("a job that ends leaves the list of running jobs by itself", async (page) => {
+    await page.goto(`${url}/forecast`);
+    const list = page.locator('section[aria-label="Running jobs"]');
+    await list.locator("tbody tr[aria-rowindex]").first().waitFor();
+    await fetch(`${url}/fixture/end`);
+    await until(() => list.textContent(), (text) => /No running job records its steps/.test(text), "the list is empty", 8000);
+    await fetch(`${url}/fixture/begin`);
+  }, { fixtureOnly: true });
+
   await check("a page without a clock says that what it shows is old, keeps it, and recovers", async (page) => {
     await page.goto(`${url}/health`);
     await page.waitForSelector("h1 >> text=Ingest health");
