@@ -258,7 +258,7 @@ function homeFigures({ fabric, values, overview, congestion, occupancy, running,
   return [
     { label: fabric.timeless ? "Jobs in the sample" : "Jobs running", value: jobs ? count(jobs.length) : "–", unit: "", detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes` },
     { label: "Mean stalls per flit", value: flits > 0 ? ratio(stalls / flits) : "–", unit: flits > 0 ? "per flit" : "", detail: "all routers", trend: overview?.ratio },
-    { label: "95th percentile", value: ratio(twentieth), unit: twentieth === null ? "" : "per flit", detail: "of the routers, same window", trend: overview?.p95 },
+    { label: "95th percentile", value: ratio(twentieth), unit: twentieth === null ? "" : "per flit", detail: "of the routers", trend: overview?.p95 },
     { label: "Hot routers", value: ratios.length ? count(hot) : "–", unit: ratios.length ? `of ${count(ratios.length)}` : "", detail: `above ${HOT} stalls per flit`, bad: hot > 0 },
     { label: "Hottest class", value: worst ? word(worst[0]) : "–", unit: worst ? `95th: ${ratio(worst[1].p95)}` : "", detail: others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") || (!worst && (congestion || empty) ? "no class is counted" : "") },
     { label: "Routers reporting", value: values ? count(ratios.length) : "–", unit: `of ${count(fabric.routers)}`, detail: fresh.replace(/^Live · /, ""), trend: overview?.coverage },

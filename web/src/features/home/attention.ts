@@ -77,8 +77,8 @@ export function attention({ fabric, when, noun, window, panels, jobs, ingest, fo
     if (factor < JOB_FACTOR || own < JOB_STALLS) continue;
     items.push({
       id: `job ${job.job_pk}`, level: factor >= 2.5 ? "high" : "medium", title: `Job ${job.job_id} ${job.name ?? ""} is on congested links`,
-      detail: `its routers stall ${ratio(own)} cycles per flit, ${change(factor)} as much as the machine`, stake: plural(job.nodes ?? job.routers.length, "node"),
-      at: null, href: `/jobs/${encodeURIComponent(job.job_id)}${stringifySearch({ at: when.to })}`, action: "Why slow", weight: (job.nodes ?? 1) * (factor - 1),
+      detail: `its routers stall ${ratio(own)} cycles per flit, ${change(factor)} as much as the machine: it may cause that or suffer from it`, stake: plural(job.nodes ?? job.routers.length, "node"),
+      at: null, href: `/jobs/${encodeURIComponent(job.job_id)}${stringifySearch({ at: when.to })}`, action: "Details", weight: (job.nodes ?? 1) * (factor - 1),
     });
   }
   if (window) {
