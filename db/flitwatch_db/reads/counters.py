@@ -96,6 +96,7 @@ async def port_rows(
     """
     low, high = first_port + 1, 100_000 if end_port is None else end_port
     slices = [SQL("{}[%(low)s:%(high)s]").format(sql.Identifier(name)) for name in ("flits", "stall_cycles")]
+    where: sql.SQL | sql.Composed
     if buckets is not None:
         where = SQL(
             "ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s)"
