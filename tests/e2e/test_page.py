@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from fixtures.databases import PLACE
+from integration.incidents import World, draws, is_felt
 
 from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
@@ -59,6 +60,18 @@ def test_the_measured_fabrics(shared: Path, embedded_db: str, browser: dict[str,
 def test_every_view_on_synthetic_data(browser: dict[str, str]) -> None:
     """Keyboard, address, time axis, staleness, hostile names and accessibility, on a machine of 3,264 routers."""
     run("run.mjs", {name: value for name, value in browser.items() if name != "FLITWATCH_URL"}, timeout_s=1200)
+
+
+@pytest.mark.slow
+def test_the_page_names_who_was_planted(embedded_db: str, browser: dict[str, str]) -> None:
+    """An incident of the twin: the job's page and the API name the job that was planted."""
+    seed = 1
+    draw = next(one for one in draws(seed, 40, quiet=False) if is_felt(one, seed))
+    told = World(embedded_db, seed).day(draw)[-1]
+    assert told.planted is not None
+    with served(embedded_db) as url:
+        names = {"FLITWATCH_URL": url, "FLITWATCH_JOB": told.answer["job_id"], "FLITWATCH_PLANTED": told.planted}
+        run("explanation.mjs", {**browser, **names}, timeout_s=120)
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from flitwatch_db import connect
 from flitwatch_db.explanation import explain
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
-#: Not the seeds that the thresholds were chosen on (1 and 3).
-SEED, INCIDENTS, QUIET = 7, 5, 4
+#: Not a seed that the thresholds were chosen on (1, 3, 4 and 7).
+SEED, INCIDENTS, QUIET = 8, 5, 3
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ LEAST_SCORE, LEAST_LEAD = 0.6, 3.0
 #: A job that ran before is named by its change alone only where next to nothing else changed.
 LEAST_SCORE_OF_CHANGE = 0.85
 #: What the named job added, as a share of what all jobs sent into the slow job's groups before: an incast sends little, for its own jam holds it up.
-LEAST_ADDED = 0.1
+LEAST_ADDED = 0.05
 #: The same without NIC counters, as a share of all jobs' exposure.
 LEAST_EXPOSURE = 0.1
 MOST_CANDIDATES = 20
