@@ -10,8 +10,10 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg.rows import dict_row
-from psycopg.sql import SQL
+from psycopg.sql import SQL, Identifier
 
+from flitwatch_db import packing
+from flitwatch_db.reads.columns import packed_arrays, unpack_arrays
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Beside, Blamed
@@ -108,14 +110,15 @@ def _fabric(conn: Conn, fabric_id: int) -> Row:
         SQL("""
             SELECT f.fabric_id, f.name, f.timeless, f.counted_at = 'receiver' AS at_receiver,
                    (SELECT array_agg(r.router ORDER BY r.router) FROM router r WHERE r.fabric_id = f.fabric_id) AS router,
-                   (SELECT array_agg(coalesce(r.group_id, -1) ORDER BY r.router) FROM router r WHERE r.fabric_id = f.fabric_id) AS groups
+                   (SELECT array_agg(coalesce(r.group_id, -1) ORDER BY r.router) FROM router r WHERE r.fabric_id = f.fabric_id) AS groups,
+                   (SELECT array_agg(r.name ORDER BY r.router) FROM router r WHERE r.fabric_id = f.fabric_id) AS names
             FROM fabric f WHERE f.fabric_id = %(fabric)s
         """),
         {"fabric": fabric_id},
     )[0]
     group = np.full(max(row["router"], default=-1) + 1, -1, np.int64)
     group[row["router"]] = row["groups"]
-    return {**row, "group": group}
+    return {**row, "group": group, "names": dict(zip(row["router"], row["names"], strict=True))}
 
 
 def _watched(conn: Conn, job: Row, now_s: float) -> answer.Watched:
@@ -375,37 +378,64 @@ def _links(
     """Links at the job's routers, and those that join its groups, with what was counted on them."""
     own = sorted(set(place["router"]))
     groups = sorted({int(fabric["group"][router]) for router in own} - {-1})
-    end, port = ("dst", "dst_port") if fabric["at_receiver"] else ("src", "src_port")
+    end = "dst" if fabric["at_receiver"] else "src"
+    between = np.isin(fabric["group"], groups)
     rows = _rows(
         conn,
         SQL(
-            """
-            WITH own AS (
-                SELECT l.link, l.class, l.src_router, s.name AS src_name, coalesce(s.group_id, -1) AS src_group,
-                       l.dst_router, d.name AS dst_name, coalesce(d.group_id, -1) AS dst_group, l.{end}_router AS router, l.{port} AS port
-                FROM link l JOIN router s ON (s.fabric_id, s.router) = (l.fabric_id, l.src_router)
-                            JOIN router d ON (d.fabric_id, d.router) = (l.fabric_id, l.dst_router)
-                WHERE l.fabric_id = %(fabric)s AND l.{port} IS NOT NULL AND (
-                    l.src_router = ANY(%(own)s) OR l.dst_router = ANY(%(own)s)
-                    OR s.group_id <> d.group_id AND s.group_id = ANY(%(groups)s) AND d.group_id = ANY(%(groups)s))
-            ), counted AS (
-                SELECT p.router, u.place - 1 AS port, sum(u.f) FILTER (WHERE NOT late) AS f0, sum(u.s) FILTER (WHERE NOT late) AS s0,
-                       sum(u.f) FILTER (WHERE late) AS f1, sum(u.s) FILTER (WHERE late) AS s1
-                FROM (
-                    SELECT router, ts >= to_timestamp(%(c)s) AS late, flits, stall_cycles FROM port_10s
-                    WHERE fabric_id = %(fabric)s AND router = ANY(ARRAY(SELECT DISTINCT router FROM own))
-                      AND (ts >= to_timestamp(%(a)s) AND ts <= to_timestamp(%(b)s - 10) OR ts >= to_timestamp(%(c)s) AND ts <= to_timestamp(%(d)s - 10))
-                ) p, unnest(p.flits, p.stall_cycles) WITH ORDINALITY AS u (f, s, place) GROUP BY 1, 2
-            )
-            SELECT own.*, c.f0, c.s0, c.f1, c.s1 FROM own JOIN counted c USING (router, port)
-        """.replace("{end}", end).replace("{port}", port)
-        ),  # type: ignore[arg-type]
-        {"fabric": fabric["fabric_id"], "own": own, "groups": groups, **_whole(before, after)},
+            "SELECT link, class, src_router, dst_router, {} AS router, {} AS port FROM link WHERE fabric_id = %(fabric)s AND {} IS NOT NULL"
+            " AND src_router IS NOT NULL AND dst_router IS NOT NULL AND (src_router = ANY(%(own)s) OR dst_router = ANY(%(own)s)"
+            " OR src_router = ANY(%(near)s) AND dst_router = ANY(%(near)s) AND class NOT IN ('green', 'black'))"
+        ).format(Identifier(f"{end}_router"), Identifier(f"{end}_port"), Identifier(f"{end}_port")),
+        {
+            "fabric": fabric["fabric_id"],
+            "own": own,
+            "near": np.flatnonzero(between).tolist() if len(groups) > 1 else [],
+        },
     )
+    held = set(own)
+    group = fabric["group"]
+    rows = [
+        row for row in rows
+        if row["src_router"] in held or row["dst_router"] in held or group[row["src_router"]] != group[row["dst_router"]]
+    ]  # fmt: skip
+    counts = _port_counts(conn, fabric["fabric_id"], sorted({row["router"] for row in rows}), before, after)
     return [
         LinkCount(
-            row["link"], row["class"], row["src_router"], row["src_name"], row["src_group"], row["dst_router"], row["dst_name"], row["dst_group"],
-            Count(row["f0"], row["s0"], row["f1"], row["s1"]),
+            row["link"], row["class"], row["src_router"], fabric["names"][row["src_router"]], int(group[row["src_router"]]),
+            row["dst_router"], fabric["names"][row["dst_router"]], int(group[row["dst_router"]]), counts[row["router"], row["port"]],
         )
-        for row in rows
+        for row in rows if (row["router"], row["port"]) in counts
     ]  # fmt: skip
+
+
+def _port_counts(
+    conn: Conn, fabric_id: int, routers: list[int], before: tuple[float, float], after: tuple[float, float]
+) -> dict[tuple[int, int], Count]:
+    """Counts of every port of some routers over both windows; whole buckets of ten seconds only."""
+    query = SQL("""
+        SELECT array_send(array_agg(router)), array_send(array_agg((ts >= to_timestamp(%(c)s))::int)), {}, {} FROM port_10s
+        WHERE fabric_id = %(fabric)s AND router = ANY(%(routers)s)
+          AND (ts >= to_timestamp(%(a)s) AND ts <= to_timestamp(%(b)s - 10) OR ts >= to_timestamp(%(c)s) AND ts <= to_timestamp(%(d)s - 10))
+    """).format(*(packed_arrays(Identifier(name)) for name in ("flits", "stall_cycles")))
+    with conn.cursor(binary=True) as cursor:
+        sent = cursor.execute(query, {"fabric": fabric_id, "routers": routers, **_whole(before, after)}).fetchone()
+    assert sent is not None
+    router, late = (packing.unpack(column, ">i4") for column in sent[:2])
+    found: dict[tuple[int, int], Count] = {}
+    if not len(router):
+        return found
+    # Sums by router and side: [flits or stalls][side][router][port], NaN where nothing was counted.
+    place, index = np.unique(router, return_inverse=True)
+    sums = []
+    for values in (unpack_arrays(sent[2], sent[3]), unpack_arrays(sent[4], sent[5])):
+        total, known = np.zeros((2, len(place), values.shape[1])), np.zeros((2, len(place), values.shape[1]), np.int64)
+        np.add.at(total, (late, index), np.nan_to_num(values))
+        np.add.at(known, (late, index), np.isfinite(values))
+        sums.append(np.where(known > 0, total, np.nan))
+    flits, stalls = sums
+    for at, number in enumerate(place.tolist()):
+        for port in range(min(flits.shape[2], stalls.shape[2])):
+            held = (flits[0, at, port], stalls[0, at, port], flits[1, at, port], stalls[1, at, port])
+            found[number, port] = Count(*(None if math.isnan(value) else float(value) for value in held))
+    return found

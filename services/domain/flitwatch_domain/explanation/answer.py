@@ -22,7 +22,7 @@ LEAST_JOBS = 3
 #: Where counters say when it began, they say so to within so many seconds.
 REFINED_S = 10.0
 #: A job is named where it holds at least this share of the score, and so many times the next one's.
-LEAST_SCORE, LEAST_LEAD = 0.6, 3.0
+LEAST_SCORE, LEAST_LEAD = 0.6, 2.0
 #: A job that ran before is named by its change alone only where next to nothing else changed.
 LEAST_SCORE_OF_CHANGE = 0.85
 #: What the named job added, as a share of what all jobs sent into the slow job's groups before: an incast sends little, for its own jam holds it up.
