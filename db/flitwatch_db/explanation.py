@@ -10,7 +10,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg.rows import dict_row
-from psycopg.sql import SQL, Identifier
+from psycopg.sql import SQL, Composed, Identifier
 
 from flitwatch_db import packing
 from flitwatch_db.reads.columns import packed_arrays, unpack_arrays
@@ -67,7 +67,7 @@ def explain(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | 
     return answer.explanation(job, watched, found, scene, now_s)
 
 
-def _rows(conn: Conn, query: SQL, parameters: dict[str, Any]) -> list[Row]:
+def _rows(conn: Conn, query: SQL | Composed, parameters: dict[str, Any]) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters).fetchall()
 
@@ -421,7 +421,7 @@ def _port_counts(
     with conn.cursor(binary=True) as cursor:
         sent = cursor.execute(query, {"fabric": fabric_id, "routers": routers, **_whole(before, after)}).fetchone()
     assert sent is not None
-    router, late = (packing.unpack(column, ">i4") for column in sent[:2])
+    router, late = (np.asarray(packing.unpack(column, ">i4"), np.int64) for column in sent[:2])
     found: dict[tuple[int, int], Count] = {}
     if not len(router):
         return found
