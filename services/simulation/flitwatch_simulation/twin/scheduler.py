@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -10,11 +11,12 @@ from numpy.typing import NDArray
 
 
 class Placement(Enum):
-    """Which of the free nodes a job gets: the lowest, a run from a random one on, or any."""
+    """Which of the free nodes a job gets: the lowest, a run from a random one on, any, or those that the scheduler prefers."""
 
     LOWEST = "lowest"
     OFFSET = "offset"
     SCATTERED = "scattered"
+    PREFERRED = "preferred"
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,19 @@ class Scheduler:
     rng : decides where a job's nodes are looked for.
     depth : how many jobs that do not fit are passed over before the rest of the queue waits.
     headroom : nodes that only urgent jobs may take, as an advance reservation keeps them.
+    preference : gives the place of each node, the lowest taken first (int16[nodes]); for jobs to be placed by preference.
     """
 
-    def __init__(self, free: NDArray[np.bool_], rng: np.random.Generator, depth: int = 20, headroom: int = 0) -> None:
+    def __init__(
+        self, free: NDArray[np.bool_], rng: np.random.Generator, depth: int = 20, headroom: int = 0,
+        preference: Callable[[], NDArray[np.int16]] | None = None,
+    ) -> None:  # fmt: skip
         self._free = free.copy()
         self._free_count = int(free.sum())
         self._rng = rng
         self._depth = depth
         self._headroom = headroom
+        self._preference = preference
         self._urgent_nodes = 0
         self._least_waiting = 0
         self._queue: list[Request] = []
@@ -117,6 +124,8 @@ class Scheduler:
             nodes = idle[: request.nodes]
         elif placement is Placement.SCATTERED:
             nodes = np.sort(self._rng.choice(idle, request.nodes, replace=False))
+        elif placement is Placement.PREFERRED and self._preference is not None:
+            nodes = np.sort(idle[np.argsort(self._preference()[idle], kind="stable")[: request.nodes]])
         else:
             offset = int(self._rng.integers(len(idle)))
             nodes = idle[offset : offset + request.nodes]

@@ -22,7 +22,9 @@ from flitwatch_simulation.twin.campaign.dataset import (
     Campaign,
     CampaignTruth,
 )
+from flitwatch_simulation.twin.campaign.worlds import WORLDS, World, split, world_of
 
+#: The applications; a scenario is one of them, alone or in one of `WORLDS`: `amg-128@drift`.
 SCENARIOS: tuple[str, ...] = ("amg-128", "amg-512", "milc-128", "milc-512", "minivite-128", "umt-128", "long-milc")
 
 __all__ = [
@@ -32,11 +34,15 @@ __all__ = [
     "PLACEMENT_NAMES",
     "SCENARIOS",
     "SYS_NAMES",
+    "WORLDS",
     "Campaign",
     "CampaignTruth",
+    "World",
     "generate",
     "generate_truth",
     "make",
+    "split",
+    "world_of",
 ]
 
 T = TypeVar("T", Campaign, CampaignTruth)
@@ -96,8 +102,10 @@ def _place(scenario: str, seed: int, users: int, kind: type[T]) -> Path:
 
 
 def _check(scenario: str, seed: int, users: int) -> None:
-    if scenario not in SCENARIOS:
-        raise BadRequest(f"there is no scenario {scenario!r}", advice=f"Choose one of {', '.join(SCENARIOS)}.")
+    if split(scenario)[0] not in SCENARIOS:
+        advice = f"Choose one of {', '.join(SCENARIOS)}, alone or in a world, for example {SCENARIOS[0]}@drift."
+        raise BadRequest(f"there is no scenario {scenario!r}", advice=advice)
+    world_of(scenario)
     if seed < 0 or not 40 <= users <= 20_000:
         raise BadRequest(
             f"seed {seed} and {users} users are out of range", advice="A seed is at least 0; users are 40 to 20000."

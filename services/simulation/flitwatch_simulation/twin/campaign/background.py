@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_simulation.twin.calendar import day_load
+from flitwatch_simulation.twin.calendar import DAY_S, day_load
 
 #: Knots of the slow moods, and bins of the file system.
 MOOD_S, BIN_S = 30.0, 10.0
@@ -33,17 +33,19 @@ class Background:
     ----------
     group_mood : float32[K, G], machine_mood : float32[K]; unit-variance AR(1), a knot every `MOOD_S`.
     arrivals, queue_s : float32[B]; I/O offered over what is served, and the file system's backlog, in bins of `BIN_S`.
+    by_day : float64[days]; what the level of each day is multiplied by, 1 where days do not differ.
     """
 
     group_mood: NDArray[np.float32]
     machine_mood: NDArray[np.float32]
     arrivals: NDArray[np.float32]
     queue_s: NDArray[np.float32]
+    by_day: Float
 
     @classmethod
     def draw(
         cls, rng: np.random.Generator, groups: int, span_s: float, start_s: Float, end_s: Float, rate: Float, every_s: Float,
-        length_s: Float, phase: Float,
+        length_s: Float, phase: Float, by_day: Float,
     ) -> Background:  # fmt: skip
         """Draw the moods and add up the checkpoints of jobs with the given starts, ends, rates (node-rates), periods and phases."""
         knots = int(span_s / MOOD_S) + 400
@@ -53,7 +55,7 @@ class Background:
         crowd = autoregressive(rng, bins, 1, np.exp(-BIN_S / CROWD_IO_MEMORY_S))[:, 0]
         arrivals = CROWD_IO * np.exp(CROWD_IO_SPREAD * crowd)
         arrivals += checkpoint_load(bins, 0.0, start_s, end_s, rate, every_s, length_s, phase) / SERVES
-        return cls(group, machine, arrivals.astype(np.float32), long_queue(arrivals).astype(np.float32))
+        return cls(group, machine, arrivals.astype(np.float32), long_queue(arrivals).astype(np.float32), by_day)
 
     def level(self, time_s: Float) -> NDArray[np.float32]:
         """Background utilisation of the routers of every group: float32[T, G]."""
@@ -63,7 +65,8 @@ class Background:
         group = self.group_mood[knot] * (1 - part)[:, None] + self.group_mood[knot + 1] * part[:, None]
         machine = self.machine_mood[knot] * (1 - part) + self.machine_mood[knot + 1] * part
         mood = np.exp(GROUP_SPREAD * group + MACHINE_SPREAD * machine[:, None])
-        level: NDArray[np.float32] = (LEVEL * day_load(time_s)[:, None] * mood).astype(np.float32)
+        today = self.by_day[np.clip((time_s // DAY_S).astype(np.int64), 0, len(self.by_day) - 1)]
+        level: NDArray[np.float32] = (LEVEL * (day_load(time_s) * today)[:, None] * mood).astype(np.float32)
         return level
 
     def io(self, time_s: Float) -> tuple[Float, Float]:

@@ -17,7 +17,7 @@ PLACEMENT_NAMES: tuple[str, ...] = ("NUM_ROUTERS", "NUM_GROUPS")
 IO_NAMES: tuple[str, ...] = tuple(f"IO_{name}" for name in LDMS_NAMES)
 SYS_NAMES: tuple[str, ...] = tuple(f"SYS_{name}" for name in LDMS_NAMES)
 #: Where waiting slows an application, in the order of `CampaignTruth.component_share`.
-COMPONENTS: tuple[str, ...] = ("router", "processor", "global", "io")
+COMPONENTS: tuple[str, ...] = ("router", "processor", "global", "io", "responses", "buffers")
 
 Float = NDArray[np.float64]
 
@@ -89,8 +89,9 @@ class CampaignTruth:
     effect_sd : float64[U]; mean effect_log over the runs the user overlaps, in standard deviations of log run time.
     runs_exposed : int64[U]; runs that the user overlaps.
     label : tuple of str, length U; `aggressor`: a mean effect of at least 0.3 sd in at least 10 runs; `null`: below 0.05 sd; else `grey`.
-    component_share : float64[4]; share of the slowdown that each of `COMPONENTS` causes.
-    planted_counter : str; the local counter of the component with the largest share (`COUNTER_NAMES`).
+    component_share : float64[6]; share of the slowdown that each of `COMPONENTS` causes.
+    planted_counter : str; the local counter that carries the largest share (`COUNTER_NAMES`).
+    planted_counters : tuple of str; every local counter that carries at least `PLANTED_SHARE` of the slowdown, the largest first.
     slowdown : float64[N]; mean F of each run.
     """
 
@@ -104,12 +105,15 @@ class CampaignTruth:
     label: tuple[str, ...]
     component_share: Float
     planted_counter: str
+    planted_counters: tuple[str, ...]
     slowdown: Float
     simulated: bool = True
 
 
 #: Least nodes of a job whose effect the truth looks at.
 PRESENT_NODES = 64
+#: Share of the slowdown from which a counter that carries it counts as planted.
+PLANTED_SHARE = 0.15
 #: The limits of the labels, in standard deviations of log run time.
 AGGRESSOR_SD, NULL_SD, AGGRESSOR_RUNS = 0.3, 0.05, 10
 

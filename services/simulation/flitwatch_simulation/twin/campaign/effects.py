@@ -14,9 +14,9 @@ from flitwatch_simulation.twin.campaign.background import (
     checkpoint_load,
     queue,
 )
+from flitwatch_simulation.twin.campaign.cause import Cause
 from flitwatch_simulation.twin.campaign.observe import io_felt
 from flitwatch_simulation.twin.campaign.window import DT_S, IO_SCALE, Linear, Rates, View, Window
-from flitwatch_simulation.twin.stall import waiting
 
 #: Counterfactual loads are evaluated at every fourth point of the window and their difference is held in between.
 STRIDE = 4
@@ -30,6 +30,7 @@ Float = NDArray[np.float64]
 
 def slowdown_without(
     app: Application,
+    cause: Cause,
     view: View,
     window: Window,
     linear: Linear,
@@ -45,9 +46,9 @@ def slowdown_without(
     """
     every = slice(None, None, STRIDE)
     thin = Rates(rates.exchange[every], rates.io[every], rates.incast[every])
-    weight, s = view.weight.astype(np.float32), app.sensitivity
+    weight = view.weight.astype(np.float32)
     router, processor, global_ = window.router[every], window.processor[every], window.global_[every]
-    base = _network(router, processor, global_, view, weight, s.vector())
+    base = _network(router, processor, global_, view, weight, cause)
     result = np.empty((len(flows_of), len(raw)))
     for owner, flows in enumerate(flows_of):
         without = _network(
@@ -56,9 +57,9 @@ def slowdown_without(
             global_ - linear.global_(thin, flows),
             view,
             weight,
-            s.vector(),
+            cause,
         )
-        relief = np.repeat(base - without, STRIDE)[: len(raw)] + s.io * io_relief[owner]
+        relief = np.repeat(base - without, STRIDE)[: len(raw)] + cause.sensitivity[3] * io_relief[owner]
         result[owner] = slowdown(np.maximum(raw - relief, 0.0), app.most_slowdown)
     return result
 
@@ -69,8 +70,9 @@ def _network(
     global_: NDArray[np.float32],
     view: View,
     weight: NDArray[np.float32],
-    s: Float,
+    cause: Cause,
 ) -> Float:
+    waiting, s = cause.waiting, cause.sensitivity
     felt_router = felt(waiting(np.maximum(router, 0)), weight)
     felt_processor = felt(waiting(np.maximum(processor, 0)), weight)
     felt_global = felt(waiting(np.maximum(global_, 0)[:, view.groups]), weight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from flitwatch_domain.generators import cori_like
 from flitwatch_simulation.twin.applications import APPLICATIONS
 from flitwatch_simulation.twin.calendar import DAY_S
+from flitwatch_simulation.twin.campaign import demand as demands
 from flitwatch_simulation.twin.campaign.background import Background
+from flitwatch_simulation.twin.campaign.worlds import Demand
 from flitwatch_simulation.twin.machine import Machine
 from flitwatch_simulation.twin.scheduler import Allocation, Placement, Request, Scheduler
 from flitwatch_simulation.twin.users import MECHANISMS, Population, Role, Users, draw_users
@@ -28,6 +30,8 @@ LARGE_PRESENCE, SMALL_PRESENCE, INNOCENT_PRESENCE = (0.14, 0.18), (0.05, 0.08), 
 LARGE_AGGRESSOR = 1000
 #: The scheduler's guess of a run's time, as a multiple of its time alone; later overlap with successors is neglected.
 TIME_LIMIT = 2.0
+#: The crowd's jobs are larger and fewer in hard worlds (2^6 nodes), which makes them in a third of the time.
+HARD_OFFER = Offer(small_log2_nodes=6.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,21 +87,33 @@ def campaign_machine() -> Machine:
 
 
 @lru_cache(maxsize=2)
-def make_history(seed: int, users: int, days: int = DAYS) -> History:
-    """Draw users, schedule four months of their jobs, and the background; deterministic by (seed, users)."""
+def make_history(seed: int, users: int, days: int = DAYS, demand: Demand = Demand()) -> History:
+    """Draw users, schedule four months of their jobs, and the background; deterministic by its arguments."""
     machine = campaign_machine()
     drawn, roles = draw_users(np.random.default_rng([seed, 1]), Population(count=users))
+    if demand.graded:
+        drawn, roles = demands.graded(np.random.default_rng([seed, 11]), drawn, roles)
     presence = _presence(np.random.default_rng([seed, 10]), roles, drawn.nodes)
     span = days * float(DAY_S)
-    requests = submissions(np.random.default_rng([seed, 2]), drawn, presence, machine.nodes, 0.0, span, Offer())
+    offer = Offer() if demand == Demand() else HARD_OFFER
+    requests = submissions(np.random.default_rng([seed, 2]), drawn, presence, machine.nodes, 0.0, span, offer)
+    by_day = demands.day_demand(demand, np.random.default_rng([seed, 12]), days)
+    requests = demands.dated(demand, np.random.default_rng([seed, 13]), requests, roles, by_day)
     requests += _instrumented(np.random.default_rng([seed, 3]), users, days)
     requests.sort(key=lambda request: request.submit_s)
-    jobs = _schedule(machine, requests, np.random.default_rng([seed, 4]))
+    traffic = None
+    if demand.follows_load:
+        traffic = demands.Traffic(machine, drawn.duty * (drawn.rate + drawn.incast_rate) + 0.3 * drawn.io_rate)
+        requests = [
+            request if request.user == CROWD else replace(request, placement=Placement.PREFERRED)
+            for request in requests
+        ]
+    jobs = _schedule(machine, requests, np.random.default_rng([seed, 4]), traffic)
     io = np.append(drawn.io_rate, 0.0)
     every, length = np.append(drawn.checkpoint_every_s, 1e9), np.append(drawn.checkpoint_s, 0.0)
     background = Background.draw(
         np.random.default_rng([seed, 5]), machine.groups, span, jobs.start_s, jobs.end_s, jobs.size * io[jobs.user] * jobs.vigour,
-        every[jobs.user], length[jobs.user], jobs.phase,
+        every[jobs.user], length[jobs.user], jobs.phase, demands.background_by_day(demand, by_day),
     )  # fmt: skip
     return History(seed, machine, drawn, (*(str(role) for role in roles), "owner"), jobs, background)
 
@@ -130,8 +146,11 @@ def _instrumented(rng: np.random.Generator, owner: int, days: int) -> list[Reque
     return requests
 
 
-def _schedule(machine: Machine, requests: list[Request], rng: np.random.Generator) -> Jobs:
-    scheduler = Scheduler(np.ones(machine.nodes, bool), rng)
+def _schedule(
+    machine: Machine, requests: list[Request], rng: np.random.Generator, traffic: demands.Traffic | None
+) -> Jobs:
+    preference = (lambda: traffic.order()[traffic.group_of_node]) if traffic else None
+    scheduler = Scheduler(np.ones(machine.nodes, bool), rng, preference=preference)
     ends: list[tuple[float, int, Allocation]] = []
     kept: list[Allocation] = []
 
@@ -140,11 +159,15 @@ def _schedule(machine: Machine, requests: list[Request], rng: np.random.Generato
             heapq.heappush(ends, (allocation.end_s, allocation.job, allocation))
             if allocation.request.user != CROWD:
                 kept.append(allocation)
+                if traffic:
+                    traffic.started(allocation)
 
     for request in requests:
         while ends and ends[0][0] <= request.submit_s:
             at, _, allocation = heapq.heappop(ends)
             scheduler.release(allocation)
+            if traffic:
+                traffic.ended(allocation)
             if scheduler.waiting:
                 start(at)
         scheduler.submit(request)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_simulation.twin.applications import Sensitivity, felt
+from flitwatch_simulation.twin.applications import felt
 from flitwatch_simulation.twin.campaign.background import SERVES
+from flitwatch_simulation.twin.campaign.cause import Cause
 from flitwatch_simulation.twin.campaign.window import DT_S, PROCESSOR, ROUTER, View, Window
 from flitwatch_simulation.twin.counters import CYCLES_PER_WAIT, FLITS_PER_PACKET, ROUTER_CLOCK_HZ
 from flitwatch_simulation.twin.stall import waiting
@@ -20,23 +21,25 @@ FLITS = 7.5e8
 QUEUE_FELT = 1.0
 #: Stalls of the blue tiles that a router of the run contributes to its own network stalls.
 BLUE_PART = 0.25
-#: Log-normal noise of counters.
-NOISE = 0.03
+#: Utilisation at which a run's own waiting counts stalls of responses and column buffers.
+OWN_PART = 0.3
 #: Spread of response stalls around what requests would suggest.
 RESPONSE_NOISE = 0.12
 
 Float = NDArray[np.float64]
 
 
-def components(sensitivity: Sensitivity, view: View, window: Window) -> Float:
-    """What router, processor, global links and I/O each add to F before saturation: float64[T, 4]."""
+def components(cause: Cause, view: View, window: Window, own_s: Float) -> Float:
+    """What each of `dataset.COMPONENTS` adds to F before saturation: float64[T, 6]; `own_s` is the run's own waiting (`Cause.own`)."""
+    waiting = cause.waiting
     parts = [
         felt(waiting(window.router), view.weight),
         felt(waiting(window.processor), view.weight),
         felt(waiting(window.global_[:, view.groups]), view.weight),
         io_felt(window.io, window.queue_s),
+        *own_s.T,
     ]
-    return np.stack([np.asarray(part, np.float64) for part in parts], axis=1) * sensitivity.vector()
+    return np.stack([np.asarray(part, np.float64) for part in parts], axis=1) * cause.sensitivity
 
 
 def io_felt(io: Float, queue_s: Float) -> Float:
@@ -60,6 +63,8 @@ def record(
     own_flits: tuple[float, float],
     ends: Float,
     communicate_s: Float,
+    cause: Cause,
+    own_s: Float,
 ) -> Recorded:
     """Integrate what the fabric did over each step, with measurement noise.
 
@@ -74,7 +79,7 @@ def record(
         return np.diff(np.interp(edges, grid, total))
 
     def noisy(values: Float) -> Float:
-        return values * rng.lognormal(0, NOISE, len(values))
+        return values * rng.lognormal(0, cause.noise, len(values))
 
     wait_router, wait_processor = waiting(window.router), waiting(window.processor)
     blue = window.global_[:, view.groups]
@@ -92,19 +97,21 @@ def record(
     twice = 0.25 * ROUTER_CLOCK_HZ
     # Responses stall for reasons of their own too (who answers whom), so these two follow the run's slowdown less closely.
     apart = rng.lognormal(0, RESPONSE_NOISE, (2, len(network)))
+    own_cycles = len(view.own) * processor_capacity * CYCLES_PER_WAIT
+    responses, buffers = (own_cycles * OWN_PART * per_step(part) for part in own_s.T)
     own = [
         network,
         network / FLITS_PER_PACKET + 0.02 * io_flits,
         twice * per_step((window.router**2).sum(axis=1)),
         network_stall,
-        column,
+        column + buffers,
         apart[0] * (0.6 * column + 0.02 * network_stall),
         0.7 * processor,
         0.3 * processor + 0.02 * io_flits,
         processor,
         processor / FLITS_PER_PACKET,
         request_stall,
-        apart[1] * 0.5 * request_stall,
+        apart[1] * 0.5 * request_stall + responses,
         twice * per_step((window.processor**2).sum(axis=1)),
     ]
     return Recorded(

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.neighbourhood import Jobs, Windows, large_job_nodes, neighbourhood
 from flitwatch_simulation.twin.applications import Application, application, noisy_steps, slowdown
+from flitwatch_simulation.twin.calendar import DAY_S
 from flitwatch_simulation.twin.campaign import dataset
+from flitwatch_simulation.twin.campaign.cause import Cause
 from flitwatch_simulation.twin.campaign.dataset import Campaign, CampaignTruth, label_effects
 from flitwatch_simulation.twin.campaign.effects import LEAST, QUEUE_HISTORY_S, io_relief, slowdown_without
-from flitwatch_simulation.twin.campaign.history import History, make_history
+from flitwatch_simulation.twin.campaign.era import Era, varied
+from flitwatch_simulation.twin.campaign.gaps import lose
+from flitwatch_simulation.twin.campaign.history import DAYS, History, make_history
 from flitwatch_simulation.twin.campaign.march import march
 from flitwatch_simulation.twin.campaign.observe import FLITS, Recorded, components, record
 from flitwatch_simulation.twin.campaign.window import DT_S, Linear, Rates, View, Window, look
+from flitwatch_simulation.twin.campaign.worlds import split, world_of
 from flitwatch_simulation.twin.footprint import Footprints, footprints
 from flitwatch_simulation.twin.traffic import Bursts
 
@@ -48,16 +53,22 @@ class _Run:
 
 def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth]:
     """Simulate a scenario; deterministic by its arguments. See `generate` for names and errors."""
-    history = make_history(seed, users)
-    app = application(scenario)
-    jobs = history.runs_of(scenario)
-    runs = [_simulate(history, app, int(job)) for job in jobs]
+    name, _ = split(scenario)
+    world, app = world_of(scenario), application(name)
+    history = make_history(seed, users, demand=world.demand)
+    era = Era.draw(world, np.random.default_rng([seed, 14]), DAYS * float(DAY_S), len(dataset.COUNTER_NAMES))
+    cause = Cause.of(app, world, np.random.default_rng([seed, 15]))
+    jobs = history.runs_of(name)
+    runs = [_simulate(history, app, int(job), cause, era, world.variation) for job in jobs]
     start_s = history.jobs.start_s[jobs]
     times = np.stack([run.times_s for run in runs])
     windows, beside = _beside(history, jobs, times.sum(axis=1))
     users_there = len(history.user_names)
     met = neighbourhood(windows, beside, users_there, large_job_nodes(history.machine.nodes))
     share = neighbourhood(windows, beside, users_there, dataset.PRESENT_NODES).overlap
+    counters, io, rest = (np.stack([getattr(run.recorded, part) for run in runs]) for part in ("own", "io", "rest"))
+    if world.missing:
+        lose(np.random.default_rng([seed, 16]), world.missing, counters, io, rest)
     campaign = Campaign(
         scenario=scenario,
         seed=seed,
@@ -67,10 +78,10 @@ def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth
         run_key=tuple(f"{scenario}-{seed}-{job}" for job in jobs),
         run_start_s=(EPOCH_S + np.floor(start_s)).astype(np.int64),
         times_s=times,
-        counters=np.stack([run.recorded.own for run in runs]),
+        counters=counters,
         placement=np.array([run.placement for run in runs], np.float64),
-        io=np.stack([run.recorded.io for run in runs]),
-        sys=np.stack([run.recorded.rest for run in runs]),
+        io=io,
+        sys=rest,
         user_names=history.user_names,
         overlap=met.overlap,
         exposure=met.exposure,
@@ -79,6 +90,7 @@ def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth
     effect_log = np.stack([run.effect_log for run in runs])
     sd, exposed, label = label_effects(effect_log, share, times.sum(axis=1))
     excess = np.mean([run.excess for run in runs], axis=0)
+    planted = _planted_counters(excess)
     truth = CampaignTruth(
         scenario=scenario,
         seed=seed,
@@ -89,29 +101,42 @@ def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth
         runs_exposed=exposed,
         label=label,
         component_share=excess / excess.sum(),
-        planted_counter=_planted_counter(excess),
+        planted_counter=planted[0],
+        planted_counters=planted,
         slowdown=np.array([run.slowdown for run in runs]),
     )
     return campaign, truth
 
 
-def _planted_counter(excess: Float) -> str:
-    """Local counters carry router and global waiting in the network tiles' stalls, processor waiting in the requests' stalls."""
-    return "RT_RB_STL" if excess[0] + excess[2] >= excess[1] else "PT_RB_STL_RQ"
+def _planted_counters(excess: Float) -> tuple[str, ...]:
+    """The local counters that carry the slowdown, the largest first.
+
+    Router and global waiting are in the network tiles' stalls, processor waiting in those of requests; waiting for answers and for column
+    buffers have counters of their own.
+    """
+    router, processor, global_, _, responses, buffers = (excess / excess.sum()).tolist()
+    carried = {
+        "RT_RB_STL": router + global_, "PT_RB_STL_RQ": processor, "PT_RB_STL_RS": responses, "PT_CB_STL_RQ": buffers,
+    }  # fmt: skip
+    first, *rest = sorted(carried, key=carried.__getitem__, reverse=True)
+    return first, *(name for name in rest if carried[name] >= dataset.PLANTED_SHARE)
 
 
-def _simulate(history: History, app: Application, job: int) -> _Run:
+def _simulate(history: History, app: Application, job: int, cause: Cause, era: Era, variation: float = 0.0) -> _Run:
     machine, begin_s = history.machine, float(history.jobs.start_s[job])
     nodes = history.jobs.nodes_of(job)
     view = View.of(machine, nodes)
     own = footprints(machine, [nodes], np.array([int(app.exchange)]), [(history.seed, 8, job)], np.zeros(1, bool))
     compute_s, communicate_s = noisy_steps(np.random.default_rng([history.seed, 7, job]), app)
-    horizon_s = 1.7 * app.alone_s
+    needs = era.pace_at(begin_s) * varied(np.random.default_rng([history.seed, 17, job]), variation)
+    compute_s, communicate_s = needs * compute_s, needs * communicate_s
+    horizon_s = 1.7 * needs * app.alone_s
     while True:
         around = surroundings(history, job, begin_s, horizon_s)
         linear = Linear(machine, view, around.prints)
         window = look(machine, view, app, own, linear, around.rates, history.background, around.time_s)
-        parts = components(app.sensitivity, view, window)
+        own_s = cause.own(np.random.default_rng([history.seed, 18, job]), len(around.time_s))
+        parts = components(cause, view, window, own_s)
         raw = parts.sum(axis=1)
         felt = slowdown(raw, app.most_slowdown)
         ends = march(felt[None, :], DT_S, compute_s, communicate_s)
@@ -123,8 +148,12 @@ def _simulate(history: History, app: Application, job: int) -> _Run:
         app.demand * float(own.router[0, view.own].sum()) * FLITS,
         app.demand * float(own.processor[0, view.own].sum()) * FLITS,
     )
-    recorded = record(np.random.default_rng([history.seed, 9, job]), window, view, flits, ends[0], communicate_s)
-    without = _without(history, app, view, window, linear, around, raw, begin_s)
+    recorded = record(
+        np.random.default_rng([history.seed, 9, job]), window, view, flits, ends[0], communicate_s, cause, own_s
+    )
+    gain = era.gain_at(begin_s) * cause.gain(np.random.default_rng([history.seed, 19, job]), len(dataset.COUNTER_NAMES))
+    recorded = replace(recorded, own=recorded.own * gain)
+    without = _without(history, app, cause, view, window, linear, around, raw, begin_s)
     effect_s, effect_log = _effects(history, around.jobs, felt, without, ends[0, -1], compute_s, communicate_s)
     times: Float = np.diff(ends[0], prepend=0.0)
     return _Run(
@@ -133,7 +162,7 @@ def _simulate(history: History, app: Application, job: int) -> _Run:
         placement=(len(view.own), len(np.unique(view.groups))),
         effect_s=effect_s,
         effect_log=effect_log,
-        excess=parts[:end].mean(axis=0) - _alone(app, view, window, machine.groups),
+        excess=parts[:end].mean(axis=0) - _alone(cause, view, window, machine.groups),
         slowdown=float(felt[:end].mean()),
     )
 
@@ -184,6 +213,7 @@ def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -
 def _without(
     history: History,
     app: Application,
+    cause: Cause,
     view: View,
     window: Window,
     linear: Linear,
@@ -205,7 +235,7 @@ def _without(
         writers.append((jobs.start_s[mine], jobs.end_s[mine], rate, *habits, jobs.phase[mine]))
     relief = io_relief(window, history.background, begin_s, writers)
     flows_of = [np.flatnonzero(owner == user) for user in owners]
-    return owners, slowdown_without(app, view, window, linear, around.rates, raw, flows_of, relief)
+    return owners, slowdown_without(app, cause, view, window, linear, around.rates, raw, flows_of, relief)
 
 
 def _effects(
@@ -229,8 +259,8 @@ def _effects(
     return effect_s, effect_log
 
 
-def _alone(app: Application, view: View, window: Window, groups: int) -> Float:
-    """The components of F that the run causes itself on an empty machine: float64[4]."""
+def _alone(cause: Cause, view: View, window: Window, groups: int) -> Float:
+    """The components of F that the run causes itself on an empty machine: float64[6]."""
     quiet = Window(
         router=window.router[:1] - window.others_router[:1],
         processor=window.processor[:1] - window.others_processor[:1],
@@ -244,7 +274,7 @@ def _alone(app: Application, view: View, window: Window, groups: int) -> Float:
         rest_processor=window.rest_processor[:1],
         io_served=np.zeros(1),
     )
-    alone: Float = components(app.sensitivity, view, quiet)[0]
+    alone: Float = components(cause, view, quiet, np.zeros((1, 2)))[0]
     return alone
 
 

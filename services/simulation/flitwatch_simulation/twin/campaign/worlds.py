@@ -1,0 +1,100 @@
+"""Hard worlds: what makes a campaign harder to judge than the plain one, each by name, with its truth.
+
+A scenario is an application, or an application in a world: `amg-128` or `amg-128@drift`. Worlds change who comes when, what an
+application feels, and what is recorded; none uses a formula of an estimator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flitwatch_domain.errors import BadRequest
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Who submits what, when and where to: what a history of jobs depends on.
+
+    Attributes
+    ----------
+    windows : share of the users who submit only in one window of 3 to 8 weeks.
+    paired : innocents submit beside aggressors, so that both are there at once.
+    graded : strengths are continuous, many of them weak.
+    busy_days : sd of the log of a day's demand and of its background load.
+    follows_load : jobs go to the groups that carry the least traffic.
+    trend : log growth of the background over the campaign.
+    """
+
+    windows: float = 0.0
+    paired: bool = False
+    graded: bool = False
+    busy_days: float = 0.0
+    follows_load: bool = False
+    trend: float = 0.0
+
+
+@dataclass(frozen=True)
+class World:
+    """One way in which a campaign is hard.
+
+    Attributes
+    ----------
+    grade : 0 (plain) to 4 (everything at once).
+    summary : one line for people.
+    demand : who submits what, when and where to.
+    variation : sd of the log of a run's needs for reasons that are not the network's.
+    level_shift : log change of every run's needs at an upgrade on an unknown date.
+    firmware : sd of the log change of each counter's scale at another date.
+    packet_law : slowdown follows the curve fitted to the packet engine and several causes at once, while counters follow another curve
+        with noise of their own.
+    missing : share of the counter readings that are lost, in stretches.
+    """
+
+    grade: int
+    summary: str
+    demand: Demand = Demand()
+    variation: float = 0.0
+    level_shift: float = 0.0
+    firmware: float = 0.0
+    packet_law: bool = False
+    missing: float = 0.0
+
+
+#: From easy to hard.
+WORLDS: dict[str, World] = {
+    "plain": World(0, "nothing drifts; two kinds of users; counters follow the slowdown closely"),
+    "variation5": World(1, "run times vary by 5 % for reasons that are not the network's", variation=0.05),
+    "missing": World(1, "a fifth of the counter readings is lost", missing=0.2),
+    "placement": World(1, "jobs are placed in the groups with the least traffic", Demand(follows_load=True)),
+    "pairs": World(2, "innocent users submit when aggressors do", Demand(paired=True)),
+    "graded": World(2, "strengths are continuous: many weak aggressors", Demand(graded=True)),
+    "variation15": World(2, "run times vary by 15 % for reasons that are not the network's", variation=0.15),
+    "windows": World(2, "two users in three come for 3 to 8 weeks only", Demand(windows=0.65)),
+    "law": World(
+        3, "slowdown by the packet engine's curve, two to four causes at once, noisy counters", packet_law=True
+    ),
+    "busydays": World(3, "days differ: when many submit, the background is high too", Demand(busy_days=0.5)),
+    "drift": World(
+        3, "an upgrade changes run times by 15 %, firmware changes counters, the background grows, users come and go",
+        Demand(windows=0.65, trend=0.6), level_shift=0.15, firmware=0.25,
+    ),
+    "everything": World(
+        4, "all of these at once, each at about half its strength",
+        Demand(windows=0.4, paired=True, graded=True, busy_days=0.25, follows_load=True, trend=0.3),
+        variation=0.05, level_shift=0.1, firmware=0.15, packet_law=True, missing=0.1,
+    ),
+}  # fmt: skip
+
+
+def split(scenario: str) -> tuple[str, str]:
+    """The application's name and the world's: `amg-128@drift` is (amg-128, drift), `amg-128` is (amg-128, plain)."""
+    name, _, world = scenario.partition("@")
+    return name, world or "plain"
+
+
+def world_of(scenario: str) -> World:
+    """The world of a scenario; BadRequest lists the names there are."""
+    _, name = split(scenario)
+    if name not in WORLDS:
+        raise BadRequest(f"there is no world {name!r}", advice=f"Choose one of {', '.join(WORLDS)}.")
+    return WORLDS[name]
