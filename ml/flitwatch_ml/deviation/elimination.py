@@ -1,4 +1,8 @@
-"""Recursive feature elimination: drop the least important feature, fit again, until none is left (Bhatele 2020, section IV-B)."""
+"""Recursive feature elimination: drop the least important feature, fit again, until none is left (Bhatele 2020, section IV-B).
+
+The subset is chosen on rows of the training runs and its error taken on rows that played no part in the choice: a subset that is chosen on
+the rows whose error is reported looks better than it is.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from numpy.typing import NDArray
 from flitwatch_ml.deviation.learners import Learner
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 #: The smallest feature set whose error is within this factor of the least counts as the well-performing one.
 AS_GOOD = 1.02
 
@@ -23,37 +28,52 @@ class Elimination:
     ----------
     rank : int64, shape (features,)      1 for the feature that was left last
     survives : bool, shape (features,)   in the well-performing subset
-    error : float                        of that subset, on held-out rows
+    chosen_error : float                 of that subset on the rows that it was chosen on: too good
+    error : float                        of that subset, fitted on all training rows, on held-out rows
     """
 
     rank: NDArray[np.int64]
     survives: NDArray[np.bool_]
+    chosen_error: float
     error: float
 
 
 def eliminate(
     make: Callable[[], Learner],
-    train: tuple[Floats, Floats],
-    held_out: tuple[Floats, Floats],
-    error: Callable[[Floats], float],
+    rows: tuple[Floats, Floats],
+    train: Mask,
+    choose: Mask,
+    held_out: Mask,
+    error: Callable[[Floats, Mask], float],
 ) -> Elimination:
-    """Eliminate features of `train` (x, y) one at a time; `error` maps predictions for `held_out` x to an error.
+    """Eliminate features of `rows` (x, y) one at a time.
+
+    Parameters
+    ----------
+    train, choose, held_out : bool, shape (rows,)
+        Rows to learn from while eliminating, rows that the subset is chosen on, and rows that its error is taken on. No two overlap; for
+        the last fit the first two are joined.
+    error
+        Maps predictions for the rows of a mask, and the mask, to an error.
 
     Ties in importance drop the later feature, so the order of rows plays no part beyond the learner's own.
     """
-    features = train[0].shape[1]
+    x, y = rows
+    features = x.shape[1]
     kept = list(range(features))
     rank = np.zeros(features, np.int64)
     history: list[tuple[float, tuple[int, ...]]] = []
     while kept:
-        learner = make().fit(train[0][:, kept], train[1])
-        history.append((error(learner.predict(held_out[0][:, kept])), tuple(kept)))
+        learner = make().fit(x[train][:, kept], y[train])
+        history.append((error(learner.predict(x[choose][:, kept]), choose), tuple(kept)))
         importance = np.asarray(learner.feature_importances_, float)
         worst = len(kept) - 1 - int(np.argmin(importance[::-1]))
         rank[kept[worst]] = len(kept)
         kept.pop(worst)
     least = min(value for value, _ in history)
-    best, subset = [entry for entry in history if entry[0] <= least * AS_GOOD][-1]
+    chosen, subset = [entry for entry in history if entry[0] <= least * AS_GOOD][-1]
     survives = np.zeros(features, bool)
     survives[list(subset)] = True
-    return Elimination(rank, survives, best)
+    known = train | choose
+    learner = make().fit(x[known][:, survives], y[known])
+    return Elimination(rank, survives, chosen, error(learner.predict(x[held_out][:, survives]), held_out))

@@ -16,10 +16,14 @@ Floats = NDArray[np.float64]
 MIN_RUNS = 8
 #: Rows below which no tree can be grown.
 LEAST_ROWS = 2
+#: Of a fold's training runs (or rows), one in so many is set aside to choose the subset of counters on.
+CHOOSE_ON = 4
 
 
 class DeviationModel(BaseEstimator):
     """Relevance of each counter for the deviation of step times, by recursive feature elimination over folds of runs.
+
+    Selection is nested: in each fold the subset of counters is chosen on a part of the training runs, and its error taken on the held-out ones.
 
     Parameters
     ----------
@@ -38,7 +42,8 @@ class DeviationModel(BaseEstimator):
     relevance_spread_ : float64, shape (counters,)   standard error of that share
     rank_ : float64, shape (counters,)           mean elimination rank; 1 was left last
     rank_spread_ : float64, shape (counters,)    its standard deviation over folds
-    mape_ : float          % error of mean curve + predicted deviation, held out;  mape_spread_ over folds
+    mape_ : float          % error of mean curve + predicted deviation on held-out runs that had no part in the choice;  mape_spread_ over folds
+    chosen_mape_ : float   % error on the runs that the subset was chosen on, which flatters
     baseline_mape_ : float % error of the mean curve alone, held out
     constant_ : bool, shape (counters,)          counters that never deviate; they are left out, with relevance 0
     runs_ : int                                  distinct runs used
@@ -55,7 +60,11 @@ class DeviationModel(BaseEstimator):
         self.seed = seed
 
     def fit(self, counters: ArrayLike, step_time_s: ArrayLike) -> DeviationModel:
-        """Learn from counts per step (runs, steps, counters) and times (runs, steps); NaN marks a missing step."""
+        """Learn from counts per step (runs, steps, counters) and times (runs, steps).
+
+        NaN marks a missing step among times and a missing reading among counts. LightGBM learns from steps with some readings, "gbr" from
+        those with all.
+        """
         if self.inputs not in ("rates", "deltas"):
             raise ValueError(f"inputs is 'rates' or 'deltas', not {self.inputs!r}")
         if self.split not in ("run", "row"):
@@ -67,8 +76,6 @@ class DeviationModel(BaseEstimator):
         self.runs_ = len(np.unique(labels))
         if self.runs_ < MIN_RUNS:
             raise too_few(f"needs {MIN_RUNS}", labels)
-        if not features.shape[2]:
-            raise NotEnoughData("there are no counters: nothing to relate to step times")
         self.constant_ = _never_deviates(features, times)
         if self.constant_.all():
             raise NotEnoughData("every counter is constant over the runs: nothing to relate to step times")
@@ -91,6 +98,7 @@ class DeviationModel(BaseEstimator):
         self.rank_spread_[active] = ranks.std(0)
         self.mape_ = float(np.mean([fold.error for fold in folds]))
         self.mape_spread_ = float(np.std([fold.error for fold in folds]))
+        self.chosen_mape_ = float(np.mean([fold.chosen_error for fold in folds]))
         self.baseline_mape_ = float(np.mean(baselines))
 
     def _checked(self, counters: ArrayLike, step_time_s: ArrayLike) -> tuple[Floats, Floats]:
@@ -102,7 +110,10 @@ class DeviationModel(BaseEstimator):
         if (times <= 0).any():
             run, step = np.argwhere(times <= 0)[0]
             raise BadInput(f"run {run}, step {step}: a step's time must be above zero")
-        missing = ~np.isfinite(times) | ~np.isfinite(counts).all(2)
+        if not counts.shape[2]:
+            raise NotEnoughData("there are no counters: nothing to relate to step times")
+        read = np.isfinite(counts)
+        missing = ~np.isfinite(times) | ~(read.any(2) if self.learner == "lightgbm" else read.all(2))
         if missing.all(1).any():
             raise BadInput(f"run {int(np.argmax(missing.all(1)))} has no complete step", advice="Leave it out")
         times = np.where(missing, np.nan, times)
@@ -127,22 +138,34 @@ class DeviationModel(BaseEstimator):
         curve = MeanCurve().fit(np.where(held[:, :, None], np.nan, features), np.where(held, np.nan, times))
         x, y = curve.deviations(features, times)
         x = x[:, :, ~self.constant_]
-        known = np.isfinite(y) & np.isfinite(x).all(2)
-        train, test = known & ~held, known & held
-        if not test.any() or train.sum() < LEAST_ROWS:
+        known = np.isfinite(y) & np.isfinite(x).any(2)
+        aside = self._aside(held)
+        train, choose, test = (mask[known] for mask in (~held & ~aside, ~held & aside, held))
+        if not test.any() or not choose.any() or train.sum() < LEAST_ROWS:
             return None
-        observed = times[test]
+        rows, observed = (x[known], y[known]), times[known]
 
-        def percentage_error(predicted: Floats) -> float:
-            return float(np.mean(np.abs(predicted - y[test]) / observed) * 100)
+        def percentage_error(predicted: Floats, mask: NDArray[np.bool_]) -> float:
+            return float(np.mean(np.abs(predicted - rows[1][mask]) / observed[mask]) * 100)
 
         found = eliminate(
-            lambda: make_learner(self.learner, self.seed), (x[train], y[train]), (x[test], y[test]), percentage_error
+            lambda: make_learner(self.learner, self.seed), rows, train, choose, test, percentage_error
         )
-        return found, percentage_error(np.zeros(len(observed)))
+        return found, percentage_error(np.zeros(int(test.sum())), test)
+
+    def _aside(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which training rows (runs, steps) the subset is chosen on: whole runs, or rows where rows are divided."""
+        rng = np.random.default_rng([self.seed, 1])
+        if self.split == "row":
+            return ~held & (rng.integers(0, CHOOSE_ON, held.shape) == 0)
+        training = np.flatnonzero(~held.all(1))
+        aside = np.zeros(held.shape, bool)
+        aside[rng.permutation(training)[: max(1, len(training) // CHOOSE_ON)]] = True
+        return aside
 
 
 def _never_deviates(features: Floats, times: Floats) -> NDArray[np.bool_]:
+    """Counters that are the same at each step of every run, or that nobody read."""
     deviations, _ = MeanCurve().fit(features, times).deviations(features, times)
-    scale = np.nanmax(np.abs(features), axis=(0, 1))
-    return np.nanmax(np.abs(deviations), axis=(0, 1)) <= 1e-12 * np.maximum(scale, 1e-300)
+    largest, scale = (np.max(np.nan_to_num(np.abs(values)), axis=(0, 1)) for values in (deviations, features))
+    return largest <= 1e-12 * np.maximum(scale, 1e-300)

@@ -9,6 +9,8 @@ from flitwatch_domain.errors import NotEnoughData
 
 Floats = NDArray[np.float64]
 MIN_RUNS = 10
+#: How far one run moves the level that is asked for, and how many of the last runs the residuals are taken from.
+STEP, REMEMBERED = 0.03, 60
 
 
 def half_width(log_residuals: ArrayLike, run: ArrayLike, level: float = 0.9) -> float:
@@ -31,3 +33,33 @@ def half_width(log_residuals: ArrayLike, run: ArrayLike, level: float = 0.9) -> 
 def covered(observed_s: Floats, forecast_s: Floats, half: float) -> float:
     """Share of windows whose observed time lies within forecast x exp(+-half)."""
     return float((np.abs(np.log(observed_s / forecast_s)) <= half).mean())
+
+
+class AdaptiveInterval:
+    """Intervals that keep their level while what they were calibrated on drifts (Gibbs and Candes 2021, equation 2).
+
+    After each run the level that is asked for moves by `STEP` x (what was missed - what may be missed): too many misses widen the next
+    interval, too few narrow it, so that the share missed approaches 1 - level over time whatever the drift. Residuals of the last
+    `REMEMBERED` runs give the widths.
+    """
+
+    def __init__(self, level: float = 0.9) -> None:
+        self.level = level
+        self._asked = level
+        self._sizes: list[Floats] = []
+
+    def half_width(self) -> float:
+        """Half-width, in log, of the next run's interval; needs `MIN_RUNS` runs."""
+        sizes = self._sizes[-REMEMBERED:]
+        run = np.repeat(np.arange(len(sizes)), [len(one) for one in sizes])
+        return half_width(np.concatenate([*sizes, np.empty(0)]), run, min(max(self._asked, 0.0), 1.0))
+
+    def saw(self, log_residuals: ArrayLike) -> float | None:
+        """Take in a finished run's residuals, (windows,); the share of them that the interval missed, None before there was one."""
+        sizes = np.abs(np.asarray(log_residuals, float))
+        missed = None
+        if len(self._sizes) >= MIN_RUNS:
+            missed = float((sizes > self.half_width()).mean())
+            self._asked += STEP * (missed - (1 - self.level))
+        self._sizes.append(sizes)
+        return missed

@@ -133,13 +133,15 @@ class Standard:
         if not there[:steps].all() or not steps:
             raise NotEnoughData(f"no training run has step {int(np.argmin(there))}")
         features = features[:, :steps]
-        curve, centre = np.nanmean(series.times[:, :steps], axis=0), np.nanmean(features, axis=0)
-        scale = np.nanstd(features - centre, axis=(0, 1))
+        curve, centre = np.nanmean(series.times[:, :steps], axis=0), _mean(features)
+        scale = np.sqrt(_mean(((features - centre) ** 2).reshape(-1, features.shape[2])))
         place = _placement(series, sets)
         return cls(curve, centre, np.where(scale > CONSTANT, scale, 1.0), place.mean(0), _safe(place.std(0)), sets)
 
     def windows(self, series: StepSeries, m: int, k: int, stride: int = 1, least: int | None = None) -> Windows:
-        """Every window of m known past steps; steps beyond the curve continue at the mean of its last quarter.
+        """Every window of m past steps with known times; steps beyond the curve continue at the mean of its last quarter.
+
+        A counter that was not read is taken at its mean.
 
         With `least`, also those whose future the end of the run cuts short to `least` steps or more.
         """
@@ -152,7 +154,8 @@ class Standard:
         ends = range(m, steps - (k if least is None else least) + 1, stride)
         parts = [self._ending_at(t, series.times, standard, curve, m, k) for t in ends]
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        known = np.isfinite(joined["past"]).all((1, 2)) & np.isfinite(joined["last_s"])
+        known = np.isfinite(joined["past"][:, :, 0]).all(1) & np.isfinite(joined["last_s"])
+        joined["past"] = np.nan_to_num(joined["past"], nan=0.0)  # as where it serves
         joined = {name: values[known] for name, values in joined.items()}
         return Windows(placement=place[joined["run"]], **joined)
 
@@ -201,6 +204,13 @@ def _placement(series: StepSeries, sets: tuple[str, ...]) -> Floats:
     if series.placement is None:
         raise NotEnoughData("the feature set 'placement' was asked for, but these runs carry no placement")
     return np.log(series.placement)
+
+
+def _mean(values: Floats) -> Floats:
+    """Mean over the first axis of what is known; 0 where nothing is."""
+    known = np.isfinite(values)
+    sums, counts = np.where(known, values, 0.0).sum(0), known.sum(0)
+    return np.divide(sums, counts, out=np.zeros(sums.shape), where=counts > 0)
 
 
 def _safe(scale: Floats) -> Floats:

@@ -1,0 +1,168 @@
+"""The backtest in order of time: learn from the past, forecast the future, choose what serves by what was already seen.
+
+Runs are cut into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. What
+serves in a block is the candidate with the least error on the blocks before it, so that its error has no part in the choice; the first
+block is for choosing and for calibrating only. All candidates forecast the same windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from flitwatch_ml.folds import distinct_runs, too_few
+from flitwatch_ml.forecast.backtest import BOOTSTRAPS, learned_forecasters
+from flitwatch_ml.forecast.baselines import NAIVE
+from flitwatch_ml.forecast.intervals import AdaptiveInterval, half_width
+from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
+
+Floats = NDArray[np.float64]
+#: The first part of the runs, which is only learned from, and the blocks that follow.
+EARLY, BLOCKS = 0.4, 3
+MIN_RUNS = 50
+
+
+@dataclass
+class Chronological:
+    """Forecasts of later runs by forecasters that learned from earlier ones.
+
+    Attributes
+    ----------
+    mape : name -> % error over the scored windows, each run weighing the same
+    errors : name -> % error of each scored run, in order of time
+    served : % error of each scored run by what served then
+    chosen : what served in each scored block
+    coverage90 : share of scored windows within the adaptive 90 % interval of what served; fixed_coverage90 within the interval
+        calibrated once, on the first block
+    serves : what would serve next, by all blocks
+    runs, windows : scored
+    """
+
+    mape: dict[str, float]
+    errors: dict[str, Floats] = field(repr=False)
+    served: Floats = field(repr=False)
+    chosen: list[str]
+    coverage90: float
+    fixed_coverage90: float
+    serves: str
+    runs: int
+    windows: int
+
+    @property
+    def served_mape(self) -> float:
+        """% error of what served."""
+        return float(self.served.mean())
+
+    def gain(self) -> tuple[float, float, float]:
+        """(mean, low, high): 1 - error of what served / error of the best single candidate, known afterwards only; paired by run."""
+        return relative_gain(self.served, self.errors[min(self.mape, key=self.mape.__getitem__)])
+
+
+def relative_gain(ours: Floats, theirs: Floats) -> tuple[float, float, float]:
+    """1 - mean(ours) / mean(theirs) of errors by run, with a 90 % bootstrap interval over runs."""
+    draws = np.random.default_rng(0).integers(0, len(ours), (BOOTSTRAPS, len(ours)))
+    ratio = ours[draws].mean(1) / np.maximum(theirs[draws].mean(1), 1e-12)
+    low, high = np.quantile(1 - ratio, [0.05, 0.95])
+    return float(1 - ours.mean() / max(theirs.mean(), 1e-12)), float(low), float(high)
+
+
+def chronological(
+    series: StepSeries,
+    start_s: ArrayLike,
+    m: int,
+    k: int,
+    sets: tuple[str, ...] = (),
+    learned: Mapping[str, Any] | None = None,
+    stride: int = 1,
+) -> Chronological:
+    """Forecast each block of `series` (runs that started at `start_s`) from the runs before it."""
+    labels = distinct_runs(series.times)
+    first = np.unique(labels, return_index=True)[1]
+    if len(first) < MIN_RUNS:
+        raise too_few(f"a backtest in order of time needs {MIN_RUNS}", labels)
+    order = first[np.argsort(np.asarray(start_s, float)[first], kind="stable")]
+    series = series.runs(order)
+    edges = np.round(np.linspace(EARLY, 1.0, BLOCKS + 1) * len(order)).astype(int)
+    prototypes = learned_forecasters() if learned is None else learned
+    blocks = [
+        _block(series, range(int(begin)), range(int(begin), int(end)), m, k, sets, prototypes, stride)
+        for begin, end in zip(edges[:-1], edges[1:], strict=True)
+    ]
+    return _summary(blocks)
+
+
+@dataclass
+class _Block:
+    """Log residuals of each run of a block, by candidate, and % errors by run."""
+
+    residuals: dict[str, list[Floats]]
+    errors: dict[str, Floats]
+    windows: int
+
+
+def _block(
+    series: StepSeries, past: range, future: range, m: int, k: int, sets: tuple[str, ...], prototypes: Mapping[str, Any], stride: int
+) -> _Block:  # fmt: skip
+    known, new = series.runs(list(past)), series.runs(list(future))
+    standard = Standard.learn(known, sets)
+    teach, ask = standard.training(known, m, k, stride), standard.windows(new, m, k, stride)
+    ask = ask.chosen(np.isfinite(ask.future_s))
+    forecasts: dict[str, Floats] = {name: forecast(ask, k) for name, forecast in NAIVE.items()}
+    forecasts |= {name: clone(one).fit(teach).predict(ask) for name, one in prototypes.items()}
+    return _Block(
+        residuals={name: _of_runs(np.log(ask.future_s / made), ask) for name, made in forecasts.items()},
+        errors={
+            name: np.array([one.mean() for one in _of_runs(np.abs(made / ask.future_s - 1) * 100, ask)])
+            for name, made in forecasts.items()
+        },
+        windows=len(ask.run),
+    )
+
+
+def _of_runs(values: Floats, windows: Windows) -> list[Floats]:
+    return [values[windows.run == run] for run in np.unique(windows.run)]
+
+
+def _summary(blocks: list[_Block]) -> Chronological:
+    names = list(blocks[0].errors)
+    chosen, served = [], []
+    inside: list[float] = []
+    inside_fixed: list[float] = []
+    weight: list[int] = []
+    for at in range(1, len(blocks)):
+        name = _best(blocks[:at])
+        chosen.append(name)
+        served.append(blocks[at].errors[name])
+        first = blocks[0].residuals[name]
+        fixed = half_width(np.concatenate(first), np.repeat(np.arange(len(first)), [len(one) for one in first]))
+        adaptive = AdaptiveInterval()
+        for block in blocks[:at]:
+            for run in block.residuals[name]:
+                adaptive.saw(run)
+        for run in blocks[at].residuals[name]:
+            missed = adaptive.saw(run)
+            inside.append(1 - (missed or 0.0))
+            inside_fixed.append(float((np.abs(run) <= fixed).mean()))
+            weight.append(len(run))
+    errors = {name: np.concatenate([block.errors[name] for block in blocks[1:]]) for name in names}
+    return Chronological(
+        mape={name: float(values.mean()) for name, values in errors.items()},
+        errors=errors,
+        served=np.concatenate(served),
+        chosen=chosen,
+        coverage90=float(np.average(inside, weights=weight)),
+        fixed_coverage90=float(np.average(inside_fixed, weights=weight)),
+        serves=_best(blocks),
+        runs=len(inside),
+        windows=sum(block.windows for block in blocks[1:]),
+    )
+
+
+def _best(blocks: list[_Block]) -> str:
+    """The candidate with the least mean error over the runs of the blocks."""
+    return min(blocks[0].errors, key=lambda name: np.concatenate([block.errors[name] for block in blocks]).mean())
