@@ -162,7 +162,7 @@ def _copies(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class StepTable:
-    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN where a run lacks a step;  notes: what a reader should know
+    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN where a run lacks a step or a reading;  notes: what a reader should know
 
     Runs stand by their times, whatever the order of the rows; steps begin with the file's first.
     """
@@ -186,7 +186,7 @@ def read_steps(path: Path) -> StepTable:
         key = runs.setdefault(_named(values[0], where, "run"), len(runs)), _step(values[1], where)
         if key in rows:
             raise BadInput(f"run {values[0]!r}, step {key[1]} stands here twice", where=where)
-        counts = [_amount(text, where, name) for name, text in zip(counters, values[3:], strict=True)]
+        counts = [_reading(text, where, name) for name, text in zip(counters, values[3:], strict=True)]
         rows[key] = [_time(values[2], where, "step"), *counts]
     if not rows:
         raise BadInput("holds no steps", where=str(path))
@@ -195,6 +195,11 @@ def read_steps(path: Path) -> StepTable:
     names, table = [list(runs)[index] for index in order], table[order]
     times = table[:, :, 0]
     return StepTable(names, counters, times, table[:, :, 1:], list(_notes_of_steps(names, times)))
+
+
+def _reading(text: str, where: str, name: str) -> float:
+    """A counter's increment; an empty cell is a reading that was lost."""
+    return _amount(text, where, name) if text.strip() else float("nan")
 
 
 def _counters(header: list[str], where: str) -> list[str]:

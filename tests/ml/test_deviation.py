@@ -48,7 +48,9 @@ def test_the_error_is_not_that_of_the_rows_that_the_subset_was_chosen_on() -> No
 
 def test_single_lost_readings_are_no_reason_to_drop_a_step() -> None:
     counts, times = process(8)
-    lost = np.random.default_rng(0).random(counts.shape) < 0.2  # of six counters: only a quarter of the steps stays whole
+    lost = (
+        np.random.default_rng(0).random(counts.shape) < 0.2
+    )  # of six counters: only a quarter of the steps stays whole
     fitted = DeviationModel(folds=5).fit(np.where(lost, np.nan, counts), times)
     assert np.argmin(fitted.rank_) == PLANTED and fitted.mape_ < 0.75 * fitted.baseline_mape_
     counts[:, :, 0] = np.nan  # nobody read this one

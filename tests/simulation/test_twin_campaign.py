@@ -11,10 +11,12 @@ import pytest
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.generators import dragonfly
 from flitwatch_simulation.twin import campaign
-from flitwatch_simulation.twin.applications import application
-from flitwatch_simulation.twin.campaign import Campaign, CampaignTruth, cache, simulate
+from flitwatch_simulation.twin.applications import Application, application
+from flitwatch_simulation.twin.campaign import WORLDS, Campaign, CampaignTruth, cache, simulate
 from flitwatch_simulation.twin.campaign.background import checkpoint_load, long_queue, queue
+from flitwatch_simulation.twin.campaign.cause import Cause
 from flitwatch_simulation.twin.campaign.dataset import label_effects
+from flitwatch_simulation.twin.campaign.era import Era
 from flitwatch_simulation.twin.campaign.history import History, make_history
 from flitwatch_simulation.twin.flows import Flows, exchange_pattern
 from flitwatch_simulation.twin.footprint import footprints
@@ -26,6 +28,13 @@ from flitwatch_simulation.twin.traffic import Checkpoints
 @pytest.fixture(scope="module")
 def history() -> History:
     return make_history(11, 60, days=10)
+
+
+def _run(history: History, app: Application, job: int, world: str = "plain") -> simulate._Run:
+    """One run as a campaign of this world simulates it."""
+    told = WORLDS[world]
+    era = Era.draw(told, np.random.default_rng(1), 10 * 86400.0, len(campaign.COUNTER_NAMES))
+    return simulate._simulate(history, app, job, Cause.of(app, told, np.random.default_rng(3)), era, told.variation)
 
 
 def test_history_is_a_possible_schedule(history: History) -> None:
@@ -45,7 +54,7 @@ def test_history_is_a_possible_schedule(history: History) -> None:
 def test_a_run_is_the_same_again_and_its_effects_add_up_to_less_than_it(history: History) -> None:
     app = application("amg-128")
     for job in history.runs_of("amg-128")[:4].tolist():
-        once, again = (simulate._simulate(history, app, job) for _ in range(2))
+        once, again = (_run(history, app, job) for _ in range(2))
         assert np.array_equal(once.times_s, again.times_s)
         assert np.array_equal(once.recorded.own, again.recorded.own)
         assert np.array_equal(once.effect_log, again.effect_log)
@@ -54,17 +63,18 @@ def test_a_run_is_the_same_again_and_its_effects_add_up_to_less_than_it(history:
         assert (once.recorded.own > 0).all() and (once.recorded.io > 0).all() and (once.recorded.rest > 0).all()
 
 
-def test_effect_is_that_of_a_machine_without_the_user(history: History) -> None:
+@pytest.mark.parametrize("world", ["plain", "law"])
+def test_effect_is_that_of_a_machine_without_the_user(history: History, world: str) -> None:
     """Leave the strongest user's jobs out by hand: the same run takes what the truth says."""
     app = application("milc-128")
-    runs = [(job, simulate._simulate(history, app, job)) for job in history.runs_of("milc-128")[:6].tolist()]
+    runs = [(job, _run(history, app, job, world)) for job in history.runs_of("milc-128")[:6].tolist()]
     job, run = max(runs, key=lambda pair: pair[1].effect_s[: len(history.users)].max())
     user = int(np.argmax(run.effect_s[: len(history.users)]))
     quiet = {name: getattr(history.users, name).copy() for name in ("rate", "incast_rate")}
     for values in quiet.values():
         values[user] = 0.0
     users = replace(history.users, **quiet)
-    without = simulate._simulate(replace(history, users=users), app, job)
+    without = _run(replace(history, users=users), app, job, world)
     kept_io = history.users.io_rate[user] * app.sensitivity.io
     assert run.effect_s[user] > 0
     tolerance = 0.1 if kept_io < 0.05 else 0.6
@@ -72,7 +82,7 @@ def test_effect_is_that_of_a_machine_without_the_user(history: History) -> None:
 
 
 def test_idle_users_have_no_effect(history: History) -> None:
-    run = simulate._simulate(history, application("amg-128"), int(history.runs_of("amg-128")[0]))
+    run = _run(history, application("amg-128"), int(history.runs_of("amg-128")[0]))
     job = history.runs_of("amg-128")[0]
     begin, end = history.jobs.start_s[job], history.jobs.start_s[job] + run.times_s.sum()
     near = (history.jobs.start_s < end + 300) & (history.jobs.end_s > begin - 1800)
@@ -141,7 +151,7 @@ def test_observations_hold_no_truth() -> None:
 def test_cache_round_trip(tmp_path: Path) -> None:
     truth = CampaignTruth(
         "amg-128", 1, ("io", "owner"), np.ones((2, 2)), np.zeros((2, 2)), np.zeros(2), np.arange(2), ("null", "grey"),
-        np.full(4, 0.25), "RT_RB_STL", np.zeros(2),
+        np.full(6, 0.25), "RT_RB_STL", ("RT_RB_STL", "PT_RB_STL_RQ"), np.zeros(2),
     )  # fmt: skip
     cache.save(tmp_path / "a" / "b.npz", truth)
     back = cache.load(tmp_path / "a" / "b.npz", CampaignTruth)
@@ -154,7 +164,10 @@ def test_cache_round_trip(tmp_path: Path) -> None:
     assert cache.load(tmp_path / "bad.npz", CampaignTruth) is None
 
 
-@pytest.mark.parametrize(("scenario", "seed", "users"), [("hpl-1", 1, 300), ("amg-128", -1, 300), ("amg-128", 1, 3)])
+@pytest.mark.parametrize(
+    ("scenario", "seed", "users"),
+    [("hpl-1", 1, 300), ("amg-128@mars", 1, 300), ("amg-128", -1, 300), ("amg-128", 1, 3)],
+)
 def test_bad_scenarios(scenario: str, seed: int, users: int) -> None:
     with pytest.raises(BadRequest):
         campaign.generate(scenario, seed, users)

@@ -148,9 +148,7 @@ class DeviationModel(BaseEstimator):
         def percentage_error(predicted: Floats, mask: NDArray[np.bool_]) -> float:
             return float(np.mean(np.abs(predicted - rows[1][mask]) / observed[mask]) * 100)
 
-        found = eliminate(
-            lambda: make_learner(self.learner, self.seed), rows, train, choose, test, percentage_error
-        )
+        found = eliminate(lambda: make_learner(self.learner, self.seed), rows, train, choose, test, percentage_error)
         return found, percentage_error(np.zeros(int(test.sum())), test)
 
     def _aside(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -23,12 +23,19 @@ from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 
 Floats = NDArray[np.float64]
 MIN_RUNS = 20
+#: The paper's forecaster: counters and times of m steps to the sum of the next k, by attention and nothing else.
+ALONE = "attention alone"
 BOOTSTRAPS = 2000
 
 
 def learned_forecasters() -> dict[str, Any]:
     """The forecasters that learn, as unfitted prototypes."""
-    return {"ridge": RidgeForecaster(), "lightgbm": LightGBMForecaster(), "attention": AttentionForecaster()}
+    return {
+        "ridge": RidgeForecaster(),
+        "lightgbm": LightGBMForecaster(),
+        ALONE: AttentionForecaster(on_ridge=False, with_boosting=False),
+        "attention": AttentionForecaster(),
+    }
 
 
 @dataclass

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def chronological(
     prototypes = learned_forecasters() if learned is None else learned
     blocks = [
         _block(series, range(int(begin)), range(int(begin), int(end)), m, k, sets, prototypes, stride)
-        for begin, end in zip(edges[:-1], edges[1:], strict=True)
+        for begin, end in pairwise(edges)
     ]
     return _summary(blocks)
 

@@ -1,4 +1,7 @@
-"""Learned forecasters over windows: `fit(windows)` learns the log ratio to the mean curve, `predict(windows)` gives seconds."""
+"""Learned forecasters over windows: `fit(windows)` learns the log ratio to the mean curve, `predict(windows)` gives seconds.
+
+All learn from the same windows, those that the end of a run cuts short among them (docs/adr/0805, 0930).
+"""
 
 from __future__ import annotations
 
@@ -22,17 +25,12 @@ def flat(windows: Windows) -> Floats:
 
 
 class RidgeForecaster(BaseEstimator):
-    """Ridge regression on the flattened window; `strength` is the penalty per thousand windows.
+    """Ridge regression on the flattened window; `strength` is the penalty per thousand windows."""
 
-    It learns from whole windows; with `cut_short` also from those that the end of a run cuts short.
-    """
-
-    def __init__(self, strength: float = 30.0, cut_short: bool = False) -> None:
+    def __init__(self, strength: float = 30.0) -> None:
         self.strength = strength
-        self.cut_short = cut_short
 
     def fit(self, windows: Windows) -> RidgeForecaster:
-        windows = windows if self.cut_short else windows.chosen(windows.whole)
         rows = flat(windows)
         self.centre_, spread = rows.mean(0), rows.std(0)
         self.scale_ = np.where(spread > 1e-9, spread, 1.0)
@@ -50,16 +48,14 @@ class RidgeForecaster(BaseEstimator):
 
 
 class LightGBMForecaster(BaseEstimator):
-    """Gradient boosting on the flattened window, L1 loss, `seeds` models averaged; `cut_short` as in RidgeForecaster."""
+    """Gradient boosting on the flattened window, L1 loss, `seeds` models averaged."""
 
-    def __init__(self, seeds: int = 2, cut_short: bool = False) -> None:
+    def __init__(self, seeds: int = 2) -> None:
         self.seeds = seeds
-        self.cut_short = cut_short
 
     def fit(self, windows: Windows) -> LightGBMForecaster:
         from lightgbm import LGBMRegressor
 
-        windows = windows if self.cut_short else windows.chosen(windows.whole)
         rows, target = flat(windows), windows.target
         shape: dict[str, Any] = {
             "objective": "l1",
@@ -87,7 +83,7 @@ class LightGBMForecaster(BaseEstimator):
 class AttentionForecaster(BaseEstimator):
     """Attention that learns what ridge leaves, averaged over `seeds` nets and, on request, with LightGBM.
 
-    All three learn also from windows that the end of a run cuts short: the recipe's own gain, measured in docs/adr/0805.
+    Without `on_ridge` and `with_boosting` it is attention alone (Bhatele 2020, section IV-C).
 
     Parameters
     ----------
@@ -102,13 +98,13 @@ class AttentionForecaster(BaseEstimator):
         self,
         hidden: int = 24,
         dropout: float = 0.2,
-        epochs: int = 25,
+        epochs: int = 8,
         seeds: int = 3,
         on_ridge: bool = True,
         with_boosting: bool = True,
         seed: int = 0,
         device: str = "auto",
-        least_steps: int = 700,
+        least_steps: int = 300,
     ) -> None:
         self.hidden = hidden
         self.dropout = dropout
@@ -124,7 +120,7 @@ class AttentionForecaster(BaseEstimator):
         from flitwatch_ml.forecast.attention import train
 
         self.device_ = _device(self.device)
-        self.ridge_ = RidgeForecaster(cut_short=True).fit(windows) if self.on_ridge else None
+        self.ridge_ = RidgeForecaster().fit(windows) if self.on_ridge else None
         target = windows.target - (self.ridge_.log_ratio(windows) if self.ridge_ else 0.0)
         linear = _linear_inputs(windows)
         self.linear_centre_, spread = linear.mean(0), linear.std(0)
@@ -145,7 +141,7 @@ class AttentionForecaster(BaseEstimator):
             seed=self.seed,
             device=self.device_,
         )
-        self.boosting_ = LightGBMForecaster(cut_short=True).fit(windows) if self.with_boosting else None
+        self.boosting_ = LightGBMForecaster().fit(windows) if self.with_boosting else None
         return self
 
     def log_ratio(self, windows: Windows) -> Floats:

@@ -10,7 +10,7 @@ from flitwatch_domain.errors import NotEnoughData
 Floats = NDArray[np.float64]
 MIN_RUNS = 10
 #: How far one run moves the level that is asked for, and how many of the last runs the residuals are taken from.
-STEP, REMEMBERED = 0.03, 60
+STEP, REMEMBERED = 0.05, 30
 
 
 def half_width(log_residuals: ArrayLike, run: ArrayLike, level: float = 0.9) -> float:

@@ -26,7 +26,7 @@ class Serving:
 
     Attributes
     ----------
-    name : ratio, curve, last steps, ridge, lightgbm or attention
+    name : ratio, curve, last steps, ridge, lightgbm, attention alone or attention
     model : the fitted forecaster; None for those that need no learning
     half_width90 : of the 90 % interval, in log
     mape : its % error on held-out runs
@@ -95,7 +95,7 @@ def _model(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
             return _ridge(arrays, "ridge")
         case "lightgbm":
             return _trees(arrays, "trees")
-        case "attention":
+        case "attention" | "attention alone":
             return _attention(head["attention"], arrays)
         case name if name in NAIVE:
             return None

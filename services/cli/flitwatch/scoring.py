@@ -16,8 +16,11 @@ import orjson
 
 from flitwatch_domain.blame import FOUND_Q
 
-#: What counts as a hit among the first ten: an effect of at least one standard deviation in at least 12 % of the runs.
-STRONG_SD, STRONG_SHARE = 1.0, 0.12
+#: A user counts from this mean effect on, in standard deviations of log run time over the runs that they met; the rest are nulls.
+EFFECT_SD = 0.05
+#: Recall is given for effects from each of these to the next.
+EFFECT_SIZES = (0.05, 0.1, 0.3, 1.0)
+FIRST = 10
 
 
 def score(kind: str, scenario: str, seed: int, users: int, estimate: dict[str, Any]) -> dict[str, Any]:
@@ -37,49 +40,61 @@ def score_all(kind: str, scenario: str, seed: int, users: int, estimates: list[d
 
 
 def score_blame(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
-    """Precision among the first min(10, qualifying) users, and the false share of what was found, over causal nulls."""
-    runs = truth.effect_log.shape[0]
-    strong = {
-        index for index, (effect, exposed) in enumerate(zip(truth.effect_sd, truth.runs_exposed, strict=True))
-        if effect >= STRONG_SD and exposed >= STRONG_SHARE * runs
-    }  # fmt: skip
-    aggressors = {index for index, label in enumerate(truth.label) if label == "aggressor"}
-    nulls = {index for index, label in enumerate(truth.label) if label == "null"}
-    first = estimate["ranking"][: min(10, len(strong))]
-    first_any = estimate["ranking"][: min(10, len(aggressors))]
-    found = [index for index, q in enumerate(estimate["q"]) if q is not None and q <= FOUND_Q]
+    """How well the users who have an effect come first, over all users, and who of those named has none.
+
+    Every user with a mean effect of at least `EFFECT_SD` counts. `average_precision` weighs each by the effect: missing a strong one costs
+    more. `precision_at_10` is the share of the first ten who have an effect, of at most `best_at_10`.
+    """
+    effect = np.asarray(truth.effect_sd, float)
+    ranking = np.asarray(estimate["ranking"], int)
+    found = np.array([index for index, q in enumerate(estimate["q"]) if q is not None and q <= FOUND_Q], int)
+    counts = effect >= EFFECT_SD
+    size = np.digitize(effect, EFFECT_SIZES)
+    has = [int(((size == one) & counts).sum()) for one in range(1, len(EFFECT_SIZES) + 1)]
+    named = [int((size[found] == one).sum()) for one in range(1, len(EFFECT_SIZES) + 1)]
     return {
-        "precision_at_10": sum(i in strong or i in aggressors for i in first) / len(first) if first else None,
-        "precision_aggressors": sum(i in aggressors for i in first_any) / len(first_any) if first_any else None,
-        "false_share": sum(i in nulls for i in found) / len(found) if found else 0.0,
+        "average_precision": _average_precision(ranking, np.where(counts, effect, 0.0)),
+        "precision_at_10": float(counts[ranking[:FIRST]].mean()) if counts.any() else None,
+        "best_at_10": min(FIRST, int(counts.sum())) / FIRST,
+        "with_effect": has,
+        "found_by_size": named,
         "found": len(found),
+        "false": int((~counts[found]).sum()),
+        "false_share": float((~counts[found]).mean()) if len(found) else 0.0,
         "truth": {
-            "qualifying": sorted(strong),
-            "aggressors": sorted(aggressors),
-            "roles": {str(index): truth.roles[index] for index in sorted(strong | aggressors)},
-            "effect_sd": {str(index): float(truth.effect_sd[index]) for index in sorted(strong | aggressors)},
+            "with_effect": np.flatnonzero(counts).tolist(),
+            "roles": {str(index): truth.roles[index] for index in np.flatnonzero(counts).tolist()},
+            "effect_sd": {str(index): float(effect[index]) for index in np.flatnonzero(counts).tolist()},
         },
     }
 
 
+def _average_precision(ranking: np.ndarray, weight: np.ndarray) -> float | None:
+    """Mean over the users of weight above 0 of the precision at their place, weighed; None where there is none."""
+    hit = weight[ranking] > 0
+    if not hit.any():
+        return None
+    precision = np.cumsum(hit) / np.arange(1, len(ranking) + 1)
+    return float((precision * weight[ranking]).sum() / weight.sum())
+
+
 def pooled(truths: list[Any]) -> Any:
-    """One truth of several sets of the same machine: effects one below the other, the label by the mean effect over sets."""
+    """One truth of several sets of the same machine: the mean effect over sets."""
     effect_sd = np.mean([truth.effect_sd for truth in truths], axis=0)
-    exposed = np.sum([truth.runs_exposed for truth in truths], axis=0)
-    aggressor, null = (effect_sd >= 0.3) & (exposed >= 10 * len(truths)), effect_sd < 0.05
-    return SimpleNamespace(
-        effect_log=np.concatenate([truth.effect_log for truth in truths]),
-        effect_sd=effect_sd,
-        runs_exposed=exposed,
-        label=np.where(aggressor, "aggressor", np.where(null, "null", "grey")).tolist(),
-        roles=truths[0].roles,
-    )
+    return SimpleNamespace(effect_sd=effect_sd, roles=truths[0].roles)
 
 
 def score_deviation(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
-    """The planted counter and its place among the ranks."""
+    """The planted counters, the place of the strongest among the ranks, and how many of n planted ones are among the first n."""
     order = sorted(estimate["rank"], key=estimate["rank"].__getitem__)
-    return {"planted": truth.planted_counter, "rank_of_planted": order.index(truth.planted_counter) + 1}
+    several = list(truth.planted_counters)
+    first = set(order[: len(several)])
+    return {
+        "planted": truth.planted_counter,
+        "rank_of_planted": order.index(truth.planted_counter) + 1,
+        "planted_counters": several,
+        "planted_found": sum(name in first for name in several) / len(several),
+    }
 
 
 def main() -> None:

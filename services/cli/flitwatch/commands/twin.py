@@ -171,6 +171,50 @@ def scenarios(as_json: bool) -> None:
     )
 
 
+@twin.command("worlds")
+@json_option
+def worlds(as_json: bool) -> None:
+    """List the worlds that a campaign can be in, from easy to hard."""
+    from flitwatch_simulation.twin.campaign import WORLDS
+
+    emit({name: {"grade": world.grade, "summary": world.summary} for name, world in WORLDS.items()}, as_json)
+
+
+@twin.command("campaign")
+@click.argument("application")
+@click.option(
+    "--world", default="plain", show_default=True, help="What makes it hard; `flitwatch twin worlds` lists them."
+)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
+@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Write the files here.")
+@json_option
+def campaign_(application: str, world: str, seed: int, users: int, out: Path, as_json: bool) -> None:
+    """Simulate four months of runs of APPLICATION, for example amg-128, in a world.
+
+    Writes runs.csv, exposure.csv and steps.csv, as `flitwatch deviation`, `forecast` and `blame` read them, and truth.json: what each user and
+    counter did, by counterfactual.
+    """
+    from flitwatch_simulation.twin.campaign import generate, generate_truth
+    from flitwatch_simulation.twin.campaign.files import write, write_truth
+
+    scenario = application if world == "plain" else f"{application}@{world}"
+    campaign = generate(scenario, seed, users)
+    write(out, campaign)
+    write_truth(out, generate_truth(scenario, seed, users), campaign.user_names)
+    emit(
+        {
+            "scenario": scenario,
+            "seed": seed,
+            "runs": len(campaign.run_key),
+            "users": users,
+            "simulated": True,
+            "out": str(out),
+        },
+        as_json,
+    )
+
+
 def _epoch(start: str) -> int:
     import time
     from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Blame on the scorecard: precision and false share by method, alone and pooled over sets."""
+"""Blame on the scorecard: average precision, recall by effect size and false share by method, alone and pooled over sets."""
 
 from __future__ import annotations
 
@@ -63,4 +63,4 @@ def pooled_rows(scenarios: tuple[str, ...], seed: int, users: int) -> Rows:
 
 
 def _figures(scored: dict[str, Any]) -> dict[str, Any]:
-    return {name: scored[name] for name in ("precision_at_10", "precision_aggressors", "false_share", "found")}
+    return {name: value for name, value in scored.items() if name != "truth"}

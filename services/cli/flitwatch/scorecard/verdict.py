@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-OURS, PAPER = "exposure, conditional (ours)", "mi, present throughout (the paper)"
+from flitwatch.scorecard import worlds
+from flitwatch.scorecard.worlds import OURS, PAPER
+
 Card = dict[str, Any]
 
 
@@ -28,11 +30,11 @@ def checks(card: Card) -> Iterator[Check]:
         ("blame", _blame),
         ("blame_pooled", _pooled),
         ("deviation", _deviation),
-        ("coverage", _coverage),
+        ("forecast", _forecast),
+        ("long", _long),
     ):
         if card[part]:
             yield from found(card)
-    yield from _forecast(card)
     yield from _shapes(card)
     for row in card["timings"]:
         holds = row["wall_s"] <= row["bound_s"]
@@ -45,87 +47,69 @@ def _average(rows: list[dict[str, Any]], key: str) -> float:
 
 
 def _blame(card: Card) -> Iterator[Check]:
-    ours, paper = ([row for row in card["blame"] if row["method"] == name] for name in (OURS, PAPER))
-    precision, theirs = _average(ours, "precision_at_10"), _average(paper, "precision_at_10")
-    yield Check(
-        f"blame, {card['users']} users: precision, {len(ours)} sets", "at least 0.90", f"{precision:.3f} (the paper's method {theirs:.3f})",
-        precision >= 0.9, "the paper's method in a prototype 0.60, ours there 0.95-0.98",
-    )  # fmt: skip
-    by_seed = [
-        _average([row for row in ours if row["seed"] == seed], "false_share") for seed in {row["seed"] for row in ours}
-    ]
-    share = sum(by_seed) / len(by_seed)
-    yield Check(f"blame: false share, mean over {len(by_seed)} seeds", "at most 10 %", f"{share:.1%}", share <= 0.1)
+    for world, rows in worlds.by_world(card["blame"]):
+        of = {name: worlds.blame_line(own) for name, own in worlds.methods(rows).items()}
+        (share, low, high), theirs = of[OURS]["false_share"], of[PAPER]["false_share"]
+        text = worlds.said((share, low, high))
+        yield Check(
+            f"blame, {world}: false share of those named", "at most 0.10", text, None if math.isnan(share) else share <= 0.1,
+            f"the paper's method here {worlds.said(theirs)}",
+        )  # fmt: skip
+        ours = of[OURS]["average_precision"]
+        best = max(of, key=lambda name: of[name]["average_precision"][0])
+        yield Check(
+            f"blame, {world}: average precision over all users", "no other method is better",
+            f"{worlds.said(ours)}; best: {best}", ours[0] >= of[best]["average_precision"][0] - 1e-9,
+            f"the paper's method here {worlds.said(of[PAPER]['average_precision'])}",
+        )  # fmt: skip
 
 
 def _pooled(card: Card) -> Iterator[Check]:
-    pooled = [row for row in card["blame_pooled"] if row["method"].endswith("(ours)")]
-    theirs = [row for row in card["blame_pooled"] if row["method"].endswith("(the paper)")]
-    seeds = len({row["seed"] for row in pooled})
-    what = f"blame, {card['pooled_users']} users, six sets pooled, by day: precision, {seeds} seeds"
-    precision, paper = _average(pooled, "precision_at_10"), _average(theirs, "precision_at_10")
-    if math.isnan(precision):
-        weaker = _average(pooled, "precision_aggressors"), _average(theirs, "precision_aggressors")
-        found = "no user qualifies; among all aggressors {:.2f} (the paper's method {:.2f})".format(*weaker)
-        yield Check(what, "at least 0.90", found, None)
-        return
-    yield Check(what, "at least 0.90", f"{precision:.3f} (the paper's method {paper:.3f})", precision >= 0.9)
+    by_method = worlds.methods(card["blame_pooled"])
+    precision = {name: _average(rows, "average_precision") for name, rows in by_method.items()}
+    ours, theirs = (
+        next(value for name, value in precision.items() if end in name) for end in ("(ours)", "(the paper)")
+    )
+    what = f"blame, {card['pooled_users']} users, six sets pooled, by day: average precision"
+    yield Check(what, "at least the paper's", f"{ours:.2f} (the paper's method {theirs:.2f})", ours >= theirs)
 
 
 def _deviation(card: Card) -> Iterator[Check]:
-    rows = [row for row in card["deviation"] if row["learner"] == "lightgbm"]
-    rates = [row for row in rows if (row["inputs"], row["split"]) == ("rates", "run")]
-    deltas = [row for row in rows if (row["inputs"], row["split"]) == ("deltas", "run")]
-    worst = max(row["rank_of_planted"] for row in rates)
-    yield Check(
-        f"deviation: place of the planted counter, rates, {len(rates)} sets",
-        "top 3 in every set",
-        f"worst {worst}",
-        worst <= 3,
-    )
-    ratio = max(row["mape"] / row["baseline_mape"] for row in rates)
-    yield Check(
-        "deviation: MAPE from rates over the mean curve's",
-        "at most 0.5 in every set",
-        f"worst {ratio:.2f}",
-        ratio <= 0.5,
-    )
-    highest = max(row["mape"] for row in deltas)
-    yield Check(
-        "deviation: MAPE from deltas",
-        "below 7 % in every set",
-        f"worst {highest:.2f} %",
-        highest < 7,
-        "3-7 % (Bhatele 2020, divided by rows)",
-    )
-    by_row = {(row["scenario"], row["inputs"]): row["mape"] for row in rows if row["split"] == "row"}
-    lower = [
-        1 - by_row[key] / row["mape"] for row in deltas + rates if (key := (row["scenario"], row["inputs"])) in by_row
-    ]
-    flatters = sum(lower) / len(lower)
-    yield Check(
-        "deviation: rows divided at random flatter",
-        "by more than nothing",
-        f"error {flatters:.1%} lower on average",
-        flatters > 0,
-    )
+    ours = [row for row in card["deviation"] if (row["inputs"], row["split"]) == ("rates", "run")]
+    for world, rows in worlds.by_world(ours):
+        found = worlds.interval([row["planted_found"] for row in rows])
+        worst = max(row["rank_of_planted"] for row in rows)
+        yield Check(
+            f"deviation, {world}: place of the strongest planted counter", "top 3 in every set",
+            f"worst {worst}; of n planted {worlds.said(found)} among the first n", worst <= 3,
+        )  # fmt: skip
+        nested, curve = (worlds.interval([row[key] for row in rows]) for key in ("mape", "baseline_mape"))
+        yield Check(
+            f"deviation, {world}: nested error", "below the mean curve's", f"{nested[0]:.2f} %, the curve {curve[0]:.2f} %",
+            nested[0] < curve[0],
+        )  # fmt: skip
 
 
 def _forecast(card: Card) -> Iterator[Check]:
-    for row in card["forecast"]:
-        gain = row["gain"]
-        found = f"{gain['mean']:+.1%} ({gain['low']:+.1%} to {gain['high']:+.1%}); serves {row['serves']}"
-        what = f"forecast {row['scenario']}, m {row['m']}, k {row['k']}: attention against the best of the others"
-        yield Check(what, "at least 3 %", found, gain["mean"] >= 0.03)
-    for row in card["forecast"]:
-        served = row["mape"][row["serves"]]
-        found = ", ".join(f"{name} {row['mape'][name] / served:.1f} x" for name in ("last steps", "curve"))
-        what = f"forecast {row['scenario']}: error of naive forecasts over the serving one's"
-        yield Check(what, "reported", found, None, "naive ones lose 2-4 x")
+    for world, rows in worlds.by_world(card["forecast"]):
+        best, _ = worlds.single(rows)
+        gain = worlds.forecast_gain(rows)
+        yield Check(
+            f"forecast, {world}: what served against the best single candidate, known afterwards", "at most 1 % worse",
+            f"{worlds.said(gain, '+.1%')} on {best}", gain[0] >= -0.01,
+        )  # fmt: skip
+        coverage = worlds.interval([row["coverage90"] for row in rows])
+        yield Check(
+            f"forecast, {world}: 90 % intervals, later runs", "88-92 %", worlds.said(coverage, ".1%"), 0.88 <= coverage[0] <= 0.92,
+            f"calibrated once {worlds.said(worlds.interval([row['fixed_coverage90'] for row in rows]), '.1%')}",
+        )  # fmt: skip
+
+
+def _long(card: Card) -> Iterator[Check]:
     for row in card["long"]:
         learned = min(row["mape"][name] for name in ("attention", "ridge", "lightgbm"))
-        found = f"best learned {learned:.1f} %, ratio {row['mape']['ratio']:.1f} %; serves {row['serves']}"
-        yield Check("forecast of long runs", "the better one serves, and is named", found, True)
+        found = f"best learned {learned:.1f} %, ratio {row['mape']['ratio']:.1f} %; {row['serves']} has the least error"
+        yield Check("forecast of long runs", "reported", found, None)
 
 
 def _shapes(card: Card) -> Iterator[Check]:
@@ -137,7 +121,7 @@ def _shapes(card: Card) -> Iterator[Check]:
     learned: dict[str, dict[tuple[int, int, str], float]] = {}
     for row in card["ablation"]:
         key = row["m"], row["k"], row["features"]
-        errors_of = {name: value for name, value in row["mape"].items() if name != "attention"}
+        errors_of = {name: value for name, value in row["mape"].items() if not name.startswith("attention")}
         least.setdefault(row["scenario"], {})[key] = min(errors_of.values())
         learned.setdefault(row["scenario"], {})[key] = min(errors_of[name] for name in ("ridge", "lightgbm"))
     for scenario, errors in least.items():
@@ -156,9 +140,3 @@ def _shapes(card: Card) -> Iterator[Check]:
         found = f"ridge or LightGBM {alone:.2f} % without, {around:.2f} % with placement, io and sys"
         what = f"forecast {scenario}: what io and sys do to the error"
         yield Check(what, "the paper's shape", found, around < alone if helps else around > alone, said)
-
-
-def _coverage(card: Card) -> Iterator[Check]:
-    coverage = _average(card["coverage"], "coverage90")
-    what = f"90 % intervals, out of fold, {len(card['coverage'])} seeds"
-    yield Check(what, "88-92 %", f"{coverage:.1%}", 0.88 <= coverage <= 0.92)
