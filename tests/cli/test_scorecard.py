@@ -3,60 +3,143 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from flitwatch.commands.scorecard import PARTS
+from flitwatch.commands.scorecard import EXTRA, PARTS
 from flitwatch.main import main
 from flitwatch.scorecard.pieces import Piece
 from flitwatch.scorecard.report import markdown
-from flitwatch.scorecard.verdict import OURS, PAPER, checks
+from flitwatch.scorecard.verdict import checks
+from flitwatch.scorecard.worlds import OURS, PAPER, headline, interval, share
+from flitwatch.scoring import score_blame, score_deviation
+from flitwatch_simulation.twin.campaign import WORLDS
 
 
 def card(**parts: Any) -> dict[str, Any]:
     return {
-        "command": "flitwatch scorecard",
-        "users": 300,
-        "pooled_users": 2000,
-        **{name: [] for name in PARTS},
-        **parts,
+        "command": "flitwatch scorecard", "seeds": 2, "users": 300, "pooled_users": 2000, **{name: [] for name in (*PARTS, *EXTRA)}, **parts,
+    }  # fmt: skip
+
+
+def blamed(
+    method: str, scenario: str, precision: float, found: int = 8, false: int = 0, seed: int = 1
+) -> dict[str, Any]:
+    return {
+        "scenario": scenario, "seed": seed, "users": 300, "method": method, "average_precision": precision, "precision_at_10": 0.8, "best_at_10": 1.0,
+        "with_effect": [2, 3, 4, 1], "found_by_size": [0, 1, 4, 1], "found": found, "false": false, "false_share": false / found,
+    }  # fmt: skip
+
+
+def deviated(scenario: str, mape: float, place: int) -> dict[str, Any]:
+    return {
+        "scenario": scenario, "seed": 1, "inputs": "rates", "split": "run", "learner": "lightgbm", "mape": mape, "chosen_mape": 0.9 * mape,
+        "baseline_mape": 20.0, "planted": "RT_RB_STL", "planted_counters": ["RT_RB_STL", "PT_RB_STL_RQ"], "planted_found": 0.5,
+        "rank_of_planted": place, "cpu_s": 1.0,
+    }  # fmt: skip
+
+
+def foretold(scenario: str, served: float, alone: float, coverage: float = 0.9) -> dict[str, Any]:
+    mape = {
+        "attention alone": alone,
+        "attention": 11.0,
+        "ridge": 10.0,
+        "lightgbm": 10.5,
+        "ratio": 11.0,
+        "curve": 30.0,
+        "last steps": 25.0,
     }
-
-
-def blamed(method: str, seed: int, precision: float, false_share: float) -> dict[str, Any]:
+    gain = {
+        name: {"mean": 1 - served / value, "low": 0.99 - served / value, "high": 1.01 - served / value}
+        for name, value in mape.items()
+    }
     return {
-        "scenario": "amg-128", "seed": seed, "users": 300, "method": method, "precision_at_10": precision, "precision_aggressors": precision,
-        "false_share": false_share, "found": 8,
+        "scenario": scenario, "seed": 1, "m": 8, "k": 10, "features": "app", "mape": mape, "served_mape": served, "gain_on": gain, "chosen": [["ridge"]],
+        "serves": ["ridge"], "coverage90": coverage, "fixed_coverage90": 0.8, "runs": 70, "windows": 210,
     }  # fmt: skip
 
 
-def deviated(inputs: str, split: str, mape: float, place: int) -> dict[str, Any]:
-    return {
-        "scenario": "milc-128", "seed": 1, "inputs": inputs, "split": split, "learner": "lightgbm", "mape": mape, "baseline_mape": 40.0,
-        "planted": "RT_RB_STL", "rank_of_planted": place, "cpu_s": 1.0,
-    }  # fmt: skip
+def test_where_a_baseline_wins_the_headline_says_so() -> None:
+    rows = [
+        blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7),
+        blamed(OURS, "amg-128@drift", 0.5, found=4, false=2), blamed(PAPER, "amg-128@drift", 0.6),
+    ]  # fmt: skip
+    forecasts = [foretold("amg-128", 9.0, 10.5), foretold("amg-128@drift", 9.9, 9.0)]
+    deviation = [deviated("amg-128", 6.0, 1), deviated("amg-128@drift", 21.0, 5)]
+    blame, what, following = headline(card(blame=rows, deviation=deviation, forecast=forecasts))
+    assert "in drift mi, present throughout (the paper) is better" in blame and "1 of 2 worlds" in blame
+    assert "above 0.10 in drift" in blame
+    assert "The mean curve alone is better in drift" in what
+    assert (
+        "more than 1 % in drift (-10.0%)" in following
+        and "Attention alone is the best single candidate in drift" in following
+    )
+    text = markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
+    assert text.index("is better") < text.index("## What was asked for")
+    assert "**2 seeds** of each world" in text and "simulated" in text
 
 
 def test_each_demand_is_held_against_the_rows() -> None:
-    rows = [blamed(OURS, 1, 1.0, 0.1), blamed(OURS, 2, 0.7, 0.14), blamed(PAPER, 1, 0.6, 0.0)]
-    deviation = [
-        deviated("rates", "run", 19.0, 2),
-        deviated("deltas", "run", 7.1, 9),
-        deviated("deltas", "row", 6.0, 9),
-    ]
-    timings = [{"what": "training", "wall_s": 61.0, "cpu_s": 61.0, "bound_s": 60.0}]
-    found = {one.what: one for one in checks(card(blame=rows, deviation=deviation, timings=timings))}
-    assert [found[what].holds for what in found] == [False, False, True, True, False, True, False]
-    assert found["blame, 300 users: precision, 2 sets"].found == "0.850 (the paper's method 0.600)"
-    assert found["blame: false share, mean over 2 seeds"].found == "12.0%"
-    assert found["deviation: MAPE from deltas"].found == "worst 7.10 %"
+    rows = [blamed(OURS, "amg-128@law", 0.9, false=1), blamed(PAPER, "amg-128@law", 0.95)]
+    found = {
+        one.what: one.holds
+        for one in checks(
+            card(
+                blame=rows,
+                deviation=[deviated("amg-128@law", 19.0, 4)],
+                forecast=[foretold("amg-128@law", 10.05, 10.2, 0.93)],
+            )
+        )
+    }
+    assert found == {
+        "blame, law: false share of those named": False,
+        "blame, law: average precision over all users": False,
+        "deviation, law: place of the strongest planted counter": False,
+        "deviation, law: nested error": True,
+        "forecast, law: what served against the best single candidate, known afterwards": True,
+        "forecast, law: 90 % intervals, later runs": False,
+    }
 
 
-def test_the_table_says_what_does_not_hold_and_leaves_out_what_was_not_made() -> None:
-    text = markdown(card(blame=[blamed(OURS, 1, 0.5, 0.0), blamed(PAPER, 1, 0.6, 0.0)]))
-    assert "**no**" in text and "simulated" in text and OURS in text
-    assert "long runs" not in text.split("## Who")[0] and "intervals" not in text.split("## Who")[0]
+def test_worlds_stand_from_easy_to_hard_and_what_was_not_made_is_left_out() -> None:
+    text = markdown(
+        card(
+            blame=[blamed(OURS, f"amg-128{world}", 0.5) for world in ("@everything", "@pairs", "")]
+            + [blamed(PAPER, f"amg-128{world}", 0.4) for world in ("@everything", "@pairs", "")]
+        )
+    )
+    lines = [line.split(" | ")[0] for line in text.split("## Who")[1].splitlines() if OURS in line]
+    assert lines == ["| plain", "| pairs", "| everything"]
+    assert "## What next" not in text
+
+
+def test_blame_is_scored_over_all_users_by_their_effects() -> None:
+    effect = np.array([1.2, 0.5, 0.06, 0.0, 0.04])
+    truth = SimpleNamespace(effect_sd=effect, roles=("io", "io", "incast", "ordinary", "owner"))
+    best = score_blame(truth, {"ranking": [0, 1, 2, 3, 4], "q": [0.01, 0.01, 0.2, None, 0.9]})
+    assert best["average_precision"] == 1 and best["precision_at_10"] == 0.6 and best["best_at_10"] == 0.3
+    assert best["with_effect"] == [1, 0, 1, 1] and best["found_by_size"] == [0, 0, 1, 1] and best["false"] == 0
+    strong_last = score_blame(truth, {"ranking": [2, 1, 3, 4, 0], "q": [0.9, 0.9, 0.01, 0.01, 0.01]})
+    weak_last = score_blame(truth, {"ranking": [0, 1, 3, 4, 2], "q": [0.9] * 5})
+    assert strong_last["average_precision"] < weak_last["average_precision"] < 1
+    assert (strong_last["found"], strong_last["false"], strong_last["false_share"]) == (3, 2, pytest.approx(2 / 3))
+
+
+def test_several_planted_counters_are_looked_for_among_the_first_as_many() -> None:
+    truth = SimpleNamespace(planted_counter="b", planted_counters=("b", "d"))
+    scored = score_deviation(truth, {"rank": {"a": 2.0, "b": 1.0, "c": 4.0, "d": 3.0}})
+    assert (scored["rank_of_planted"], scored["planted_found"]) == (1, 0.5)
+
+
+def test_intervals_are_not_made_of_too_few_sets() -> None:
+    mean, low, high = interval([1.0, 2.0])
+    assert mean == 1.5 and np.isnan(low) and np.isnan(high)
+    mean, low, high = interval([1.0, 2.0, 3.0, 2.0])
+    assert low < mean < high
+    assert share(0, 10)[2] > 0.1 and np.isnan(share(0, 0)[0])
 
 
 def test_a_piece_is_made_once_and_read_back(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,21 +193,11 @@ def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyP
         "flitwatch scorecard",
         "flitwatch scorecard --seeds 3 --part blame --part long",
     ]
-    assert cards[0]["seeds"] == 2 and cards[0]["many"] == 20
-    made = [(part, str(sets), seed, users) for part, sets, seed, users in cards[0]["lacking"]]
-    assert len(set(made)) == len(made) - 1  # the smallest set once more, by the paper's learner
-    assert {part for part, *_ in made} == {*PARTS} - {"timings"}
-    assert (
-        sum(part == "coverage" for part, *_ in made)
-        == len({seed for part, _, seed, _ in made if part == "blame"})
-        == 20
-    )
-
-
-def test_a_precision_that_no_user_qualifies_for_is_neither_held_nor_missed() -> None:
-    rows = [
-        {"method": f"pooled: {name}", "seed": 1, "precision_at_10": None, "precision_aggressors": 0.875}
-        for name in ("exposure, conditional, by day (ours)", "mi, present throughout (the paper)")
-    ]
-    (found,) = checks(card(blame_pooled=rows))
-    assert found.holds is None and "no user qualifies; among all aggressors 0.88" in found.found
+    made = [(part, scenario, seed) for part, scenario, seed, _ in cards[0]["lacking"]]
+    assert len(set(made)) == len(made) and {part for part, *_ in made} == {*PARTS}
+    blame = [(scenario.partition("@")[2], seed) for part, scenario, seed in made if part == "blame"]
+    assert {world for world, _ in blame} == {"", *WORLDS} - {"plain"} and len(blame) == 10 * len(WORLDS)
+    assert {seed for part, _, seed in made if part == "forecast"} == set(range(1, 11))
+    with pytest.raises(SystemExit):
+        main(["scorecard", "--kept", "--world", "mars"])
+    assert "there is no world 'mars'" in capfd.readouterr().err

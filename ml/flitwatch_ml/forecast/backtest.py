@@ -182,7 +182,7 @@ def _summary(
     ]
     return Backtest(
         mape=mape,
-        gain=_gain(errors) if "attention" in errors else (0.0, 0.0, 0.0),
+        gain=attention_gain(errors) if "attention" in errors else (0.0, 0.0, 0.0),
         coverage90=float(np.average(coverage, weights=np.bincount(fold_of))) if coverage else None,
         half_width90=half_width(residual, owner) if len(np.unique(owner)) >= LEAST_RUNS_HELD else math.nan,
         serves=serves,
@@ -199,7 +199,7 @@ def _by_run(values: Floats, owner: NDArray) -> Floats:
     return np.bincount(index, values) / np.bincount(index)
 
 
-def _gain(errors: dict[str, Floats]) -> tuple[float, float, float]:
+def attention_gain(errors: dict[str, Floats]) -> tuple[float, float, float]:
     """Relative gain of attention on the best other forecaster, paired by run, with a bootstrap interval over runs; NaN where the other makes no error."""
     best = min((name for name in errors if name != "attention"), key=lambda name: errors[name].mean())
     ours, theirs = errors["attention"], errors[best]

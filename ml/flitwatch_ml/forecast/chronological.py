@@ -1,8 +1,9 @@
 """The backtest in order of time: learn from the past, forecast the future, choose what serves by what was already seen.
 
 Runs are cut into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. What
-serves in a block is the candidate with the least error on the blocks before it, so that its error has no part in the choice; the first
-block is for choosing and for calibrating only. All candidates forecast the same windows.
+serves in a block is the candidate with the least error on the blocks before it, together with all that cannot be told apart from it
+there: their forecasts are averaged in log. So the served error has no part in the choice. The first block is for choosing and for calibrating
+only. All candidates forecast the same windows.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ Floats = NDArray[np.float64]
 #: The first part of the runs, which is only learned from, and the blocks that follow.
 EARLY, BLOCKS = 0.4, 3
 MIN_RUNS = 50
+#: A candidate serves beside the best one unless it is worse by more than so many standard errors of the difference, paired by run.
+APART = 1.64
 
 
 @dataclass
@@ -37,20 +40,22 @@ class Chronological:
     mape : name -> % error over the scored windows, each run weighing the same
     errors : name -> % error of each scored run, in order of time
     served : % error of each scored run by what served then
-    chosen : what served in each scored block
+    chosen : which candidates served together in each scored block
     coverage90 : share of scored windows within the adaptive 90 % interval of what served; fixed_coverage90 within the interval
         calibrated once, on the first block
-    serves : what would serve next, by all blocks
+    serves : which would serve next, by all blocks
+    half_width90 : of the adaptive interval of those, in log
     runs, windows : scored
     """
 
     mape: dict[str, float]
     errors: dict[str, Floats] = field(repr=False)
     served: Floats = field(repr=False)
-    chosen: list[str]
+    chosen: list[tuple[str, ...]]
     coverage90: float
     fixed_coverage90: float
-    serves: str
+    serves: tuple[str, ...]
+    half_width90: float
     runs: int
     windows: int
 
@@ -105,6 +110,10 @@ class _Block:
     errors: dict[str, Floats]
     windows: int
 
+    def together(self, names: tuple[str, ...]) -> list[Floats]:
+        """Log residuals of each run where the forecasts of `names` are averaged in log."""
+        return [np.mean(parts, axis=0) for parts in zip(*(self.residuals[name] for name in names), strict=True)]
+
 
 def _block(
     series: StepSeries, past: range, future: range, m: int, k: int, sets: tuple[str, ...], prototypes: Mapping[str, Any], stride: int
@@ -136,34 +145,51 @@ def _summary(blocks: list[_Block]) -> Chronological:
     inside_fixed: list[float] = []
     weight: list[int] = []
     for at in range(1, len(blocks)):
-        name = _best(blocks[:at])
-        chosen.append(name)
-        served.append(blocks[at].errors[name])
-        first = blocks[0].residuals[name]
+        serving = best_together({name: _errors(blocks[:at], name) for name in names})
+        chosen.append(serving)
+        first = blocks[0].together(serving)
         fixed = half_width(np.concatenate(first), np.repeat(np.arange(len(first)), [len(one) for one in first]))
-        adaptive = AdaptiveInterval()
-        for block in blocks[:at]:
-            for run in block.residuals[name]:
-                adaptive.saw(run)
-        for run in blocks[at].residuals[name]:
-            missed = adaptive.saw(run)
-            inside.append(1 - (missed or 0.0))
+        adaptive = _calibrated(blocks[:at], serving)
+        for run in blocks[at].together(serving):
+            served.append(float(np.abs(np.exp(-run) - 1).mean() * 100))
+            inside.append(1 - (adaptive.saw(run) or 0.0))
             inside_fixed.append(float((np.abs(run) <= fixed).mean()))
             weight.append(len(run))
-    errors = {name: np.concatenate([block.errors[name] for block in blocks[1:]]) for name in names}
+    errors = {name: _errors(blocks[1:], name) for name in names}
+    serves = best_together({name: _errors(blocks, name) for name in names})
     return Chronological(
         mape={name: float(values.mean()) for name, values in errors.items()},
         errors=errors,
-        served=np.concatenate(served),
+        served=np.array(served),
         chosen=chosen,
         coverage90=float(np.average(inside, weights=weight)),
         fixed_coverage90=float(np.average(inside_fixed, weights=weight)),
-        serves=_best(blocks),
+        serves=serves,
+        half_width90=_calibrated(blocks, serves).half_width(),
         runs=len(inside),
         windows=sum(block.windows for block in blocks[1:]),
     )
 
 
-def _best(blocks: list[_Block]) -> str:
-    """The candidate with the least mean error over the runs of the blocks."""
-    return min(blocks[0].errors, key=lambda name: np.concatenate([block.errors[name] for block in blocks]).mean())
+def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:
+    """The candidate with the least mean error over runs first, then those that cannot be told apart from it."""
+    best = min(errors, key=lambda name: errors[name].mean())
+    alike = [best]
+    for name, values in errors.items():
+        worse = values - errors[best]
+        if name != best and worse.mean() <= APART * worse.std() / np.sqrt(len(worse)):
+            alike.append(name)
+    return tuple(alike)
+
+
+def _errors(blocks: list[_Block], name: str) -> Floats:
+    return np.concatenate([block.errors[name] for block in blocks])
+
+
+def _calibrated(blocks: list[_Block], names: tuple[str, ...]) -> AdaptiveInterval:
+    """An interval that has seen the runs of these blocks in order."""
+    interval = AdaptiveInterval()
+    for block in blocks:
+        for run in block.together(names):
+            interval.saw(run)
+    return interval

@@ -26,10 +26,11 @@ class Serving:
 
     Attributes
     ----------
-    name : ratio, curve, last steps, ridge, lightgbm, attention alone or attention
+    name : ratio, curve, last steps, ridge, lightgbm, attention alone or attention; of several members all their names
     model : the fitted forecaster; None for those that need no learning
     half_width90 : of the 90 % interval, in log
     mape : its % error on held-out runs
+    members : forecasters whose forecasts are averaged in log, in place of a model
     """
 
     name: str
@@ -39,6 +40,7 @@ class Serving:
     k: int
     half_width90: float
     mape: float
+    members: tuple[Serving, ...] = ()
 
     def forecast(self, series: StepSeries) -> tuple[Windows, Floats]:
         """The window that ends with each run's last step, and the seconds of the next k steps, (runs,).
@@ -46,6 +48,9 @@ class Serving:
         `series` holds runs with as many known steps each, at least m.
         """
         windows = self.standard.at_end(series, self.m, self.k)
+        if self.members:
+            forecasts = [member.forecast(series)[1] for member in self.members]
+            return windows, np.exp(np.mean(np.log(forecasts), axis=0))
         if self.model is None:
             return windows, NAIVE[self.name](windows, self.k)
         return windows, self.model.predict(windows)
@@ -62,7 +67,10 @@ def dump(serving: Serving) -> bytes:
         "format": FORMAT, "name": serving.name, "m": serving.m, "k": serving.k, "half_width90": serving.half_width90, "mape": serving.mape,
         "sets": list(standard.sets),
     }  # fmt: skip
-    if isinstance(serving.model, RidgeForecaster):
+    if serving.members:
+        head["members"] = len(serving.members)
+        arrays |= {f"member.{at}": np.frombuffer(dump(one), np.uint8) for at, one in enumerate(serving.members)}
+    elif isinstance(serving.model, RidgeForecaster):
         _put_ridge(serving.model, arrays, "ridge")
     elif isinstance(serving.model, LightGBMForecaster):
         _put_trees(serving.model, arrays, "trees")
@@ -83,10 +91,11 @@ def load(stored: bytes) -> Serving:
             raise BadInput(f"the forecaster was stored in format {head['format']}", advice="Estimate again.")
         parts = ("curve_s", "centre", "scale", "placement_centre", "placement_scale")
         standard = Standard(**{name: arrays[f"standard.{name}"] for name in parts}, sets=tuple(head["sets"]))
-        model = _model(head, arrays)
+        members = tuple(load(arrays[f"member.{at}"].tobytes()) for at in range(head.get("members", 0)))
+        model = None if members else _model(head, arrays)
     except (ValueError, KeyError, OSError, EOFError) as failure:
         raise BadInput("the stored forecaster cannot be read", advice="Estimate again.") from failure
-    return Serving(head["name"], standard, model, head["m"], head["k"], head["half_width90"], head["mape"])
+    return Serving(head["name"], standard, model, head["m"], head["k"], head["half_width90"], head["mape"], members)
 
 
 def _model(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:

@@ -1,9 +1,10 @@
-"""What next: backtests of one application by m, k and features; the forecasters with the least error are fitted on all runs and serve."""
+"""What next: backtests of one application by m, k and features; what does best in order of time is fitted on all runs and serves."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.base import clone
 from flitwatch_db import estimates
 from flitwatch_db.estimate_store import Estimate
 from flitwatch_domain.errors import NotEnoughData
-from flitwatch_ml.forecast import FEATURE_SETS, StepSeries, backtest
-from flitwatch_ml.forecast.backtest import Backtest, learned_forecasters
+from flitwatch_ml.folds import distinct_runs
+from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest, chronological
+from flitwatch_ml.forecast.backtest import ALONE, Backtest, attention_gain, learned_forecasters
+from flitwatch_ml.forecast.chronological import MIN_RUNS as RUNS_IN_ORDER
 from flitwatch_ml.forecast.series import Standard
 from flitwatch_ml.forecast.serving import Serving, dump
 from flitwatch_ml.work.drift import edges
@@ -61,24 +64,24 @@ def estimate(
         for chosen in sets
     ]
     total = len(combinations) + 2
-    rows: dict[tuple[int, int, tuple[str, ...]], Backtest] = {}
+    rows: dict[tuple[int, int, tuple[str, ...]], Backtest | Chronological] = {}
     for done, (m, k, chosen) in enumerate(combinations):
         tell(done, total, f"backtest m {m}, k {k}, {_features(chosen)}")
         # Attention takes seconds a fit: it is ablated over features at the headline's m and k, the others over everything.
         learned = learned_forecasters()
         if (m, k) != (long_m, long_k):
-            del learned["attention"]
+            del learned["attention"], learned[ALONE]
         rows[m, k, chosen] = backtest(series, m, k, chosen, folds=FOLDS, rounds=1, learned=learned)
     best_sets = min(sets, key=lambda chosen: min(rows[long_m, long_k, chosen].mape.values()))
     models: dict[int, bytes] = {}
     for at, m in enumerate(dict.fromkeys((short_m, long_m))):
-        tell(len(combinations) + at, total, f"every run held out once, m {m}, k {long_k}, {_features(best_sets)}")
-        rows[m, long_k, best_sets] = found = backtest(series, m, long_k, best_sets, folds=FOLDS)
-        models[m] = dump(fit(series, m, long_k, best_sets, found))
+        tell(len(combinations) + at, total, f"in order of time, m {m}, k {long_k}, {_features(best_sets)}")
+        rows[m, long_k, best_sets], chosen = _choose(series, runs.start_s, m, long_k, best_sets)
+        models[m] = dump(fit(series, m, long_k, best_sets, chosen))
     chosen_row = rows[long_m, long_k, best_sets]
     serves = {
-        "forecaster": chosen_row.serves, "m": long_m, "k": long_k, "features": _features(best_sets), "mape": chosen_row.mape[chosen_row.serves],
-        "coverage90": chosen_row.coverage90, "why": _why(chosen_row),
+        "forecaster": chosen.name, "m": long_m, "k": long_k, "features": _features(best_sets), "mape": chosen.mape,
+        "coverage90": chosen_row.coverage90, "why": chosen.why,
     }  # fmt: skip
     curve = np.nanmean(series.times, axis=0)
     result = {
@@ -87,7 +90,7 @@ def estimate(
     }  # fmt: skip
     score = {
         "mape": chosen_row.mape,
-        "serves": chosen_row.serves,
+        "serves": chosen.name,
         "gain": _gain(chosen_row),
         "coverage90": chosen_row.coverage90,
         "train_s": chosen_row.train_s,
@@ -96,30 +99,66 @@ def estimate(
     return result_of("forecast", exe, nodes, runs, parameters, score, result), models
 
 
-def fit(series: StepSeries, m: int, k: int, sets: tuple[str, ...], found: Backtest) -> Serving:
-    """The forecaster that won, fitted on all runs."""
+@dataclass(frozen=True)
+class Choice:
+    """Which forecasters serve together, with their error and interval (% and log) on runs that had no part in the choice, and why."""
+
+    members: tuple[str, ...]
+    mape: float
+    half_width90: float
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        """The members' names."""
+        return " + ".join(self.members)
+
+
+def _choose(
+    series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...]
+) -> tuple[Backtest | Chronological, Choice]:
+    """By a backtest in order of time; where there are too few runs for that, the one with the least error over held-out runs."""
+    if len(np.unique(distinct_runs(series.times))) < RUNS_IN_ORDER:
+        row = backtest(series, m, k, sets, folds=FOLDS)
+        return row, Choice((row.serves,), row.mape[row.serves], row.half_width90, _why(row))
+    found = chronological(series, start_s, m, k, sets)
+    first, *others = found.serves
+    beside = f", together with {', '.join(others)}, which cannot be told apart from it" if others else ""
+    why = f"{first} has the least error over {found.runs} later runs{beside}; the error is that of earlier choices, made in the same way"
+    return found, Choice(found.serves, found.served_mape, found.half_width90, why)
+
+
+def fit(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choice) -> Serving:
+    """The forecasters that were chosen, fitted on all runs."""
     standard = Standard.learn(series, sets)
-    prototype = learned_forecasters().get(found.serves)
-    model = None
-    if prototype is not None:
-        model = clone(prototype).fit(standard.training(series, m, k))
-    return Serving(found.serves, standard, model, m, k, found.half_width90, found.mape[found.serves])
+    windows = standard.training(series, m, k)
+
+    def one(name: str) -> Serving:
+        prototype = learned_forecasters().get(name)
+        model = None if prototype is None else clone(prototype).fit(windows)
+        return Serving(name, standard, model, m, k, chosen.half_width90, chosen.mape)
+
+    members = tuple(one(name) for name in chosen.members)
+    if len(members) == 1:
+        return members[0]
+    return Serving(chosen.name, standard, None, m, k, chosen.half_width90, chosen.mape, members)
 
 
 def _features(sets: tuple[str, ...]) -> str:
     return "+".join(("app", *sets))
 
 
-def _gain(row: Backtest) -> dict[str, float] | None:
-    if "attention" not in row.mape or math.isnan(row.gain[0]):
+def _gain(row: Backtest | Chronological) -> dict[str, float] | None:
+    """Of attention on the best other candidate."""
+    if "attention" not in row.mape or math.isnan((gain := attention_gain(row.errors))[0]):
         return None
-    mean, low, high = row.gain
+    mean, low, high = gain
     return {"mean": mean, "low": low, "high": high}
 
 
-def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest) -> dict[str, Any]:
+def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronological) -> dict[str, Any]:
     return {
-        "m": m, "k": k, "features": _features(sets), "mape": row.mape, "gain": _gain(row), "coverage90": row.coverage90, "best": row.serves,
+        "m": m, "k": k, "features": _features(sets), "mape": row.mape, "gain": _gain(row), "coverage90": row.coverage90, "best": min(row.mape, key=row.mape.__getitem__),
         "runs": row.runs, "windows": row.windows,
     }  # fmt: skip
 
@@ -136,7 +175,9 @@ def _why(row: Backtest) -> str:
     return f"{text}; {mean:.1%} below the next ({low:.1%} to {high:.1%})"
 
 
-def _shapes(rows: dict[Any, Backtest], short_m: int, long_m: int, k: int, sets: tuple[str, ...]) -> Iterator[str]:
+def _shapes(
+    rows: dict[Any, Backtest | Chronological], short_m: int, long_m: int, k: int, sets: tuple[str, ...]
+) -> Iterator[str]:
     """What does not hold of what one expects."""
     short, long = (min(rows[m, k, sets].mape.values()) for m in (short_m, long_m))
     if long > short:

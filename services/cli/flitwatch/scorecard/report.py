@@ -148,7 +148,7 @@ def _forecast(card: Card) -> str:
     for world, rows in worlds.by_world(card["forecast"]):
         best, _ = worlds.single(rows)
         means = [worlds.interval([row["mape"][name] for row in rows])[0] for name in FORECASTERS]
-        chosen = ", ".join(dict.fromkeys(name for row in rows for name in row["chosen"]))
+        chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
         lines.append(
             (
                 world, len(rows), worlds.said(worlds.interval([row["served_mape"] for row in rows])), *means, best,
@@ -162,7 +162,7 @@ def _forecast(card: Card) -> str:
     )  # fmt: skip
     text = (
         "Learned from earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then three blocks. What serves in a block is the candidate with the least error in the "
-        "blocks before it; the first block is for choosing only. Attention alone is the paper's: counters and times of m steps to the time of the next k. "
+        "blocks before it, averaged with those that cannot be told apart from it there; the first block is for choosing only. Attention alone is the paper's: counters and times of m steps to the time of the next k. "
         "AMG: m 8, k 10, with placement; MILC: m 20, k 40, with placement, I/O and other routers.\n\n"
     )
     return "## What next: forecast\n\n" + (text + table(heads, lines) if lines else "") + _extra(card) + "\n"

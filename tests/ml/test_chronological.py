@@ -1,0 +1,118 @@
+"""The backtest in order of time: no look into the future, no choice by one's own error, intervals that keep their level while things drift."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from flitwatch_domain.errors import NotEnoughData
+from flitwatch_ml.forecast import RidgeForecaster, StepSeries, chronological
+from flitwatch_ml.forecast.chronological import best_together, relative_gain
+from flitwatch_ml.forecast.intervals import MIN_RUNS, AdaptiveInterval
+from flitwatch_ml.forecast.series import Windows
+
+RUNS = 120
+
+
+class Times(BaseEstimator):
+    """Foretells `factor` x the truth while the runs learned from are fewer than `until`, then twice as much: what it did early tells nothing."""
+
+    def __init__(self, factor: float, until: int) -> None:
+        self.factor = factor
+        self.until = until
+
+    def fit(self, windows: Windows) -> Times:
+        self.now_ = self.factor * (1 if windows.run.max() + 1 < self.until else 2)
+        return self
+
+    def predict(self, windows: Windows) -> np.ndarray:
+        return self.now_ * windows.future_s
+
+
+def series(seed: int = 0, runs: int = RUNS, steps: int = 12) -> StepSeries:
+    """Runs whose slowness lasts and shows in a counter."""
+    rng = np.random.default_rng(seed)
+    slow = 1 + rng.exponential(0.3, runs)[:, None] * rng.uniform(0.8, 1.2, (runs, steps))
+    return StepSeries(
+        (10 + np.sin(np.arange(steps))) * slow, np.stack([slow * 100, rng.uniform(90, 110, slow.shape)], axis=2)
+    )
+
+
+def test_later_runs_change_nothing_about_earlier_forecasts() -> None:
+    data = series()
+    spoiled = StepSeries(data.times.copy(), data.counters.copy())
+    spoiled.times[-20:] *= 50
+    found, other = (
+        chronological(one, np.arange(RUNS), 3, 4, learned={"ridge": RidgeForecaster()}) for one in (data, spoiled)
+    )
+    for name in found.errors:
+        assert np.array_equal(found.errors[name][:24], other.errors[name][:24]), name
+
+
+def test_runs_are_taken_in_order_of_their_starts_and_a_copy_once() -> None:
+    data = series()
+    order = np.random.default_rng(1).permutation(np.append(np.arange(RUNS), 5))
+    shuffled = chronological(data.runs(order), order, 3, 4, learned={"ridge": RidgeForecaster()})
+    found = chronological(data, np.arange(RUNS), 3, 4, learned={"ridge": RidgeForecaster()})
+    assert shuffled.runs == found.runs and shuffled.mape == pytest.approx(found.mape)
+
+
+def test_what_serves_is_chosen_before_its_error_is_known() -> None:
+    """Good until it serves: its error is reported all the same, and the candidate that was right all along did not serve."""
+    candidates = {"was good": Times(1.001, until=90), "is good": Times(1.002, until=10_000)}
+    found = chronological(series(), np.arange(RUNS), 3, 4, learned=candidates)
+    assert found.chosen == [("was good",), ("was good",)] and found.serves[0] == "is good"
+    assert found.mape["is good"] == pytest.approx(0.2) and found.served_mape > 20
+    assert found.gain()[0] < -5
+
+
+def test_candidates_that_cannot_be_told_apart_serve_together() -> None:
+    rng = np.random.default_rng(0)
+    common = rng.exponential(10, 60)
+    errors = {"a": common, "b": common + rng.normal(0.05, 1, 60), "worse": common + rng.normal(2, 1, 60)}
+    assert set(best_together(errors)) == {"a", "b"}
+    assert best_together({"worse": errors["worse"], "a": common})[0] == "a"
+
+
+def test_where_nothing_is_to_be_learned_nothing_is_claimed() -> None:
+    rng = np.random.default_rng(0)
+    noise = StepSeries(5 * rng.lognormal(0, 0.1, (RUNS, 12)), rng.lognormal(0, 1, (RUNS, 12, 3)))
+    found = chronological(noise, np.arange(RUNS), 3, 3, learned={"ridge": RidgeForecaster()})
+    _, low, _ = relative_gain(found.served, found.errors["curve"])
+    assert low <= 0.01
+
+
+def test_adaptive_intervals_keep_their_level_while_errors_grow_or_jump() -> None:
+    scales = {
+        "steady": lambda t: 0.1,
+        "growing": lambda t: 0.1 * (1 + t / RUNS),
+        "jumping": lambda t: 0.1 if t < 60 else 0.2,
+    }
+    for name, scale in scales.items():
+        inside, fixed_inside = [], []
+        for seed in range(12):
+            rng, interval, fixed = np.random.default_rng(seed), AdaptiveInterval(), None
+            for t in range(RUNS):
+                residuals = (
+                    scale(t) * rng.lognormal(0, 0.3) * (0.5 * rng.standard_normal() + 0.87 * rng.standard_normal(12))
+                )
+                missed = interval.saw(residuals)
+                if t == 40:
+                    fixed = interval.half_width()
+                if t > 40:
+                    inside.append(1 - missed)
+                    fixed_inside.append((np.abs(residuals) <= fixed).mean())
+        assert 0.88 <= np.mean(inside) <= 0.92, name
+        assert name == "steady" or np.mean(fixed_inside) < 0.85, "this drift asks nothing of an interval"
+
+
+def test_an_interval_says_nothing_before_it_has_seen_enough_runs() -> None:
+    interval = AdaptiveInterval()
+    for _ in range(MIN_RUNS):
+        assert interval.saw(np.ones(3)) is None
+    assert interval.saw(np.ones(3)) == 0.0
+    with pytest.raises(NotEnoughData):
+        AdaptiveInterval().half_width()
+    with pytest.raises(NotEnoughData, match="order of time needs 50 runs, has 30"):
+        chronological(series(runs=30), np.arange(30), 3, 4, learned={})
