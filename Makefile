@@ -171,7 +171,7 @@ screenshots: browser python ## every page in both themes to docs/screenshots (UR
 	@$(PY) tests/e2e/pictures.py docs/screenshots
 
 .PHONY: scorecard
-scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=3: seeds with all six sets)
+scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=2: fewer seeds of each world)
 	.venv/bin/flitwatch scorecard $(if $(SEEDS),--seeds $(SEEDS)) --out docs
 
 .PHONY: papers-routes

@@ -93,7 +93,7 @@ def test_steps_in_any_order_and_missing_ones(tmp_path: Path) -> None:
         ("run,step,time,A\nx,0,1,1e308\n", r"s\.csv:2: A cannot be as large"),
         ("run,step,time,A\nx,0,1e-320,1\n", r"s\.csv:2: time cannot be as large or as small"),
         ("run,step,time,A\nx,0,1,1_000\n", "A is not a number: '1_000'"),
-        ("run,step,time,A\nx,0,1,\n", "A is not a number: ''"),
+        ("run,step,time,A\nx,0,,1\n", "time is not a number: ''"),
         ("run,step,time,A\n ,0,1,2\n", r"s\.csv:2: run is empty"),
         ("run,step,time,\nx,0,1,2\n", r"s\.csv:1: a counter's name is empty"),
         ("run,step,time,A\nx,0,1,2\nx,900000,1,2\n", "steps reach from 0 to 900000, but there are only 2 rows"),
@@ -128,3 +128,11 @@ def test_a_presence_without_a_time_and_repeats_are_refused(tmp_path: Path) -> No
             read_presence(write(tmp_path, "p.csv", "run,user,overlap\nr1,a,1\n"), write(tmp_path, "e.csv", text))
     with pytest.raises(BadInput, match="cannot be read"):
         read_presence(tmp_path / "none.csv", times)
+
+
+def test_an_empty_cell_of_a_counter_is_a_lost_reading(tmp_path: Path) -> None:
+    file = tmp_path / "s.csv"
+    file.write_text("run,step,time,A,B\nx,0,1,,2\ny,0,2,3, \n")
+    table = read_steps(file)
+    assert np.array_equal(table.counts, [[[np.nan, 2.0]], [[3.0, np.nan]]], equal_nan=True)
+    assert table.time_s.tolist() == [[1.0], [2.0]]

@@ -65,23 +65,25 @@ def estimate(
     ]
     total = len(combinations) + 2
     rows: dict[tuple[int, int, tuple[str, ...]], Backtest | Chronological] = {}
+    train_s = 0.0
     for done, (m, k, chosen) in enumerate(combinations):
         tell(done, total, f"backtest m {m}, k {k}, {_features(chosen)}")
         # Attention takes seconds a fit: it is ablated over features at the headline's m and k, the others over everything.
         learned = learned_forecasters()
         if (m, k) != (long_m, long_k):
             del learned["attention"], learned[ALONE]
-        rows[m, k, chosen] = backtest(series, m, k, chosen, folds=FOLDS, rounds=1, learned=learned)
+        rows[m, k, chosen] = row = backtest(series, m, k, chosen, folds=FOLDS, rounds=1, learned=learned)
+        train_s = max(train_s, row.train_s)
     best_sets = min(sets, key=lambda chosen: min(rows[long_m, long_k, chosen].mape.values()))
     models: dict[int, bytes] = {}
     for at, m in enumerate(dict.fromkeys((short_m, long_m))):
         tell(len(combinations) + at, total, f"in order of time, m {m}, k {long_k}, {_features(best_sets)}")
-        rows[m, long_k, best_sets], chosen = _choose(series, runs.start_s, m, long_k, best_sets)
-        models[m] = dump(fit(series, m, long_k, best_sets, chosen))
+        rows[m, long_k, best_sets], choice = _choose(series, runs.start_s, m, long_k, best_sets)
+        models[m] = dump(fit(series, m, long_k, best_sets, choice))
     chosen_row = rows[long_m, long_k, best_sets]
     serves = {
-        "forecaster": chosen.name, "m": long_m, "k": long_k, "features": _features(best_sets), "mape": chosen.mape,
-        "coverage90": chosen_row.coverage90, "why": chosen.why,
+        "forecaster": choice.name, "m": long_m, "k": long_k, "features": _features(best_sets), "mape": choice.mape,
+        "coverage90": chosen_row.coverage90, "why": choice.why,
     }  # fmt: skip
     curve = np.nanmean(series.times, axis=0)
     result = {
@@ -90,10 +92,10 @@ def estimate(
     }  # fmt: skip
     score = {
         "mape": chosen_row.mape,
-        "serves": chosen.name,
+        "serves": choice.name,
         "gain": _gain(chosen_row),
         "coverage90": chosen_row.coverage90,
-        "train_s": chosen_row.train_s,
+        "train_s": train_s,
     }
     parameters = {"m": [short_m, long_m], "k": [short_k, long_k], "features": _features(best_sets), "folds": FOLDS}
     return result_of("forecast", exe, nodes, runs, parameters, score, result), models

@@ -97,7 +97,8 @@ def headline(card: dict[str, Any]) -> list[str]:
 
 
 def _blame_headline(rows: Rows) -> str:
-    won, lost = [], []
+    won: list[tuple[str, str]] = []
+    lost: list[tuple[str, str]] = []
     for world, some in by_world(rows):
         best = {name: interval([row["average_precision"] for row in own])[0] for name, own in methods(some).items()}
         first = max(best, key=best.__getitem__)
