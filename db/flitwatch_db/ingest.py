@@ -231,12 +231,16 @@ def add_minutes(conn: psycopg.Connection[Any], minutes: Iterable[Minute]) -> Non
 
 
 def register_schema(
-    conn: psycopg.Connection[Any], name: str, digest: str, columns: Any, kind: Literal["router", "endpoint", "other"]
+    conn: psycopg.Connection[Any],
+    name: str,
+    digest: str,
+    columns: Any,
+    kind: Literal["router", "endpoint", "port", "other"],
 ) -> int:
     """Return the id of an LDMS schema, storing it the first time."""
     row = conn.execute(
         "INSERT INTO ldms_schema (name, digest, columns, kind) VALUES (%s, %s, %s, %s)"
-        " ON CONFLICT (name, digest) DO UPDATE SET last_seen = clock_timestamp() RETURNING schema_id",
+        " ON CONFLICT (name, digest) DO UPDATE SET last_seen = clock_timestamp(), kind = excluded.kind RETURNING schema_id",
         [name, digest, Jsonb(columns), kind],
     ).fetchone()
     assert row is not None

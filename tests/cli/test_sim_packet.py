@@ -73,16 +73,15 @@ def test_files_are_known_by_what_is_in_them(capfd, tmp_path):
     csv_file.write_text(text, encoding="utf-8-sig")
     plain.write_text(text)
     packed.write_bytes(gzip.compress(text.encode()))
-    for path in (csv_file, plain):
+    for path in (csv_file, plain, packed):
         answer = run(capfd, "--traffic", str(path))
         assert answer["delivered_bytes"] == 100_000
         assert answer["local_bytes"] == 900  # a node's bytes to itself take no link
     empty = tmp_path / "empty.csv"
     empty.write_text("src,dst,bytes\n0,1,0\n")
-    for path, message in ((packed, "gunzip"), (empty, "there is no traffic")):
-        with pytest.raises(SystemExit):
-            run(capfd, "--traffic", str(path))
-        assert message in capfd.readouterr().err
+    with pytest.raises(SystemExit):
+        run(capfd, "--traffic", str(empty))
+    assert "there is no traffic" in capfd.readouterr().err
     with pytest.raises(SystemExit):
         run(capfd, "--traffic", str(csv_file), "--placement", "random-node")
     assert "nothing to place" in capfd.readouterr().err

@@ -201,3 +201,93 @@ def test_damaged_files_raise_bad_input_only(data: str, cut: int) -> None:
         small(SMALL[:cut] + data)
     except BadInput as bad:
         assert bad.where.startswith("ib.txt")
+
+
+def test_what_surrounds_the_output_is_skipped_and_counted() -> None:
+    junk = [
+        "Script started on 2026-03-01 12:00:00+01:00 [TERM=xterm]",
+        "[root@admin ~]# ibnetdiscover",
+        "ibwarn: [12345] mad_rpc: _do_madrpc failed; dport (DR path slid 0; dlid 0; 0,1,17)",
+        "src/query_smp.c:195; umad (DR path slid 0; dlid 0; 0,1,17 Attr 0x11:0) bad status 110; Connection timed out",
+        "\x1b]0;root@admin:~\x07\x1b[?2004h[root@admin ~]# \x1b[?2004l",
+        "Script done on 2026-03-01 12:00:09+01:00",
+    ]
+    lines = SMALL.splitlines()
+    noisy = "\n".join([*junk[:2], *lines[:9], *junk[2:4], "\x1b[1m" + lines[9] + "\x1b[0m", *lines[10:], *junk[4:]])
+    clean, found = parse(SMALL, "f", "f"), parse(noisy, "f", "f")
+    assert list(found.routers.name) == list(clean.routers.name) and list(found.endpoints.node) == list(
+        clean.endpoints.node
+    )
+    assert found.summary()["links"] == clean.summary()["links"]
+    skipped = [text for text in found.warnings if "skipped" in text or "none of ibnetdiscover" in text]
+    assert len(skipped) == 6 and "1 more of: lines that are none of ibnetdiscover's output" in skipped[-1]
+
+
+def test_grouping_prints_chassis_and_external_ports() -> None:
+    """`ibnetdiscover -g` (infiniband-diags): comments behind the GUIDs, sections a chassis, external port numbers."""
+    grouped = """
+Chassis 1 (guid 0xa0)
+
+# Spine Nodes
+
+vendid=0x2c9
+devid=0xbd36
+sysimgguid=0xa0\t\t# Chassis 1
+switchguid=0xa1(a1)\t# Voltaire-4036 sFB Spine 1 Chip 1
+Switch\t4 "S-00000000000000a1"\t\t# "leaf-1" base port 0 lid 31 lmc 0
+[1][ext 7]\t"H-00000000000000b0"[1](b0) \t\t# "n1 mlx5_0" lid 1 4xHDR
+
+Chassis 2
+ Line 1
+caguid=0xb0
+Ca\t1 "H-00000000000000b0"\t\t# "n1 mlx5_0"
+[1](b0) \t"S-00000000000000a1"[1][ext 7]\t\t# lid 1 lmc 0 "leaf-1" lid 31 4xHDR
+"""
+    fabric = parse(grouped, "f", "f")
+    assert fabric.warnings == () and fabric.attributes["switch_lids"] == [31] and list(fabric.endpoints.node) == ["n1"]
+
+
+@pytest.mark.parametrize(
+    ("description", "node", "adapter"),
+    [
+        ("SAT111092710053 ibp11s0f0", "SAT111092710053", "ibp11s0f0"),
+        ("n1 mlx5_bond_0", "n1", "mlx5_bond_0"),
+        ("n1 rocep1s0", "n1", "rocep1s0"),
+        ("luna-0001 mlx5_2", "luna-0001", "mlx5_2"),
+        ("n1.cluster.example HCA-2", "n1", "HCA-2"),
+        ("'n1 HCA-1'", "n1", "HCA-1"),
+        ("n1-mlx4_0", "n1", "mlx4_0"),
+        ("n1", "n1", None),
+        ("localhost mlx5_0", "H-00000000000000b0", "mlx5_0"),
+        ("localhost.localdomain HCA-1", "H-00000000000000b0", "HCA-1"),
+        ("mlx5_0", "H-00000000000000b0", "mlx5_0"),
+        ("MT4123 ConnectX6   Mellanox Technologies", "H-00000000000000b0", None),
+        ("", "H-00000000000000b0", None),
+    ],
+)
+def test_descriptions_name_hosts_and_adapters(description: str, node: str, adapter: str | None) -> None:
+    text = f"""Switch 4 "S-00000000000000a1"\t# "leaf-1" base port 0 lid 31 lmc 0
+[1]\t"H-00000000000000b0"[1](b0)\t# "{description}" lid 1 4xHDR
+Ca 1 "H-00000000000000b0"\t# "{description}"
+[1](b0)\t"S-00000000000000a1"[1]\t# lid 1 lmc 0 "leaf-1" lid 31 4xHDR
+"""
+    fabric = parse(text, "f", "f")
+    assert (list(fabric.endpoints.node), fabric.attributes["adapters"]) == ([node], [adapter])
+    assert bool(fabric.warnings) == node.startswith("H-"), "a node that nobody named is said"
+
+
+def test_domains_stay_where_two_hosts_would_become_one() -> None:
+    text = """Switch 4 "S-00000000000000a1"\t# "leaf-1" base port 0 lid 31 lmc 0
+[1]\t"H-00000000000000b0"[1](b0)\t# "n1.a.example mlx5_0" lid 1 4xHDR
+[2]\t"H-00000000000000b1"[1](b1)\t# "n1.b.example mlx5_0" lid 2 4xHDR
+"""
+    assert list(parse(text, "f", "f").endpoints.node) == ["n1.a.example", "n1.b.example"]
+
+
+def test_a_list_of_ports_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "ports"
+    file.write_text(
+        "CA   134  1 0x7cfe9003003b4bde 4x EDR - SW  1719 10 0x7cfe9003009ce5b0 ( 'o0001 HCA-1' - 'ib-i1l1s01' )\n"
+    )
+    with pytest.raises(BadInput, match="without --ports"):
+        read_fabric(file)

@@ -65,7 +65,7 @@ def test_files_are_named(tmp_path: Path) -> None:
         read_yaml(file)
     file.write_bytes(b"\xef\xbb\xbfa: 1\r\n")
     assert read_yaml(file) == {"a": 1}
-    file.write_bytes(b"\xff\xfea: 1")
+    file.write_bytes(b"\x80\x81a: 1")
     with pytest.raises(BadInput, match=r"some\.yaml: is no text"):
         read_yaml(file)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.sources import sacct
+from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Held, number_restarts
 from flitwatch_stream.shapes import parse_job
 
@@ -256,3 +258,107 @@ def test_hostile_bytes_raise_bad_input_only(data: bytes) -> None:
             decode(start + data)
         except BadInput as bad:
             assert bad.where.startswith("acct.txt")
+
+
+BARE = "7|amg|p|a|4|COMPLETED|0:0\n7.0|amg||a|4|COMPLETED|0:0\n8|x|p|a|4|CANCELLED by 3|0:0\n"
+
+
+def test_a_text_without_a_header_is_known_by_its_cells_or_by_the_names_that_are_given() -> None:
+    jobs, rejected = sacct.read(BARE.encode(), "f")
+    assert [(job.job_id, job.name, job.state, len(job.steps)) for job, _ in jobs] == [
+        ("7", "amg", "COMPLETED", 1),
+        ("8", "x", "CANCELLED", 0),
+    ]
+    assert not rejected
+    text = b"9;RUNNING;n[1-2];1795215000\n"
+    with pytest.raises(BadInput, match="no header"):
+        sacct.read(text, "f")
+    ((job, _),), _ = sacct.read(text, "f", columns=["JobID", "State", "NodeList", "Start"])
+    assert (job.job_id, job.node_list, job.start_s) == ("9", "n[1-2]", 1795215000.0)
+    with pytest.raises(BadInput, match="does not fit the columns"):
+        sacct.read(text, "f", columns=["JobID", "Start", "State"])
+
+
+@pytest.mark.parametrize("start", ["4294967294", "4294967295", "18446744073709551614", "0", "None", "Unknown"])
+def test_a_job_that_never_began_has_no_start(start: str) -> None:
+    text = f"JobID|State|Submit|Start|End\n5|CANCELLED by 7|1795215000|{start}|1795215060\n"
+    ((job, _),), rejected = sacct.read(text.encode(), "f")
+    assert (job.start_s, job.end_s, rejected) == (None, 1795215060.0, [])
+
+
+def test_no_val_in_json_is_no_time() -> None:
+    entry = {
+        "job_id": 5,
+        "state": {"current": ["CANCELLED"]},
+        "time": {"submission": 1795215000, "start": 4294967294, "end": 1795215060},
+    }
+    ((job, _),), rejected = sacct.read(json.dumps({"jobs": [entry]}).encode(), "f")
+    assert (job.start_s, job.end_s, rejected) == (None, 1795215060.0, [])
+
+
+def controllers(state: str, **more: object) -> dict[str, object]:
+    """A job as squeue --json of Slurm 24 prints it."""
+    number = lambda value: {"set": True, "infinite": False, "number": value}  # noqa: E731
+    return {
+        "job_id": 42, "job_state": [state], "user_name": "ann", "account": "a", "name": "amg", "partition": "p", "cluster": "c1",
+        "submit_time": number(1795215000), "start_time": number(1795215100), "end_time": number(1795218700), "nodes": "n[1-2]",
+        "node_count": number(2), "restart_cnt": 1, "array_job_id": number(0), "array_task_id": {"set": False, "infinite": False, "number": 0},
+        "het_job_id": number(0), "het_job_offset": number(0), "array_task_string": "",
+        "exit_code": {"status": ["SUCCESS"], "return_code": number(0), "signal": {"id": {"set": False, "number": 0}, "name": ""}}, **more,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("state", "start", "end", "nodes"),
+    [
+        ("PENDING", None, None, None),
+        ("RUNNING", 1795215100.0, None, "n[1-2]"),
+        ("COMPLETED", 1795215100.0, 1795218700.0, "n[1-2]"),
+    ],
+)
+def test_what_slurmctld_forecasts_is_no_time_of_the_job(
+    state: str, start: float | None, end: float | None, nodes: str | None
+) -> None:
+    ((job, known),), rejected = sacct.read(json.dumps({"jobs": [controllers(state)]}).encode(), "f")
+    assert (job.cluster, job.job_id, job.user, job.restart, known, rejected) == ("c1", "42", "ann", 1, True, [])
+    assert (job.start_s, job.end_s, job.node_list, job.nodes) == (start, end, nodes, 2)
+
+
+def test_arrays_of_slurmctld_bear_their_tasks_names() -> None:
+    more = {"array_job_id": {"set": True, "number": 40}, "array_task_id": {"set": True, "number": 2}}
+    ((job, _),), _ = sacct.read(json.dumps({"jobs": [controllers("RUNNING", **more)]}).encode(), "f")
+    assert job.job_id == "40_2"
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "start", "end"),
+    [
+        # Berlin's clocks went from 3 back to 2 on 2026-10-25 at 01:00 UTC.
+        ("00:30:00", "2026-10-25T02:45:00", "2026-10-25T03:15:00"),
+        ("01:30:00", "2026-10-25T02:45:00", "2026-10-25T03:15:00"),
+        ("5400", "2026-10-25T01:30:00", "2026-10-25T02:00:00"),
+        ("00:30:00", "2026-10-25T01:30:00", "2026-10-25T02:00:00"),
+        ("00:10:00", "2026-10-25T02:50:00", "2026-10-25T02:00:00"),
+    ],
+)
+def test_elapsed_tells_which_of_the_two_hours_it_was(elapsed: str, start: str, end: str) -> None:
+    column = "ElapsedRaw" if elapsed.isdigit() else "Elapsed"
+    text = f"JobID|State|Start|End|{column}\n5|COMPLETED|{start}|{end}|{elapsed}\n"
+    ((job, _),), rejected = sacct.read(text.encode(), "f", zone=ZoneInfo("Europe/Berlin"))
+    assert not rejected and job.start_s is not None and job.end_s is not None
+    assert job.end_s - job.start_s == fields.elapsed_s(elapsed)
+
+
+def test_lines_are_read_as_they_come() -> None:
+    """The first jobs are there long before the last line is, and memory holds no more than a window."""
+    read: list[int] = []
+
+    class Lines:
+        def __iter__(self):
+            yield b"JobID|State|User|NodeList\n"
+            for number in range(1, 60_001):
+                read.append(number)
+                yield f"{number}|COMPLETED|u|n{number % 7}\n".encode()
+
+    first = next(sacct.stream(Lines(), "f"))
+    assert first[0].job_id == "1" and len(read) < 20_000

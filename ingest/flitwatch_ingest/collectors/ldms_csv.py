@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from flitwatch_domain.errors import BadInput, NotFound
+from flitwatch_domain.importers.packed import form_of
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.tail import Tail
@@ -35,6 +38,9 @@ class Totals:
     records: int = 0
     values: int = 0
     schemas: set[str] = field(default_factory=set)
+    #: Records of each topic, and the epoch seconds that they span.
+    topics: Counter[str] = field(default_factory=Counter)
+    spans: dict[str, tuple[float, float]] = field(default_factory=dict)
     producers: set[str] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
     #: Records and values of each source.
@@ -76,7 +82,10 @@ class CsvCollector:
             for place in self._places:
                 if not place.exists():
                     raise NotFound(f"{place} does not exist")
-                if not place.is_dir():
+                if place.is_dir():
+                    for file in self._data_files(place):
+                        _need_plain(file)
+                else:
                     _need_rows(place, alone=len(self._places) == 1)
 
     def close(self) -> None:
@@ -117,12 +126,18 @@ class CsvCollector:
             if place.is_file():
                 found.add(place)
             elif place.is_dir():
-                found.update(path for path in (*place.glob("*"), *place.glob("*/*")) if path.is_file())
+                found.update(self._data_files(place))
         # A file that was renamed stays under its old name in _open until it is read to its end.
         found.update(self._open)
         rows = sorted(path for path in found if ldms_csv.parse_name(path) is not None)
         # What is read once is read in the order of time, whatever the names: samples older than those kept are refused.
         return rows if self._follow else sorted(rows, key=lambda path: _first_time(path) or 0.0)
+
+    @staticmethod
+    def _data_files(place: Path) -> list[Path]:
+        if not place.is_dir():
+            return [place]
+        return [path for path in (*place.glob("*"), *place.glob("*/*")) if path.is_file()]
 
     def _read_file(self, path: Path) -> None:
         tail = self._tail(path)
@@ -183,6 +198,9 @@ class CsvCollector:
         tail.read_at = state
         if decoder.records:
             self.totals.schemas.add(re.sub(r"_[0-9a-f]{7}$", "", entry["topic"].removeprefix("ldms.")))
+            topic, before = entry["topic"], self.totals.spans.get(entry["topic"], (math.inf, -math.inf))
+            self.totals.topics[topic] += decoder.records
+            self.totals.spans[topic] = min(before[0], decoder.first_s), max(before[1], decoder.last_s)
         self.totals.records += decoder.records
         self.totals.values += decoder.values
         self.totals.producers |= decoder.producers
@@ -244,10 +262,14 @@ def _need_rows(path: Path, *, alone: bool) -> None:
             where=str(path),
             advice="Name the data file, or the folder.",
         )
+    _need_plain(path)
     if ldms_csv.side_header(path) is not None:
         return
     try:
         with path.open("rb") as stream:
+            if not stream.peek(1) and not alone:
+                # A rollover leaves an empty file until the first row comes.
+                return
             first = b"\n" + stream.readline(_BEGINNING).removeprefix(b"\xef\xbb\xbf")
             kept = b""
             for block in itertools.chain([first], iter(lambda: stream.read(_BLOCK), b"")):
@@ -261,6 +283,17 @@ def _need_rows(path: Path, *, alone: bool) -> None:
         where=str(path),
         advice=expected,
     )
+
+
+def _need_plain(path: Path) -> None:
+    """BadInput for a compressed file, or one of UTF-16: these files are read from wherever they have grown to, which takes plain bytes."""
+    try:
+        with path.open("rb") as stream:
+            form = form_of(stream.peek(64))
+    except OSError as problem:
+        raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
+    if form:
+        raise BadInput(f"is {form}", where=str(path), advice="Write it as plain text first.")
 
 
 def _first_time(path: Path) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,7 +58,7 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
     for column in schema.columns:
         if column.use is None:
             continue
-        cell = _router_cell(column.use) if schema.kind is RowKind.ROUTER else _endpoint_cell(column.use, _OWN_ENDPOINT)
+        cell = _CELLS[schema.kind](column.use)
         cell_of.append(-1 if cell is None else cells.setdefault(cell, len(cells)))
         claim_of.append(claims.number(column.name))
     return (
@@ -85,3 +87,22 @@ def _endpoint_cell(use: CounterUse, place: int) -> Cell | None:
         return None
     column = ENDPOINT_COLUMNS.index(use.kind.endpoint_column)
     return -1, -1, -1, -1, -1, -1, place, column, int(use.kind.endpoint_scale), 0
+
+
+def _port_cell(use: CounterUse) -> Cell | None:
+    """Of the row's own port: a switch's adds to its router and its port's arrays, an adapter's to its endpoint."""
+    columns = [ROUTER_COLUMNS.index(name) for name in use.router_columns]
+    array = PORT_ARRAYS.index(use.kind.port_array) if use.kind.port_array else -1
+    endpoint = use.kind.endpoint_column
+    if not columns and endpoint is None:
+        return None
+    a, b, c = [*columns, -1, -1, -1][:3]
+    place, column = (_OWN_ENDPOINT, ENDPOINT_COLUMNS.index(endpoint)) if endpoint else (-1, -1)
+    return codec.OWN_PORT, array, a, b, c, -1, place, column, int(use.kind.endpoint_scale), 0
+
+
+_CELLS: dict[RowKind, Callable[[CounterUse], Cell | None]] = {
+    RowKind.ROUTER: _router_cell,
+    RowKind.ENDPOINT: lambda use: _endpoint_cell(use, _OWN_ENDPOINT),
+    RowKind.PORT: _port_cell,
+}

@@ -20,26 +20,41 @@ KIND_WORDS = {Kind.UNSIGNED: "u64", Kind.REAL: "f64", Kind.TEXT: "text"}
 
 TIME = "timestamp"
 COMPONENT = "component_id"
-_PRODUCERS = frozenset({"producer", "M_producer", "ProducerName"})
-_INSTANCES = frozenset({"instance", "M_instance"})
-#: What samplers of adapters call the part of a component.
-_DEVICES = frozenset({"ca_name", "hca", "device", "dev", "interface", "nic", "port", "port_num", "portnum", "lport"})
+PRODUCERS = frozenset({"producer", "M_producer", "ProducerName"})
+INSTANCES = frozenset({"instance", "M_instance"})
+#: What names an adapter, or an adapter's or a switch's port, in the samplers of LDMS, in exporters and in perfquery's words.
+ADAPTERS = frozenset({"ca_name", "hca", "device", "dev", "interface", "iface_name", "nic"})
+PORTS = frozenset({"port", "port_num", "portnum", "port_number", "lport"})
+#: What says whose port it is, whoever sent the record.
+GUIDS = frozenset({"guid", "node_guid", "port_guid"})
+LIDS = frozenset({"lid", "port_lid"})
+HOSTS = frozenset({"hostname", "host", "node_name"})
+_DEVICES = ADAPTERS | PORTS
+#: Keys of a list's entries, the longest first: in Avro's names `tel_list_iface_name` also ends in `_name`.
+_KEYS = ("iface_name", "ca_name", "interface", "device", "name", "hca", "nic")
+#: A dot is LDMS's own sign of a list's metric; an underscore, in Avro, may be a part of a name.
+_LIST_ENDS = {".": 2, "_": 3}
 #: Where a set says which router it counts.
 _ROUTER_HINTS = ("aries_rtr_id", "rtr")
 
 _TECHNOLOGIES = (
     ("aries", Technology.CRAY_XC),
     ("slingshot", Technology.SLINGSHOT),
+    ("cxi", Technology.SLINGSHOT),
     ("opa", Technology.OPA),
     ("ib", Technology.INFINIBAND),
 )
 
 
 class RowKind(StrEnum):
-    """Where the rows of a schema go: into the counter tables, or into `observation` as they came."""
+    """Where the rows of a schema go: into the counter tables, or into `observation` as they came.
+
+    A PORT is an adapter's or a switch's: which of the two, its GUID, LID or name says, row by row.
+    """
 
     ROUTER = "router"
     ENDPOINT = "endpoint"
+    PORT = "port"
     OTHER = "other"
 
 
@@ -116,11 +131,16 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
         raise BadInput("no timestamp")
     if time.length or time.kind is Kind.TEXT:
         raise BadInput(f"the timestamp is a {'list' if time.length else 'text'}, expected seconds")
-    prefix = _list_prefix(columns)
+    prefixes = _list_prefixes(columns)
     has_component = any(c.name == COMPONENT and c.kind is Kind.UNSIGNED and not c.length for c in columns)
-    cast = [_with_role(c, prefix, has_component) for c in columns]
-    uses = [_use(c, prefix, technology) for c in cast]
-    kind = _kind(uses)
+    cast = [_with_role(c, prefixes, has_component) for c in columns]
+    uses = [_use(c, prefixes, technology) for c in cast]
+    ports = {port for c, use in zip(cast, uses, strict=True) if use and (port := suffix(c.name))}
+    kind = _kind(uses) if len(ports) < 2 else RowKind.OTHER
+    modern = not any(use.kind.technology is Technology.CRAY_XC for use in uses if use)
+    if kind is RowKind.PORT or (kind is RowKind.ENDPOINT and modern):
+        cast = [_with_owner(c) for c in cast]
+        uses = [use if c.role is Role.VALUE else None for c, use in zip(cast, uses, strict=True)]
     if kind is not RowKind.OTHER:
         wrong = next(
             (c for c, use in zip(cast, uses, strict=True) if use and (c.kind is not Kind.UNSIGNED or c.length)), None
@@ -133,46 +153,69 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
     return RowSchema(name, kind, tuple(cast))
 
 
+def suffix(name: str) -> str:
+    """`mlx5_0.1` of `ib.port_xmit_data#mlx5_0.1`, as sysclassib writes the ports of a node side by side; else nothing."""
+    return name.partition("#")[2]
+
+
+def plain(name: str) -> str:
+    """A column's name without its list's: `ca_name` of `ib_nics.ca_name`."""
+    return name.rpartition(".")[2]
+
+
 def _kind(uses: Sequence[CounterUse | None]) -> RowKind:
     scopes = {use.kind.scope for use in uses if use}
     if scopes & {Scope.ROUTER_TILE, Scope.PROCESSOR_TILE}:
         return RowKind.ROUTER
-    if any(use and use.kind.endpoint_column for use in uses):
-        return RowKind.ENDPOINT
-    return RowKind.OTHER
+    feeding = [use.kind for use in uses if use and (use.kind.endpoint_column or use.kind.router_column)]
+    if not feeding:
+        return RowKind.OTHER
+    return RowKind.PORT if all(kind.scope is Scope.PORT for kind in feeding) else RowKind.ENDPOINT
 
 
-def _list_prefix(columns: Sequence[Column]) -> str:
-    """`nics.` of a row that stands for one entry of a list, `nics_` in Avro; empty elsewhere."""
+def _list_prefixes(columns: Sequence[Column]) -> tuple[str, ...]:
+    """`nics.` of a row that stands for one entry of a list, `nics_` in Avro; of each list whose entries the row holds."""
+    found = []
     for column in columns:
         if column.kind is not Kind.TEXT or column.length:
             continue
-        for ending in (".name", "_name"):
-            prefix = column.name.removesuffix("name")
-            if column.name.endswith(ending) and sum(c.name.startswith(prefix) for c in columns) > 2:
-                return prefix
-    return ""
+        for key, mark in ((key, mark) for key in _KEYS for mark in _LIST_ENDS):
+            prefix = column.name.removesuffix(key)
+            if not column.name.endswith(mark + key) or prefix == mark:
+                continue
+            if sum(c.name.startswith(prefix) for c in columns) >= _LIST_ENDS[mark]:
+                found.append(prefix)
+                break
+    return tuple(found)
 
 
-def _with_role(column: Column, prefix: str, has_component: bool) -> Column:
-    scalar = column.length == 0
-    if column.name == TIME and scalar:
+def _tail(name: str, prefixes: Sequence[str]) -> str:
+    return next((name.removeprefix(prefix) for prefix in prefixes if name.startswith(prefix)), name)
+
+
+def _with_role(column: Column, prefixes: Sequence[str], has_component: bool) -> Column:
+    if column.name == TIME and not column.length:
         return replace(column, role=Role.TIME)
     if column.name == COMPONENT and has_component:
         return replace(column, role=Role.COMPONENT)
-    names = (
-        _DEVICES
-        | _INSTANCES
-        | (frozenset() if has_component else _PRODUCERS)
-        | ({prefix + "name"} if prefix else set())
-    )
-    if scalar and column.kind is not Kind.REAL and column.name in names:
+    names = _DEVICES | INSTANCES | (frozenset() if has_component else PRODUCERS)
+    tail = _tail(column.name, prefixes)
+    entry = tail != column.name and tail in (*_KEYS, *_DEVICES)
+    if not column.length and column.kind is not Kind.REAL and (column.name in names or entry):
         return replace(column, role=Role.IDENTITY)
     return column
 
 
-def _use(column: Column, prefix: str, technology: Technology | None) -> CounterUse | None:
+def _with_owner(column: Column) -> Column:
+    """What says whose port it is tells ports apart, too: component_id is 0 on every node where nobody set it."""
+    says = plain(column.name) in GUIDS | LIDS | HOSTS | PRODUCERS
+    if column.role is Role.VALUE and not column.length and column.kind is not Kind.REAL and says:
+        return replace(column, role=Role.IDENTITY)
+    return column
+
+
+def _use(column: Column, prefixes: Sequence[str], technology: Technology | None) -> CounterUse | None:
     if column.role is not Role.VALUE:
         return None
-    use = identify(column.name.removeprefix(prefix) if prefix else column.name, technology)
+    use = identify(_tail(column.name, prefixes), technology)
     return use if use is not None and use.kind.cumulative else None

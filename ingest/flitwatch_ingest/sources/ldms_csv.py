@@ -7,6 +7,7 @@ ragged line.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ import orjson
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
+from flitwatch_ingest.schemas.rows import GUIDS
 from flitwatch_ingest.sources.ldms_fast import Template
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -121,6 +123,9 @@ class Decoder:
     records: int = 0
     values: int = 0
     producers: set[str] = field(default_factory=set)
+    #: Epoch seconds of the records, from the earliest to the latest.
+    first_s: float = math.inf
+    last_s: float = -math.inf
     _template: Template | None = None
     _producer: int | None = None
     _component: int | None = None
@@ -169,6 +174,7 @@ class Decoder:
             self.producers.add(f"component_id {int(cells[self._component])}")
         self.records += 1
         self.values += self.header.metrics
+        self.first_s, self.last_s = min(self.first_s, timestamp), max(self.last_s, timestamp)
         return quick
 
     def _careful(self, cells: list[bytes], timestamp: float, header: Header) -> bytes:
@@ -203,7 +209,9 @@ def _timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
 
 
 def _value(name: str, cell: bytes) -> Any:
-    """A cell as the type it has: integers stay integers, NaN is unknown (null), the rest is text."""
+    """A cell as the type it has: integers stay integers, NaN is unknown (null), the rest is text; a GUID is text, also one of digits alone."""
+    if name.rpartition(".")[2] in GUIDS:
+        return cell.decode("utf-8", errors="replace")
     if _INTEGER.fullmatch(cell):
         number = int(cell)
         if not -(2**63) <= number < 2**64:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import io
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import IO, Any
 from zoneinfo import ZoneInfo
 
 from flitwatch_domain.errors import BadInput
@@ -24,29 +27,67 @@ def decode(
 
 
 def read(
-    data: bytes, where: str, *, zone: ZoneInfo | None = None, cluster: str = "default"
+    data: bytes,
+    where: str,
+    *,
+    zone: ZoneInfo | None = None,
+    cluster: str = "default",
+    columns: Sequence[str] | None = None,
 ) -> tuple[list[Found], list[Rejection]]:
-    """Jobs of one sacct output, each with whether its restart count is known, and what could not be read.
+    """Jobs of one output, each with whether its restart count is known, and what could not be read.
+
+    Parameters and errors are those of `stream`.
+    """
+    found, rejected = [], []
+    for item in stream(io.BytesIO(data), where, zone=zone, cluster=cluster, columns=columns):
+        if isinstance(item, Rejection):
+            rejected.append(item)
+        else:
+            found.append(item)
+    return found, rejected
+
+
+def stream(
+    source: IO[bytes],
+    where: str,
+    *,
+    zone: ZoneInfo | None = None,
+    cluster: str = "default",
+    columns: Sequence[str] | None = None,
+) -> Iterator[Found | Rejection]:
+    """The same one by one. Text is read as it comes; JSON is one value, and is held whole.
 
     Parameters
     ----------
-    data : bytes
-        Output of `sacct --parsable2` (any delimiter, any fields with a JobID) or of `sacct --json` (Slurm 22.05 and later).
+    source : file of bytes
+        Output of `sacct --parsable2` (any delimiter, any fields with a JobID), of `sacct --json` (Slurm 22.05 and later), or what slurmctld
+        says (`squeue --json`, `scontrol show jobs --json`).
     where : str
         Name of the input, for messages.
     zone : ZoneInfo, optional
         Time zone of times without one (default: the machine's).
     cluster : str
         Name for jobs whose output has no cluster.
+    columns : sequence of str, optional
+        The columns of a text without a header; sacct's usual ones are recognised.
 
     Raises
     ------
     BadInput
         The input is no sacct output at all.
     """
-    if data.lstrip()[:1] in (b"{", b"["):
-        return sacct_json.decode(data, where, cluster)
-    return sacct_text.decode(data, where, zone, cluster)
+    lines, head = iter(source), []
+    for line in lines:
+        head.append(line)
+        if line.strip():
+            break
+    rest, first = chain(head, lines), head[-1] if head else b""
+    if first.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        found, rejected = sacct_json.decode(b"".join(rest).removeprefix(b"\xef\xbb\xbf"), where, cluster)
+        yield from found
+        yield from rejected
+        return
+    yield from sacct_text.read(rest, where, zone, cluster, columns)
 
 
 def record(job: Job) -> dict[str, Any]:

@@ -12,6 +12,9 @@ from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
 _NOTHING = frozenset({"", "unknown", "none", "none assigned", "n/a", "(null)", "invalid"})
 _EPOCH = re.compile(r"\d{9,11}(?:\.\d+)?")
+#: Slurm's NO_VAL and INFINITE of 32 and 64 bits, and 0: what a time is that never came.
+NO_TIMES = frozenset({0, 0xFFFFFFFE, 0xFFFFFFFF, 2**64 - 2, 2**64 - 1})
+_ELAPSED = re.compile(r"(?:(?:(\d{1,6})-)?(\d{1,4}):)?(\d{1,4}):(\d{2})(?:\.\d+)?")
 _STATE = re.compile(r"([A-Z][A-Z_]+)(?: by \S+)?\+?")
 _EXIT = re.compile(r"\d{1,3}:\d{1,3}")
 #: Slurm's job states (squeue's documentation, JOB STATE CODES).
@@ -36,22 +39,48 @@ def optional(text: str) -> str | None:
 
 
 def time_s(text: str, zone: ZoneInfo | None) -> float | None:
-    """Epoch seconds of a time: epoch, ISO with or without a zone; None for Unknown and None; BadInput otherwise."""
+    """Epoch seconds of a time: epoch, ISO with or without a zone; None for Unknown, None and NO_VAL; BadInput otherwise.
+
+    Of the hour that comes twice when summer time ends the first is taken; see `times_s`.
+    """
+    return next(iter(times_s(text, zone)), None)
+
+
+def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
+    """Epoch seconds that a time may be: none, one, or two of a clock that was set back."""
     if is_nothing(text):
-        return None
+        return ()
     text = text.strip()
+    if text.isascii() and text.isdigit() and len(text) < 21 and int(text) in NO_TIMES:
+        return ()
     if _EPOCH.fullmatch(text):
-        return _plausible(float(text), text)
+        return (_plausible(float(text), text),)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(f"{text[:40]!r} is not a time") from None
+    folds: tuple[datetime, ...] = (moment,)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone) if zone else moment
+        folds = (moment.replace(fold=0), moment.replace(fold=1))
     try:
-        return _plausible(moment.astimezone(UTC).timestamp(), text)
+        found = [_plausible(fold.astimezone(UTC).timestamp(), text) for fold in folds]
     except (OverflowError, OSError, ValueError):  # year 1 in a zone east of Greenwich is year 0
         raise BadInput(f"{text[:40]!r} is not a time") from None
+    # In spring the two differ as well, of a time that no clock showed: it is read as before.
+    return tuple(dict.fromkeys(found)) if found[-1] > found[0] else (found[0],)
+
+
+def elapsed_s(text: str) -> float | None:
+    """Seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None where it says nothing or is neither."""
+    text = text.strip()
+    if text.isascii() and text.isdigit() and len(text) < 12:
+        return float(text)
+    match = _ELAPSED.fullmatch(text)
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 def _plausible(seconds: float, text: str) -> float:

@@ -20,7 +20,7 @@ def decode(data: bytes, where: str, cluster: str) -> tuple[list[tuple[Job, bool]
     rejected: list[Rejection] = []
     for place, entry, raw in _entries(data, where, rejected):
         try:
-            found.append(_job(entry, cluster))
+            found.append(_controllers_job(entry, cluster) if "job_state" in entry else _job(entry, cluster))
         except BadInput as bad:
             rejected.append(Rejection(place, bad.reason, raw or orjson.dumps(entry)))
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as odd:
@@ -94,6 +94,49 @@ def _job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
     )
 
 
+def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
+    """A job as slurmctld knows it: `squeue --json`, `scontrol show jobs --json`, slurmrestd's /slurm/*/jobs."""
+    state = _state(entry["job_state"])
+    begun = state not in ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+    over = begun and state not in (
+        "RUNNING",
+        "COMPLETING",
+        "SUSPENDED",
+        "STOPPED",
+        "SIGNALING",
+        "STAGE_OUT",
+        "CONFIGURING",
+        "RESIZING",
+    )
+    restarts = _number(entry.get("restart_cnt"))
+    array = {
+        "job_id": _number(entry.get("array_job_id")),
+        "task_id": entry.get("array_task_id"),
+        "task": entry.get("array_task_string"),
+    }
+    het = {"job_id": _number(entry.get("het_job_id")), "job_offset": entry.get("het_job_offset")}
+    return (
+        Job(
+            cluster=entry.get("cluster") or cluster,
+            job_id=_job_id({"job_id": entry["job_id"], "array": array, "het": het}),
+            state=state,
+            restart=restarts or 0,
+            user=_text(entry.get("user_name")),
+            account=_text(entry.get("account")),
+            name=_text(entry.get("name")),
+            partition=_text(entry.get("partition")),
+            exit_code=_exit_code(entry.get("exit_code")) if over else None,
+            submit_s=_time(entry.get("submit_time")),
+            # What has not begun has the scheduler's forecast here, and what has not ended its limit.
+            start_s=_time(entry.get("start_time")) if begun else None,
+            end_s=_time(entry.get("end_time")) if over else None,
+            nodes=_count(entry.get("node_count")),
+            node_list=fields.node_list(entry.get("nodes") or "") if begun else None,
+        ),
+        restarts is not None,
+    )
+
+
 def _job_id(entry: dict[str, Any]) -> str:
     """The id as sacct prints it: 3_4 for a task of an array, 10+1 for a component of a heterogeneous job."""
     array, het = entry.get("array") or {}, entry.get("het") or {}
@@ -143,9 +186,9 @@ def _count(value: Any) -> int | None:
 
 
 def _time(value: Any) -> float | None:
-    """Epoch seconds; 0 means that it has not come yet."""
+    """Epoch seconds; 0 and NO_VAL mean that it has not come yet."""
     number = _number(value)
-    return fields.time_s(str(number), None) if number else None
+    return None if number is None else fields.time_s(str(number), None)
 
 
 def _text(value: Any) -> str | None:

@@ -6,9 +6,9 @@ every other column a value of its kind, and rejected otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -29,39 +29,77 @@ _LONGEST_LINE = 1_000_000
 _Checks = dict[str, Callable[[str], Any]]
 
 
-def decode(
-    data: bytes, where: str, zone: ZoneInfo | None, cluster: str
-) -> tuple[list[tuple[Job, bool]], list[Rejection]]:
-    """Jobs with whether their restart is known, and rejected lines; BadInput where there is no header with a JobID."""
-    lines = _lines(data)
-    header_line = next(lines, None)
-    if header_line is None:
+#: Steps join a job among so many that were read last; sacct prints them right behind it.
+_OPEN_JOBS = 10_000
+#: What sacct prints where nobody asks for columns, and what `flitwatch collect sacct` asks for; both without a header are known by their cells.
+_LAYOUTS = (
+    ("jobid", "jobname", "partition", "account", "alloccpus", "state", "exitcode"),
+    ("jobid", "jobidraw", "cluster", "user", "account", "jobname", "partition", "state", "exitcode", "submit", "start", "end", "nnodes", "nodelist"),
+)  # fmt: skip
+
+
+def read(
+    lines: Iterable[bytes], where: str, zone: ZoneInfo | None, cluster: str, columns: Sequence[str] | None = None
+) -> Iterator[tuple[Job, bool] | Rejection]:
+    """Jobs with whether their restart is known, and rejected lines, as they are read; memory holds the last `_OPEN_JOBS` jobs.
+
+    Parameters
+    ----------
+    lines : iterable of bytes
+        With their ends.
+    columns : sequence of str, optional
+        The columns of an output without a header.
+
+    Raises
+    ------
+    BadInput
+        There is no header with a JobID, and the columns are neither named nor known.
+    """
+    numbered = enumerate(lines, start=1)
+    first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
+    if first is None:
         raise BadInput("is empty", where=where, advice="Expected the output of sacct --parsable2 or --json.")
-    number, raw = header_line
-    delimiter, columns = _header(raw, f"{where}:{number}")
-    reader = _Reader(columns, delimiter, zone, cluster)
-    rejected: list[Rejection] = []
-    for number, raw in lines:
-        here = f"{where}:{number}"
-        if not raw.strip() or raw.rstrip(b"\r\n") == header_line[1].rstrip(b"\r\n"):
+    delimiter, names, headed = _columns(first[1], f"{where}:{first[0]}", zone, columns)
+    header = first[1].rstrip(b"\r\n") if headed else None
+    reader = _Reader(names, delimiter, zone, cluster)
+    for number, raw in numbered if headed else chain([first], numbered):
+        if not raw.strip() or raw.rstrip(b"\r\n") == header:
             continue
         try:
             if not raw.endswith(b"\n"):
                 raise BadInput("the line has no end: the file is half-written")
-            reader.take(raw)
+            yield from reader.take(raw)
         except BadInput as bad:
-            rejected.append(Rejection(here, bad.reason, raw))
-    return reader.found(), rejected
+            yield Rejection(f"{where}:{number}", bad.reason, raw)
+    yield from reader.rest()
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    start, number = 0, 0
-    while start < len(data):
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end + 1
-        number += 1
-        yield number, data[start:end]
-        start = end
+def _columns(raw: bytes, here: str, zone: ZoneInfo | None, named: Sequence[str] | None) -> tuple[str, list[str], bool]:
+    """Delimiter, columns, and whether the line is a header."""
+    try:
+        return (*_header(raw, here), True)
+    except BadInput:
+        if raw.lower().replace(b"|", b" ").split()[:1] in ([b"jobid"], [b"jobidraw"]):
+            raise
+        text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
+        layouts = [tuple(name.strip().lower() for name in named)] if named else _LAYOUTS
+        for delimiter in DELIMITERS:
+            for layout in layouts:
+                if _fits(layout, text, delimiter, zone):
+                    return delimiter, list(layout), False
+        if named:
+            raise BadInput(f"the first line does not fit the columns {','.join(named)}", where=here) from None
+        raise
+
+
+def _fits(layout: Sequence[str], text: str, delimiter: str, zone: ZoneInfo | None) -> bool:
+    if not {"jobid", "jobidraw"} & set(layout) or delimiter not in text:
+        return False
+    try:
+        found = _Reader(list(layout), delimiter, zone, "").values(text)
+    except BadInput:
+        return False
+    return bool(found.get("jobid") or found.get("jobidraw")) and ("." in text or "state" in found)
 
 
 def _header(raw: bytes, here: str) -> tuple[str, list[str]]:
@@ -78,7 +116,7 @@ def _header(raw: bytes, here: str) -> tuple[str, list[str]]:
     raise BadInput(
         "has no header with a JobID",
         where=here,
-        advice="Use sacct --parsable2 (without --noheader), with --delimiter=$'\\x1f' where names contain '|', or --json.",
+        advice="Use sacct --parsable2, without --noheader or with the names of its columns (--columns), with --delimiter=$'\\x1f' where names contain '|', or --json.",
     )
 
 
@@ -101,20 +139,26 @@ class _Reader:
             "jobidraw": _job_or_step,
             "uid": _whole,
             "ncpus": _whole,
-            "elapsedraw": _whole,
+            "elapsedraw": _seconds,
+            "elapsed": fields.elapsed_s,
             "_end": _empty,
         }
         for name in ("submit", "start", "end", "eligible"):
             self._checks[name] = lambda text: fields.time_s(text, zone)
-        self._jobs: list[tuple[Job, bool]] = []
+        self._zone = zone
+        self._number = 0
+        self._open: dict[int, tuple[Job, bool]] = {}
         self._latest: dict[tuple[str, str], int] = {}
 
-    def take(self, raw: bytes) -> None:
-        """Read one line; BadInput says why it cannot be."""
+    def values(self, text: str) -> dict[str, Any]:
+        """A line's values by column; BadInput where they cannot be."""
+        return self._values(text.split(self._delimiter))
+
+    def take(self, raw: bytes) -> Iterator[tuple[Job, bool]]:
+        """Read one line, and give the job that no step joins any more; BadInput says why it cannot be."""
         if len(raw) > _LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes")
-        cells = raw.decode("utf-8", errors="replace").rstrip("\r\n").split(self._delimiter)
-        values = self._values(cells)
+        values = self.values(raw.decode("utf-8", errors="replace").rstrip("\r\n"))
         job_id, _, step = (values.get("jobid") or values.get("jobidraw") or "").partition(".")
         cluster = values.get("cluster") or self._cluster
         if step:
@@ -123,19 +167,26 @@ class _Reader:
         known = values.get("restarts") is not None
         if "state" not in values:
             raise BadInput("the output has no State column", advice="Add State to sacct's --format.")
-        self._latest[cluster, job_id] = len(self._jobs)
-        self._jobs.append((_job(cluster, job_id, values), known))
+        self._number += 1
+        self._latest[cluster, job_id] = self._number
+        self._open[self._number] = _job(cluster, job_id, values), known
+        if len(self._open) > _OPEN_JOBS:
+            oldest = next(iter(self._open))
+            job, known = self._open.pop(oldest)
+            if self._latest.get((job.cluster, job.job_id)) == oldest:
+                del self._latest[job.cluster, job.job_id]
+            yield job, known
 
-    def found(self) -> list[tuple[Job, bool]]:
-        """The jobs read so far."""
-        return self._jobs
+    def rest(self) -> Iterator[tuple[Job, bool]]:
+        """The jobs that are still open."""
+        yield from self._open.values()
 
     def _add_step(self, cluster: str, job_id: str, step: str, values: dict[str, Any]) -> None:
         at = self._latest.get((cluster, job_id))
         if at is None:
             raise BadInput(f"step {step[:40]!r} of job {job_id[:40]!r}, which was not read before")
-        job, known = self._jobs[at]
-        self._jobs[at] = (replace(job, steps=(*job.steps, _step(step, values))), known)
+        job, known = self._open[at]
+        self._open[at] = (replace(job, steps=(*job.steps, _step(step, values))), known)
 
     def _values(self, cells: list[str]) -> dict[str, Any]:
         surplus = len(cells) - len(self._columns)
@@ -175,7 +226,21 @@ class _Reader:
                 values[name] = check(text) if check else fields.optional(text)
             except BadInput as bad:
                 raise BadInput(f"{name}: {bad.reason}") from bad
+        if "start" in values and (took := values.get("elapsedraw") or values.get("elapsed")):
+            self._resolve(values, dict(zip(self._columns, cells, strict=True)), took)
         return values
+
+    def _resolve(self, values: dict[str, Any], cells: dict[str, str], took_s: float) -> None:
+        """Of the hour that summer time's end repeats, take the one that Elapsed leaves possible; else the first."""
+        starts, ends = (fields.times_s(cells.get(name, ""), self._zone) for name in ("start", "end"))
+        if len(starts) < 2 and len(ends) < 2:
+            return
+        ways = [(start, end) for start in starts for end in ends if end - start == took_s]
+        submits = fields.times_s(cells.get("submit", ""), self._zone)
+        # A job that began and ended within the hour is placed by its submission, where that lies outside of it.
+        possible = [way for way in ways if len(submits) != 1 or submits[0] <= way[0]] or ways
+        if possible:
+            values["start"], values["end"] = possible[0]
 
 
 def _job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
@@ -221,6 +286,11 @@ def _job_or_step(text: str) -> str:
 def _whole(text: str) -> None:
     if text.strip() and not text.strip().isdigit():
         raise BadInput(f"{text[:40]!r} is not a whole number")
+
+
+def _seconds(text: str) -> float | None:
+    _whole(text)
+    return fields.elapsed_s(text)
 
 
 def _empty(text: str) -> None:

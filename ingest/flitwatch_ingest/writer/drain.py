@@ -50,18 +50,17 @@ def drain(
         writer = Writer(url, log, settings, stop, guest=True)
         try:
             targets = dict(writer.holdings.ends() if until is None else until)
-            total = sum(targets.values())
+            # Of the log's whole length others wrote most before: what is told is this call's share.
+            begun = _done(ingest.positions(conn, writer.settings.group), targets)
+            total = sum(targets.values()) - sum(begun.values())
             while True:
                 came = writer.step()
                 if came:
                     continue
                 writer.give_up_held()
                 writer.commit(everything=True)
-                stored = ingest.positions(conn, writer.settings.group)
-                done = {
-                    place: min(end, stored[place].position if place in stored else 0) for place, end in targets.items()
-                }
-                progress(sum(done.values()), total)
+                done = _done(ingest.positions(conn, writer.settings.group), targets)
+                progress(sum(done.values()) - sum(begun.values()), total)
                 if done == targets and not writer.replaying:
                     return writer.measures
                 if deadline is not None and time.monotonic() > deadline:
@@ -73,3 +72,9 @@ def drain(
             ) from None
         finally:
             writer.close()
+
+
+def _done(
+    stored: Mapping[tuple[str, int], ingest.Position], targets: Mapping[tuple[str, int], int]
+) -> dict[tuple[str, int], int]:
+    return {place: min(end, stored[place].position if place in stored else 0) for place, end in targets.items()}

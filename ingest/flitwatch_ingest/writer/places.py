@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from flitwatch_domain import cray
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_ingest.schemas import RowKind
 from flitwatch_ingest.schemas.charts import LINK_CLASSES
+from flitwatch_ingest.writer.ports import FabricPorts, Owner, none_found
 
 NOWHERE = (-1, -1, -1, -1, -1)
-_LAST_NUMBER = re.compile(r"(\d+)(?!.*\d)")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Place:
 
     fabric_id: int = -1
     router: int = -1
+    port: int = -1
     endpoints: tuple[int, ...] = NOWHERE
     device: str = ""
     reason: str = ""
@@ -40,6 +41,11 @@ class _Known:
     fabric: Fabric
     by_component: dict[int, list[int]] = field(default_factory=dict)
     nics: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def ports(self) -> FabricPorts:
+        """Ports by GUID, LID and name, built when the first set asks for one."""
+        return FabricPorts(self.fabric)
 
 
 class Places:
@@ -111,26 +117,27 @@ class Places:
         known.nics = {router: tuple(nics) for router, nics in by_router.items()}
         return known
 
-    def find(self, kind: RowKind, component: int | None, identity: str, hint: str) -> Place:
+    def find(self, kind: RowKind, component: int | None, owner: Owner, hint: str) -> Place:
         """Where a set belongs.
 
         Parameters
         ----------
         kind : RowKind
-            ROUTER or ENDPOINT.
+            ROUTER, ENDPOINT or PORT.
         component : int or None
             LDMS's component_id.
-        identity : str
-            The parts of the component that the set is about, joined by the unit separator.
+        owner : Owner
+            What the set says about its port.
         hint : str
             The router's name, where the set says it.
         """
         named = f"component {component}" if component is not None else "a set without component_id"
+        named = named if kind is RowKind.ROUTER else str(owner) if owner != Owner() else named
         if not self._known:
             which = f"fabric {self._only!r} is not" if self._only else "no fabric is"
             return Place(device=named, reason=f"{which} in the database: import one with `flitwatch import fabric`")
         places = [
-            p for known in self._known.values() if (p := self._in(known, kind, component, identity, hint)) is not None
+            p for known in self._known.values() if (p := self._in(known, kind, component, owner, hint)) is not None
         ]
         good = [p for p in places if not p.reason]
         if len(good) == 1:
@@ -142,22 +149,22 @@ class Places:
             )
         if places:
             return places[0]
-        return Place(
-            device=named, reason=f"{named} is no endpoint of {', '.join(self.name(f) for f in self.fabric_ids)}"
-        )
+        fabrics = [self.name(f) for f in self.fabric_ids]
+        if kind is RowKind.ROUTER:
+            return Place(device=named, reason=f"{named} is no endpoint of {', '.join(fabrics)}")
+        return Place(device=named, reason=none_found(fabrics, owner, component))
 
-    def _in(self, known: _Known, kind: RowKind, component: int | None, identity: str, hint: str) -> Place | None:
+    def _in(self, known: _Known, kind: RowKind, component: int | None, owner: Owner, hint: str) -> Place | None:
         endpoints = known.by_component.get(component, []) if component is not None else []
         if kind is RowKind.ROUTER:
             return self._router(known, endpoints, hint)
-        if not endpoints:
+        found = known.ports.find(owner, endpoints)
+        if found is None:
             return None
-        node = str(known.fabric.endpoints.node[endpoints[0]])
-        which = _adapter(identity)
-        if which >= len(endpoints):
-            reason = f"{node} has {len(endpoints)} endpoints in {known.fabric.name}, none for {identity.strip(chr(31)) or 'this set'}"
-            return Place(device=node, reason=reason)
-        return Place(known.fabric_id, -1, (*NOWHERE[:4], endpoints[which]), node)
+        if found.reason:
+            return Place(device=found.device, reason=found.reason)
+        own = (*NOWHERE[:4], found.endpoint)
+        return Place(known.fabric_id, found.router, found.port, own, found.device)
 
     def _router(self, known: _Known, endpoints: list[int], hint: str) -> Place | None:
         fabric = known.fabric
@@ -170,15 +177,8 @@ class Places:
             return None
         if fabric.technology is not Technology.CRAY_XC:
             return Place(device=device, reason=f"{fabric.name} is {fabric.technology}: it has no Aries tiles")
-        return Place(known.fabric_id, router, known.nics.get(router, NOWHERE), device)
+        return Place(known.fabric_id, router, -1, known.nics.get(router, NOWHERE), device)
 
 
 def _signature(rows: list[fabrics.FabricRow]) -> tuple[Any, ...]:
     return tuple((r.fabric_id, r.name, r.simulated, r.routers, r.endpoints, r.links) for r in rows)
-
-
-def _adapter(identity: str) -> int:
-    """Which of a node's adapters an identity names: the number of cxi1, hsn0 or mlx5_0; 0 where it names none."""
-    parts = [part for part in identity.split("\x1f") if part and not part.isdigit() and "/" not in part]
-    match = _LAST_NUMBER.search(parts[0]) if parts else None
-    return int(match.group(1)) if match else 0

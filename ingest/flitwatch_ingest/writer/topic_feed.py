@@ -16,6 +16,7 @@ from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.schemas import Claims, Column, RowKind, RowSchema, chart_arrays, json_schema
 from flitwatch_ingest.writer.gathered import FAULTS, Gathered, why
 from flitwatch_ingest.writer.places import NOWHERE, Place, Places
+from flitwatch_ingest.writer.ports import Owner, owner_of
 from flitwatch_stream.log import Record
 from flitwatch_stream.topics import LDMS_PREFIX
 
@@ -173,7 +174,15 @@ class TopicFeed:
         place = self._find(plan, component, text, hint)
         observed = self.plans[plan].schema.kind is RowKind.OTHER or bool(place.reason)
         self.feed.add_instance(
-            self._ledger, plan, component, identity, place.fabric_id, place.router, list(place.endpoints), observed
+            self._ledger,
+            plan,
+            component,
+            identity,
+            place.fabric_id,
+            place.router,
+            list(place.endpoints),
+            observed,
+            place.port,
         )
         self.instances.append(Instance(plan, component, text, hint, place))
         if place.reason:
@@ -183,7 +192,8 @@ class TopicFeed:
         schema = self.plans[plan].schema
         if schema.kind is RowKind.OTHER:
             return Place(device=f"component {component}")
-        return self._places.find(schema.kind, component, identity, hint)
+        owner = Owner() if schema.kind is RowKind.ROUTER else owner_of(schema, identity)
+        return self._places.find(schema.kind, component, owner, hint)
 
     def replace(self) -> int:
         """Find every instance's place again, after fabrics came or changed; return how many moved."""
@@ -194,7 +204,13 @@ class TopicFeed:
                 continue
             observed = self.plans[instance.plan].schema.kind is RowKind.OTHER or bool(place.reason)
             self.feed.retarget(
-                self._ledger, index, place.fabric_id, place.router, list(place.endpoints or NOWHERE), observed
+                self._ledger,
+                index,
+                place.fabric_id,
+                place.router,
+                list(place.endpoints or NOWHERE),
+                observed,
+                place.port,
             )
             instance.place = place
             moved += 1

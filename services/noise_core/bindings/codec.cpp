@@ -69,7 +69,7 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
       if (c[2 + k] >= kRouterColumns) throw std::invalid_argument("a cell names a router column that is not there");
       cell.columns[k] = static_cast<std::int8_t>(c[2 + k]);
     }
-    if (c[1] >= kPortArrays || c[5] > 1 || c[6] >= kEndpointPlaces || c[7] >= kEndpointColumns || (c[6] >= 0 && c[7] < 0) || ((c[1] >= 0 || c[5] >= 0) && c[0] < 0))
+    if (c[1] >= kPortArrays || c[5] > 1 || c[6] >= kEndpointPlaces || c[7] >= kEndpointColumns || (c[6] >= 0 && c[7] < 0) || ((c[1] >= 0 || c[5] >= 0) && c[0] < 0 && c[0] != kOwnPort))
       throw std::invalid_argument("a cell contradicts itself");
     cell.class_part = static_cast<std::int8_t>(c[5]);
     cell.place = static_cast<std::int8_t>(c[6]);
@@ -81,7 +81,7 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
   return chart;
 }
 
-Target target_of(Ledger& ledger, const Chart& chart, std::int32_t fabric, std::int32_t router, const std::vector<std::int32_t>& endpoints) {
+Target target_of(Ledger& ledger, const Chart& chart, std::int32_t fabric, std::int32_t router, std::int32_t port, const std::vector<std::int32_t>& endpoints) {
   Target target;
   if (fabric < 0) return target;
   const auto found = ledger.fabrics.find(fabric);
@@ -92,9 +92,10 @@ Target target_of(Ledger& ledger, const Chart& chart, std::int32_t fabric, std::i
     if (endpoints[i] >= wiring.endpoints) throw std::invalid_argument("an instance's endpoint does not exist");
     target.endpoints[i] = endpoints[i];
   }
+  target.port = router >= 0 ? port : -1;
   if (router >= 0)
     for (const Cell& cell : chart.cells)
-      if (cell.port >= wiring.ports && (cell.array >= 0 || cell.class_part >= 0)) throw std::invalid_argument("a counter names a port that the fabric has not");
+      if ((cell.array >= 0 || cell.class_part >= 0) && (target.port_of(cell) < 0 || target.port_of(cell) >= wiring.ports)) throw std::invalid_argument("a counter names a port that the fabric has not");
   target.wiring = &wiring;
   target.router = router;
   return target;
@@ -205,6 +206,7 @@ NB_MODULE(_codec, m) {
   nb::set_leak_warnings(false);
   m.doc() = "LDMS records into columns, and cumulative counters into additive rows. `flitwatch_core.codec` names the codes.";
   m.attr("CLASS_COLUMNS") = kClassColumns;
+  m.attr("OWN_PORT") = kOwnPort;
   m.attr("ROUTER_COLUMNS") = kRouterColumns;
   m.attr("ENDPOINT_COLUMNS") = kEndpointColumns;
   m.def("measure_lists", &lists_of, "wires"_a, "record"_a, "Elements of an Avro record's lists: (code, field, byte, lengths[fields]).");
@@ -253,15 +255,15 @@ NB_MODULE(_codec, m) {
       .def("add_avro", [](Feed& f, std::uint32_t id, std::uint32_t plan, const std::vector<AvroTuple>& wires) { f.add_avro(id, plan, avro_of(wires)); },
            "schema_id"_a, "plan"_a, "wires"_a)
       .def("add_instance", [](Feed& f, Ledger& ledger, std::uint32_t plan, std::optional<std::int64_t> component, nb::bytes identity, std::int32_t fabric,
-                              std::int32_t router, const std::vector<std::int32_t>& endpoints, bool observed) {
+                              std::int32_t router, const std::vector<std::int32_t>& endpoints, bool observed, std::int32_t port) {
         if (plan >= f.plans()) throw std::invalid_argument("no such plan");
         const Stranger who{plan, component.has_value(), component.value_or(0), std::string(view_of(identity)), {}};
-        return f.add_instance(plan, who, target_of(ledger, f.chart(plan), fabric, router, endpoints), observed);
-      }, "ledger"_a, "plan"_a, "component"_a.none(), "identity"_a, "fabric"_a, "router"_a, "endpoints"_a, "observed"_a)
-      .def("retarget", [](Feed& f, Ledger& ledger, std::uint32_t instance, std::int32_t fabric, std::int32_t router, const std::vector<std::int32_t>& endpoints, bool observed) {
+        return f.add_instance(plan, who, target_of(ledger, f.chart(plan), fabric, router, port, endpoints), observed);
+      }, "ledger"_a, "plan"_a, "component"_a.none(), "identity"_a, "fabric"_a, "router"_a, "endpoints"_a, "observed"_a, "port"_a = -1)
+      .def("retarget", [](Feed& f, Ledger& ledger, std::uint32_t instance, std::int32_t fabric, std::int32_t router, const std::vector<std::int32_t>& endpoints, bool observed, std::int32_t port) {
         if (instance >= f.engine().size()) throw std::invalid_argument("no such instance");
-        f.retarget(instance, target_of(ledger, f.engine().chart_of(instance), fabric, router, endpoints), observed);
-      }, "ledger"_a, "instance"_a, "fabric"_a, "router"_a, "endpoints"_a, "observed"_a)
+        f.retarget(instance, target_of(ledger, f.engine().chart_of(instance), fabric, router, port, endpoints), observed);
+      }, "ledger"_a, "instance"_a, "fabric"_a, "router"_a, "endpoints"_a, "observed"_a, "port"_a = -1)
       .def("consume", &consume, "records"_a, "partitions"_a, "offsets"_a, "chosen"_a, "replaying"_a = false,
            nb::sig("def consume(self, records: list[bytes], partitions: object, offsets: object, chosen: object, replaying: bool = False) -> tuple"))
       .def("fault_of", [](Feed& f, std::uint32_t plan, nb::bytes record) {

@@ -44,20 +44,18 @@ void Engine::retarget(std::uint32_t index, const Target& target) {
 void Engine::join(std::uint32_t index) {
   const Instance& in = instances_[index];
   if (!in.target.counted()) return;
-  const bool endpoint = in.target.router < 0;
-  const std::int32_t device = endpoint ? in.target.endpoints[kOwnEndpoint] : in.target.router;
-  if (endpoint) ++in.target.wiring->own_sets[static_cast<std::size_t>(device)];
-  ledger_.claims.join(in.target.wiring->fabric, endpoint, device, {this, index, in.component});
+  const Claims::Device device = in.target.device();
+  if (device.endpoint) ++in.target.wiring->own_sets[static_cast<std::size_t>(device.device)];
+  ledger_.claims.join(device, {this, index, in.component});
 }
 
 void Engine::leave(std::uint32_t index) {
   Instance& in = instances_[index];
   if (in.silent || !in.target.counted()) return;
-  const bool endpoint = in.target.router < 0;
-  const std::int32_t device = endpoint ? in.target.endpoints[kOwnEndpoint] : in.target.router;
-  if (endpoint) --in.target.wiring->own_sets[static_cast<std::size_t>(device)];
+  const Claims::Device device = in.target.device();
+  if (device.endpoint) --in.target.wiring->own_sets[static_cast<std::size_t>(device.device)];
   in.tally = -1;
-  ledger_.claims.leave(in.target.wiring->fabric, endpoint, device, this, index);
+  ledger_.claims.leave(device, this, index);
 }
 
 void Engine::set_tally(std::uint32_t index, const std::vector<bool>& mine) {

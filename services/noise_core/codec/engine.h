@@ -39,8 +39,12 @@ struct Arrival {
 struct Target {
   Wiring* wiring = nullptr;
   std::int32_t router = -1;
+  std::int32_t port = -1;  // of the router, where the instance counts one port
   std::array<std::int32_t, kEndpointPlaces> endpoints{-1, -1, -1, -1, -1};
   bool counted() const { return wiring != nullptr && (router >= 0 || endpoints[kOwnEndpoint] >= 0); }
+  int port_of(const Cell& cell) const { return cell.port == kOwnPort ? port : cell.port; }
+  // Whose counters they are, where they are counted.
+  Claims::Device device() const { return {wiring->fabric, router < 0, router < 0 ? endpoints[kOwnEndpoint] : router, router < 0 ? -1 : port}; }
 };
 
 // A gap row to put or to take away; keyed by instance, from and reason.

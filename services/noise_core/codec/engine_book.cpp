@@ -92,7 +92,7 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
         known[column] = 1;
       }
       if (cell.class_part >= 0) {
-        if (const int link_class = wiring.class_at(router, cell.port); link_class > 0) {
+        if (const int link_class = wiring.class_at(router, in.target.port_of(cell)); link_class > 0) {
           const int column = kClassColumns + 2 * (link_class - 1) + cell.class_part;
           add_to(values[column], amount);
           known[column] = 1;
@@ -100,7 +100,7 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
       }
     }
     if (port_values != nullptr && cell.array >= 0) {
-      const int place = cell.array * wiring.ports + cell.port;
+      const int place = cell.array * wiring.ports + in.target.port_of(cell);
       add_to(port_values[place], amount);
       port_known[place] = 1;
     }
@@ -157,7 +157,7 @@ void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, s
 // The port bucket of sample `i` cannot be rebuilt without the samples by which its segment was judged.
 void Engine::needs(const Instance& in, int i) {
   const Sample& sample = in.history[i];
-  if (sample.effect != Effect::kCounted || sample.tally < 0 || tallies_[static_cast<std::size_t>(sample.tally)]->counted_ports() == 0) return;
+  if (in.target.router < 0 || sample.effect != Effect::kCounted || sample.tally < 0 || tallies_[static_cast<std::size_t>(sample.tally)]->counted_ports() == 0) return;
   const std::int64_t second = sample.time_us / 1'000'000;
   const std::int64_t bucket = second - second % kPortBucketS;
   if (bucket <= ledger_.ports_closed_s) return;

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <string>
 
 #include "codec/number.h"
 #include "codec/text.h"
@@ -80,6 +82,8 @@ class Reader {
   // Reads the rest key by key; the first `done` fields have their values.
   bool any_order(std::size_t done) {
     std::vector<bool> seen(plan_.fields().size(), false);
+    std::map<std::int32_t, std::string> identity;  // of what comes from here on, by field
+    const std::string before = row_.identity;
     std::fill_n(seen.begin(), done, true);
     std::size_t expected = done, count = done;
     skip_space();
@@ -110,7 +114,9 @@ class Reader {
       p_ = after;
       if (!take(':')) return false;
       skip_space();
+      const std::size_t known = row_.identity.size();
       if (!value(static_cast<std::size_t>(field))) return false;
+      if (row_.identity.size() != known) identity[field] = row_.identity.substr(known);
       seen[static_cast<std::size_t>(field)] = true;
       ++count;
       expected = static_cast<std::size_t>(field) + 1;
@@ -118,7 +124,12 @@ class Reader {
     ++p_;
     skip_space();
     if (p_ != end_) return fail(Code::kTrailing);
-    if (count == seen.size()) return true;
+    if (count == seen.size()) {
+      // Who sends does not depend on the order of the keys.
+      row_.identity = before;
+      for (const auto& [field, text] : identity) row_.identity += text;
+      return true;
+    }
     std::int32_t missing = 0;
     while (seen[static_cast<std::size_t>(missing)]) ++missing;
     return fail(Code::kMissingKey, missing);

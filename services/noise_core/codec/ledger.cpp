@@ -7,15 +7,15 @@
 
 namespace flitwatch::codec {
 
-void Claims::join(std::int32_t fabric, bool endpoint, std::int32_t device, const Member& member) {
-  auto& members = members_[{fabric, endpoint, device}];
+void Claims::join(const Device& device, const Member& member) {
+  auto& members = members_[device];
   members.push_back(member);
   std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.component < b.component; });
   divide(members);
 }
 
-void Claims::leave(std::int32_t fabric, bool endpoint, std::int32_t device, Engine* engine, std::uint32_t instance) {
-  const auto found = members_.find({fabric, endpoint, device});
+void Claims::leave(const Device& device, Engine* engine, std::uint32_t instance) {
+  const auto found = members_.find(device);
   if (found == members_.end()) return;
   auto& members = found->second;
   std::erase_if(members, [&](const Member& m) { return m.engine == engine && m.instance == instance; });

@@ -1,10 +1,10 @@
 // What all feeds of a writer share: the sums of its batch, the wiring of its fabrics, and who may count what.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "codec/sums.h"
@@ -35,11 +35,17 @@ class Claims {
     std::uint32_t instance;
     std::int64_t component;
   };
-  void join(std::int32_t fabric, bool endpoint, std::int32_t device, const Member& member);
-  void leave(std::int32_t fabric, bool endpoint, std::int32_t device, Engine* engine, std::uint32_t instance);
+  // An endpoint, a router, or one port of it (else -1).
+  struct Device {
+    std::int32_t fabric;
+    bool endpoint;
+    std::int32_t device, port;
+    auto operator<=>(const Device&) const = default;
+  };
+  void join(const Device& device, const Member& member);
+  void leave(const Device& device, Engine* engine, std::uint32_t instance);
 
  private:
-  using Device = std::tuple<std::int32_t, bool, std::int32_t>;
   void divide(const std::vector<Member>& members);
 
   std::map<Device, std::vector<Member>> members_;

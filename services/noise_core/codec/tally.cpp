@@ -18,7 +18,7 @@ Tally::Tally(const Chart& chart, const std::vector<bool>& mine) : cells_(&chart.
     if (!used[c]) continue;
     active_.push_back(c);
     const Cell& cell = chart.cells[c];
-    if (cell.columns[0] >= 0 && cell.port >= 0) ports.insert(cell.port);
+    if (cell.columns[0] >= 0 && cell.port != -1) ports.insert(cell.port);
     if (cell.array == 0) counted.insert(cell.port);
     tiles_ += cell.tiles;
     if (cell.place >= 0 && cell.place < kNics) nics_ |= 1u << cell.place;

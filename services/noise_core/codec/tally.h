@@ -12,9 +12,12 @@ inline constexpr int kRouterColumns = 19, kEndpointColumns = 12, kLinkClasses = 
 // A set's own endpoint, beside the NICs of its router.
 inline constexpr int kOwnEndpoint = kNics, kEndpointPlaces = kNics + 1;
 
+// The port of a counter that its instance is about: a set that counts one port of a switch.
+inline constexpr std::int16_t kOwnPort = -2;
+
 // What a group of counters adds to; -1: nothing.
 struct Cell {
-  std::int16_t port = -1;
+  std::int16_t port = -1;                              // a tile or port, or kOwnPort
   std::int8_t array = -1;                              // of the port: 0 flits, 1 stall cycles, 2 packets
   std::array<std::int8_t, 3> columns{-1, -1, -1};      // of the router
   std::int8_t class_part = -1;                         // of the port's link class: 0 flits, 1 stall cycles

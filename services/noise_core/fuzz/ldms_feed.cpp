@@ -36,7 +36,7 @@ Chart tile_chart() {
   Chart chart;
   for (std::int8_t part = 0; part < 2; ++part) {
     Cell cell;
-    cell.port = 1;
+    cell.port = part == 0 ? std::int16_t{1} : kOwnPort;
     cell.array = part;
     cell.columns[0] = part;
     cell.class_part = part;
@@ -116,6 +116,7 @@ class Topic {
     if (who.plan == 1) {
       target.wiring = ledger_.fabrics.at(1).get();
       target.router = static_cast<std::int32_t>(static_cast<std::uint64_t>(who.component) % kRouters);
+      target.port = static_cast<std::int32_t>(static_cast<std::uint64_t>(who.component) % kPorts);
       target.endpoints[kOwnEndpoint] = static_cast<std::int32_t>(static_cast<std::uint64_t>(who.component) % kEndpoints);
     }
     feed_.add_instance(who.plan, who, target, who.plan == 0);

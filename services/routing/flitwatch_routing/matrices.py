@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.importers.text import open_regular, read_utf8
+from flitwatch_domain.importers.packed import open_plain
+from flitwatch_domain.importers.text import read_utf8
 
 #: Of one file; sums of bytes stay within 64 bits with room to spare.
 MOST_BYTES = 2**60
@@ -27,7 +28,7 @@ def is_matrix(path: Path) -> bool:
 
 def first_line(path: Path) -> str:
     """The first line that is neither empty nor a comment, without blanks around it."""
-    with open_regular(path) as file:
+    with open_plain(path) as file:
         head = file.read(1 << 16).decode("utf-8-sig", errors="replace")
     lines = (line.strip() for line in head.splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from io import TextIOWrapper
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.importers.local import local_path
-from flitwatch_domain.importers.text import open_regular, read_utf8
+from flitwatch_domain.importers.packed import open_text
 from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_routing.weighting import mixed
 
@@ -199,7 +198,7 @@ def read_csv(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
     src, dst, size, packets = [], [], [], []
     header: list[str] = []
     try:
-        with TextIOWrapper(open_regular(path), newline="", encoding="utf-8-sig") as file:
+        with open_text(path) as file:
             reader = csv.reader(file)
             for row in reader:
                 if not header and not (row and row[0].startswith("#")):
@@ -215,11 +214,6 @@ def read_csv(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
                     dst.append(b)
                     size.append(amount)
                     packets.append(sent)
-    except OSError as failure:
-        raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
-    except UnicodeDecodeError:
-        read_utf8(path)  # says what it is instead
-        raise
     except csv.Error as failure:
         raise BadInput(f"is not CSV text: {failure}", where=str(path)) from failure
     if not header:

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from flitwatch_domain.fabric import NodeRole
 
 if TYPE_CHECKING:
     from flitwatch_domain.importers.ibnetdiscover import Device
+    from flitwatch_domain.importers.text import Warnings
 
 _SWITCH = re.compile(r"[^;]*;([^:;]+):\S*$")
-_ADAPTER = re.compile(r"(\S+)\s+(HCA-\d+|[a-z]+\d*_\d+|[a-z]+\d+)\s*", re.IGNORECASE)
+#: Names that drivers, udev and openibd give to adapters: HCA-1, mlx5_0, mlx5_bond_0, ibp11s0f0, rocep1s0, hfi1_0, bnxt_re0, ...
+_ADAPTER = re.compile(
+    r"hca[-_ ]?\d+|mlx\d+_\S+|mthca\d+|ib(p|P|s|o|x|\d)\S*|(roce|rdma|rocep|rdmap)\S*\d\S*|hfi\d+_\d+|opa\d+|qib\d+|ipath\d+|"
+    r"bnxt_re\S*\d|irdma\d+|i40iw\d+|efa_\d+|cxi\d+|hsn\d+|hns_\d+|qedr\d+|ocrdma\d+|cxgb\d_\d+|rxe_?\S*\d|siw_?\S*\d|erdma_\d+|mana_\d+|ehca\d+",
+    re.IGNORECASE,
+)
+#: Any other word of the kind, where it stands alone behind a host's name: letters, then a number.
+_LIKELY_ADAPTER = re.compile(r"[a-z]+\d*_(\w*_)?\d+|[a-z]{2,}\d\S*", re.IGNORECASE)
+#: Words of the makers' own descriptions, which name a product and not a node.
+_PRODUCT = re.compile(
+    r"mellanox|nvidia|technologies|connect-?x\S*|connect-?ib|infinihost\S*|infiniscale\S*|mt\d{4,}\S*|voltaire|qlogic|truescale|topspin|"
+    r"cisco|intel|omni-?path|supermicro|hewlett|channel|adapter|bluefield\S*",
+    re.IGNORECASE,
+)
+#: What a host is called before anybody named it.
+_NO_HOST = re.compile(r"\(?none\)?|localhost\S*|linux|unknown|host|n/?a|-", re.IGNORECASE)
+_GLUED = re.compile(r"(.+?)[-_/:.](mlx\d+_(?:bond_)?\d+|hca-\d+|hfi\d+_\d+|qib\d+)", re.IGNORECASE)
+_DOMAIN = re.compile(r"([A-Za-z0-9][\w-]*)\.[A-Za-z][\w-]*(\.[\w-]+)*")
 #: Storage servers by customary names; everything else that is attached counts as a compute node.
 _STORAGE = re.compile(r"(ai\d+\w*|oss|mds|mdt|ost|nsd|gpfs|lustre|lnet|stor(age)?|ion(ode)?)[-_]?\d", re.IGNORECASE)
 
@@ -36,21 +54,75 @@ def switch_names(devices: dict[str, Device]) -> dict[str, str]:
     return {guid: name if uses[name] == 1 else f"{name} ({guid})" for guid, name in names.items()}
 
 
-def endpoint_names(devices: dict[str, Device]) -> dict[str, AdapterName]:
+def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None) -> dict[str, AdapterName]:
     """Node, adapter and role by GUID of every channel adapter.
 
-    `luna-0560 mlx5_4` is adapter mlx5_4 of node luna-0560; a factory description (`MT4123 ConnectX6 Mellanox Technologies`) names no node, so
-    its GUID does. A switch's aggregation unit is a service endpoint.
+    `luna-0560 mlx5_4` is adapter mlx5_4 of node luna-0560, and so is `luna-0560.example.org mlx5_4` where no other domain has a luna-0560; a
+    factory description (`MT4123 ConnectX6 Mellanox Technologies`) or `localhost mlx5_0` names no node, so the GUID does, with a warning. A
+    switch's aggregation unit is a service endpoint.
     """
-    return {guid: _adapter(device) for guid, device in devices.items() if not device.is_switch}
+    adapters = {guid: device for guid, device in devices.items() if not device.is_switch}
+    read = {guid: _read(device.description) for guid, device in adapters.items()}
+    short = _short_names({host for host, _ in read.values() if host})
+    named: dict[str, AdapterName] = {}
+    holders: dict[tuple[str, str], str] = {}
+    for guid, device in adapters.items():
+        host, adapter = read[guid]
+        if "aggregation node" in device.description.lower():
+            named[guid] = AdapterName(f"aggregation-{guid}", None, NodeRole.SERVICE)
+            continue
+        if not host:
+            named[guid] = AdapterName(f"H-{guid}", adapter, NodeRole.COMPUTE)
+            if warnings is not None:
+                text = f'"{device.description}" names no node: it becomes H-{guid}, and no job is placed there'
+                warnings.add("adapter that names no node", device.line, text)
+            continue
+        node = short.get(host, host)
+        named[guid] = AdapterName(node, adapter, NodeRole.IO if _STORAGE.match(node) else NodeRole.COMPUTE)
+        if adapter and warnings is not None and holders.setdefault((node, adapter), guid) != guid:
+            text = f'two adapters are called "{node} {adapter}": counters that say no GUID cannot be told apart'
+            warnings.add("two adapters of one name", device.line, text)
+    return named
 
 
-def _adapter(device: Device) -> AdapterName:
-    text = " ".join(device.description.split())
-    if "aggregation node" in text.lower():
-        return AdapterName(f"aggregation-{device.guid}", None, NodeRole.SERVICE)
-    match = _ADAPTER.fullmatch(text)
-    node, adapter = (match.group(1), match.group(2)) if match else (text, None)
-    if not node or " " in node:
-        return AdapterName(f"H-{device.guid}", adapter, NodeRole.COMPUTE)
-    return AdapterName(node, adapter, NodeRole.IO if _STORAGE.match(node) else NodeRole.COMPUTE)
+def _read(description: str) -> tuple[str, str | None]:
+    """(host, adapter) of a description; the host is empty where there is none."""
+    words = [word.strip("()'\",") for word in re.sub(r"\bHCA (?=\d)", "HCA-", description).split()]
+    words = [word for word in words if word]
+    if not words:
+        return "", None
+    adapter = next((word for word in words[1:] if _ADAPTER.fullmatch(word)), None)
+    if len(words) == 1:
+        if _ADAPTER.fullmatch(words[0]) and not _looks_like_a_host(words[0]):
+            return "", words[0]
+        glued = _GLUED.fullmatch(words[0])
+        return (_host(glued.group(1)), glued.group(2)) if glued else (_host(words[0]), None)
+    if adapter is None and _ADAPTER.fullmatch(words[0]) and len(words) == 2 and not _PRODUCT.fullmatch(words[1]):
+        return _host(words[1]), words[0]
+    if any(_PRODUCT.fullmatch(word) for word in words[: 1 if adapter else None]):
+        return "", adapter
+    if adapter is not None:
+        return _host(words[0]), adapter
+    if len(words) == 2 and _LIKELY_ADAPTER.fullmatch(words[1]):
+        return _host(words[0]), words[1]
+    return "", None
+
+
+def _looks_like_a_host(word: str) -> bool:
+    """`ib1` alone may be a host of that name as well as an interface: only drivers' own names are surely none."""
+    return not re.fullmatch(
+        r"hca-?\d+|mlx\d+_\S+|mthca\d+|hfi\d+_\d+|qib\d+|ib[pPs]\d\S*|rocep\S+", word, re.IGNORECASE
+    )
+
+
+def _host(word: str) -> str:
+    return "" if _NO_HOST.fullmatch(word) or _PRODUCT.fullmatch(word) else word
+
+
+def _short_names(hosts: set[str]) -> dict[str, str]:
+    """Names without their domain, as schedulers have them, where that leaves them different."""
+    by_short: dict[str, set[str]] = defaultdict(set)
+    for host in hosts:
+        match = _DOMAIN.fullmatch(host)
+        by_short[match.group(1) if match else host].add(host)
+    return {next(iter(whole)): short for short, whole in by_short.items() if len(whole) == 1}

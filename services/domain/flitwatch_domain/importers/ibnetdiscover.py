@@ -19,7 +19,16 @@ from flitwatch_domain.units import infiniband_bandwidth_bps
 SECTION = re.compile(
     r'\s*(Switch|Ca|Hca|Rt)\s*(\d{1,6})\s*"([SHR])-([0-9a-fA-F]+)"\s*(?:#\s*(?:"(.*?)")?\s*(.*))?$', re.IGNORECASE
 )
-ATTRIBUTE = re.compile(r"\s*(vendid|devid|sysimgguid|switchguid|caguid|rtguid)\s*=\s*(\S*)\s*$")
+ATTRIBUTE = re.compile(r"\s*(vendid|devid|sysimgguid|switchguid|caguid|rtguid)\s*=\s*(\S*)\s*(#.*)?$")
+#: A line that begins as one of the topology's and does not go on so has lost a cable or a device.
+_CUT = re.compile(r'\s*(\[\s*\d+\s*\]|(Switch|Ca|Hca|Rt)\s*\d+\s*"[SHR]-)', re.IGNORECASE)
+#: What a terminal adds: colours, cursor movements, its title, backspaces.
+TERMINAL = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b[()][0-9A-Za-z]|\x1b[=>@-Z\\^_]|[\x07\x08]"
+)
+#: A line of `ibnetdiscover --ports`.
+PORTS_LINE = re.compile(r"\s*(CA|SW|RT)\s+\d+\s+\d+\s+0x[0-9a-f]{1,16}\s+\S+\s+\S+", re.IGNORECASE)
+_LID = re.compile(r"\blid\s+(\d{1,5})\b")
 _PORT = re.compile(
     r"\s*\[\s*(\d{1,6})\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*"
     r'"([SHR])-([0-9a-fA-F]+)"\s*\[\s*(\d{1,6})\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*(?:#\s*(.*))?$'
@@ -60,35 +69,39 @@ class Cable:
 
 def parse(text: str, where: str, name: str) -> Fabric:
     """A fabric from ibnetdiscover's output; BadInput names the line that cannot be read or contradicts another."""
-    devices, cables = _read(text, where)
+    warnings = Warnings(where)
+    devices, cables = _read(text, where, warnings)
     if not any(device.is_switch for device in devices.values()):
         raise BadInput("lists no switch", where=where)
-    warnings = Warnings(where)
     joined = _join(devices, cables, where, warnings)
-    return ibtree.assemble(devices, joined, ibnames.endpoint_names(devices), where, name, warnings)
+    return ibtree.assemble(devices, joined, ibnames.endpoint_names(devices, warnings), where, name, warnings)
 
 
-def _read(text: str, where: str) -> tuple[dict[str, Device], dict[End, Cable]]:
+def _read(text: str, where: str, warnings: Warnings) -> tuple[dict[str, Device], dict[End, Cable]]:
     devices: dict[str, Device] = {}
     cables: dict[End, Cable] = {}
     current: Device | None = None
-    for number, line in numbered_lines(text):
+    for number, raw in numbered_lines(text):
         here = f"{where}:{number}"
+        line = TERMINAL.sub("", raw)
         if match := SECTION.match(line):
             current = _open_section(devices, match, number, here)
         elif match := _PORT.match(line):
             if current is None:
                 raise BadInput("a port stands before any switch or adapter", where=here)
             _add_port(devices, cables, current, match, number, here)
-        elif not (ATTRIBUTE.match(line) or _IGNORED.match(line)):
+        elif _CUT.match(line):
             raise BadInput(
                 f"cannot read {line.strip()[:80]!r}", where=here, advice="Expected a line of ibnetdiscover's output."
             )
+        elif not (ATTRIBUTE.match(line) or _IGNORED.match(line)):
+            # The tool's own messages, a prompt, the first line of `script`: what surrounds the output when it was captured.
+            warnings.add("lines that are none of ibnetdiscover's output", number, f"skipped {line.strip()[:80]!r}")
     return devices, cables
 
 
 def _open_section(devices: dict[str, Device], match: re.Match[str], number: int, here: str) -> Device:
-    word, ports, letter, guid, description, _ = match.groups()
+    word, ports, letter, guid, description, rest = match.groups()
     guid, is_switch = guid.lower(), word.lower() == "switch"
     if is_switch != (letter == "S"):
         raise BadInput(f'{word} is named "{letter}-{guid}"', where=here)
@@ -102,6 +115,8 @@ def _open_section(devices: dict[str, Device], match: re.Match[str], number: int,
             raise BadInput(f"{guid} is a {word} here, but not on line {known.line}", where=here)
         device.port_guid.update(known.port_guid)
         device.lid.update(known.lid)
+    if is_switch and (own := _LID.search(rest or "")):
+        device.lid[0] = int(own.group(1))
     devices[guid] = device
     return device
 

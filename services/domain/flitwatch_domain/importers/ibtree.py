@@ -111,7 +111,10 @@ def assemble(
         source=where,
         attributes={
             "adapters": [adapter.adapter for adapter in known],
+            "adapter_guids": [row[1][0] for row in hosts],
+            "adapter_ports": [row[1][1] for row in hosts],
             "adapter_count": len(adapters),
+            "switch_lids": [devices[guid].lid.get(0, 0) for guid in order],
             "lids": [devices[row[1][0]].lid.get(row[1][1], 0) for row in hosts],
             "lmc": [devices[row[1][0]].lmc.get(row[1][1], 0) for row in hosts],
             "descriptions": [devices[guid].description for guid in order],

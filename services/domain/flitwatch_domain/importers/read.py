@@ -41,7 +41,14 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
 
 def detect(text: str, where: str) -> str:
     """The format of a topology's text: `cray` or `ibnetdiscover`."""
-    for seen, (_, line) in enumerate(numbered_lines(text)):
+    for seen, (_, raw) in enumerate(numbered_lines(text)):
+        line = ibnetdiscover.TERMINAL.sub("", raw)
+        if ibnetdiscover.PORTS_LINE.match(line):
+            raise BadInput(
+                "is the list of ports that `ibnetdiscover --ports` prints, which leaves the devices out",
+                where=where,
+                advice="Give what `ibnetdiscover` prints without --ports.",
+            )
         if interconnect.LINE.match(line):
             return "cray"
         if ibnetdiscover.SECTION.match(line) or ibnetdiscover.ATTRIBUTE.match(line):
@@ -58,7 +65,7 @@ def detect(text: str, where: str) -> str:
 def default_name(path: str | Path) -> str:
     """A fabric's name from its file's: the name without its ending and without `links-` or `-topo` around it."""
     stem = Path(path).name
-    for ending in (".txt", ".interconnect", ".topo", ".out", ".log"):
+    for ending in (".gz", ".bz2", ".xz", ".zst", ".txt", ".interconnect", ".topo", ".out", ".log"):
         stem = stem.removesuffix(ending)
     stem = stem.removeprefix("links-").removesuffix("-topo")
     return stem or "fabric"

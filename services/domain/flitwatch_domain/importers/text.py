@@ -2,58 +2,23 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
-from flitwatch_domain.errors import BadInput, NotFound
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.packed import open_plain
 
 #: A topology of 100,000 routers is about 500 MB; beyond this a file is not a topology.
 LARGEST_FILE_BYTES = 2**30
-_PACKED = {
-    b"\x1f\x8b": "gunzip",
-    b"BZh": "bunzip2",
-    b"\xfd7zXZ\x00": "unxz",
-    b"\x28\xb5\x2f\xfd": "unzstd",
-    b"PK\x03\x04": "unzip",
-}
-
-
-def open_regular(path: str | Path) -> BinaryIO:
-    """Open a file to read, without waiting for a pipe's or a device's other end.
-
-    Raises
-    ------
-    OSError
-    BadInput
-        It is a pipe, a device or a socket.
-    """
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISREG(mode):
-        return os.fdopen(handle, "rb")
-    os.close(handle)
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise BadInput("is no regular file", where=str(path), advice="Write what it gives to a file first.")
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """A file's bytes; NotFound or BadInput name the file."""
-    try:
-        with open_regular(path) as opened:
-            known = os.fstat(opened.fileno()).st_size
-            data = opened.read(LARGEST_FILE_BYTES + 1) if known <= LARGEST_FILE_BYTES else b""
-        if max(known, len(data)) > LARGEST_FILE_BYTES:
-            raise BadInput("is larger than 1 GiB", where=str(path), advice="Is this the right file?")
-        return data
-    except FileNotFoundError as absent:
-        raise NotFound(f"{path} does not exist") from absent
-    except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
-        raise BadInput(getattr(problem, "strerror", None) or str(problem), where=str(path)) from problem
+    """A file's bytes, unpacked where it is compressed; NotFound or BadInput name the file."""
+    with open_plain(path) as plain:
+        data = plain.read(LARGEST_FILE_BYTES + 1)
+    if len(data) > LARGEST_FILE_BYTES:
+        raise BadInput("is larger than 1 GiB", where=str(path), advice="Is this the right file?")
+    return data
 
 
 def read_text(path: str | Path) -> str:
@@ -62,13 +27,12 @@ def read_text(path: str | Path) -> str:
 
 
 def read_utf8(path: str | Path) -> str:
-    """A file's text without its byte order mark; BadInput where it is no UTF-8, such as a compressed file."""
+    """A file's text without its byte order mark; BadInput where it is no UTF-8."""
     data = read_bytes(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as bad:
-        packed = next((name for magic, name in _PACKED.items() if data.startswith(magic)), None)
-        advice = f"Unpack it with {packed} first." if packed else "Is this the right file?"
+        advice = "Is this the right file?"
         raise BadInput(f"is no text: {bad.reason} at byte {bad.start}", where=str(path), advice=advice) from bad
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.importers.text import read_utf8
+from flitwatch_domain.importers.packed import open_text
 from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.weighting import mixed
@@ -215,16 +215,10 @@ def _ports(fabric: Fabric) -> list[list[int]]:
 
 def numbered(path: Path) -> Iterator[tuple[int, str]]:
     """(line number, line without its end) of a text file, comments (#) left out. BadInput for what is no text, or cannot be read."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, 1):
-                if not line.startswith("#"):
-                    yield number, line.rstrip("\n")
-    except OSError as failure:
-        raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
-    except UnicodeDecodeError:
-        read_utf8(path)  # says what it is instead
-        raise
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.startswith("#"):
+                yield number, line.rstrip("\r\n")
 
 
 def _rows(path: Path, header: list[str], optional: int = 0, extra: str = "") -> Iterator[tuple[str, list[str]]]:

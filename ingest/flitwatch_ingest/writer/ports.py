@@ -1,0 +1,278 @@
+"""Whose port a record counts: by GUID, by LID, by component or host and the adapter's name, in that order."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from flitwatch_core.codec import Kind, Role
+from flitwatch_domain.fabric import Fabric, Technology
+from flitwatch_domain.guids import plain_guid
+from flitwatch_ingest.schemas import RowSchema
+from flitwatch_ingest.schemas.rows import ADAPTERS, GUIDS, HOSTS, INSTANCES, LIDS, PORTS, PRODUCERS, plain, suffix
+
+_LAST_NUMBER = re.compile(r"(\d+)(?!.*\d)")
+#: What openibd writes into node descriptions: HCA-1 is the kernel's adapter 0.
+_VENDOR_NUMBER = re.compile(r"HCA-(\d+)", re.IGNORECASE)
+_KERNEL_NUMBER = re.compile(r"mlx\d+_(\d+)", re.IGNORECASE)
+#: ca_name and port as sysclassib joins them.
+_JOINED = re.compile(r"(.+)\.(\d{1,3})")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """What a record says about its port.
+
+    Attributes
+    ----------
+    guids : tuple of str      without 0x and leading zeros
+    lid : int or None
+    names : tuple of str      what the port's device is called
+    hosts : tuple of str      who sent the record: the port's node, unless a GUID or LID says otherwise
+    adapter : str             mlx5_0, cxi1, hsn0; empty: not said
+    port : int or None
+    """
+
+    guids: tuple[str, ...] = ()
+    lid: int | None = None
+    names: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    adapter: str = ""
+    port: int | None = None
+
+    def __str__(self) -> str:
+        if self.guids:
+            who = f"GUID {self.guids[0]}"
+        elif self.lid is not None:
+            who = f"LID {self.lid}"
+        else:
+            who = next(iter((*self.names, *self.hosts)), "a set that names no host")
+        where = f"{self.adapter} port {self.port}" if self.adapter and self.port is not None else self.adapter
+        where = where or (f"port {self.port}" if self.port is not None else "")
+        return f"{who} {where}".rstrip()
+
+
+def owner_of(schema: RowSchema, identity: str) -> Owner:
+    """Read a set's identity by the columns that make it up."""
+    columns = [c for c in schema.columns if c.role is Role.IDENTITY]
+    parts = identity.split("\x1f")[:-1]
+    if len(parts) != len(columns):
+        return Owner()
+    said: dict[str, list[str]] = defaultdict(list)
+    for column, part in zip(columns, parts, strict=True):
+        what, text = _part(plain(column.name), column.kind), part.strip()
+        if what == "guid" and column.kind is Kind.UNSIGNED:
+            text = f"{int(text):x}"
+        if text:
+            said[what].append(text)
+    joined = next((suffix(c.name) for c in schema.columns if c.use and suffix(c.name)), "")
+    if match := _JOINED.fullmatch(joined):
+        said["adapter"].append(match.group(1))
+        said["port"].append(match.group(2))
+    return Owner(
+        # A GUID that the sampler could not read is 0.
+        tuple(guid for text in said["guid"] if (guid := plain_guid(text))),
+        _number(said["lid"]),
+        tuple(said["name"]),
+        tuple(said["host"]) + tuple(text.partition("/")[0] for text in said["instance"] if "/" in text),
+        next(iter(said["adapter"]), ""),
+        _number(said["port"]),
+    )
+
+
+def _part(name: str, kind: Kind) -> str:
+    for part, names in (
+        ("guid", GUIDS),
+        ("lid", LIDS),
+        ("port", PORTS),
+        ("instance", INSTANCES),
+        ("adapter", ADAPTERS),
+    ):
+        if name in names:
+            # A port may be named by a text: hsn0.
+            return "adapter" if part == "port" and kind is Kind.TEXT else part
+    if name in PRODUCERS | (HOSTS - {"node_name"}):
+        return "host"
+    if name == "node_name":
+        return "name"
+    # In Avro's names the list's stands before with an underscore.
+    if name.endswith("port") and kind is Kind.UNSIGNED:
+        return "port"
+    return "adapter"
+
+
+def _number(texts: list[str]) -> int | None:
+    text = next(iter(texts), "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A switch's port or an endpoint; `reason` says why neither."""
+
+    router: int = -1
+    port: int = -1
+    endpoint: int = -1
+    device: str = ""
+    reason: str = ""
+
+
+@dataclass
+class FabricPorts:
+    """The ports of one fabric by everything that they are called."""
+
+    fabric: Fabric
+    _endpoints_by_guid: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _routers_by_guid: dict[str, int] = field(default_factory=dict)
+    _endpoint_by_lid: dict[int, int] = field(default_factory=dict)
+    _router_by_lid: dict[int, int] = field(default_factory=dict)
+    _by_host: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        fabric, ends = self.fabric, self.fabric.endpoints
+        self._adapters: list[str | None] = self._of_endpoints("adapters", None)
+        self._adapter_ports: list[int] = self._of_endpoints("adapter_ports", 0)
+        lids, lmc = self._of_endpoints("lids", 0), self._of_endpoints("lmc", 0)
+        owners = self._of_endpoints("adapter_guids", None)
+        for e in range(len(ends)):
+            for guid in {ends.guid[e], owners[e]} - {None}:
+                self._endpoints_by_guid[plain_guid(guid)].append(e)
+            for lid in range(lids[e], lids[e] + (1 << min(lmc[e], 7))) if lids[e] else ():
+                self._endpoint_by_lid[lid] = e
+            for name in _spellings(str(ends.node[e])):
+                self._by_host[name].append(e)
+        for router, guid in enumerate(fabric.routers.guid):
+            if guid:
+                self._routers_by_guid[plain_guid(guid)] = router
+        switch_lids = fabric.attributes.get("switch_lids") or []
+        self._router_by_lid = {lid: router for router, lid in enumerate(switch_lids[: len(fabric.routers)]) if lid}
+        self._counted = fabric.counted_links()
+
+    def _of_endpoints(self, name: str, missing: object) -> list:
+        values = self.fabric.attributes.get(name)
+        wanted = len(self.fabric.endpoints)
+        return values if isinstance(values, list) and len(values) == wanted else [missing] * wanted
+
+    def find(self, owner: Owner, at_component: list[int]) -> Found | None:
+        """Where a port is; None: not in this fabric.
+
+        Parameters
+        ----------
+        owner : Owner
+        at_component : list of int
+            The endpoints of the set's component_id.
+        """
+        if owner.guids:
+            return self._by_guid(owner)
+        if owner.lid is not None:
+            return self._by_lid(owner)
+        ends = at_component or self._of_host(owner)
+        if ends:
+            return self._adapter(ends, owner)
+        router = next((r for n in owner.names if (r := self.fabric.router_by_name.get(n)) is not None), None)
+        return None if router is None else self._switch_port(router, owner)
+
+    def _by_guid(self, owner: Owner) -> Found | None:
+        for guid in owner.guids:
+            if (router := self._routers_by_guid.get(guid)) is not None:
+                return self._switch_port(router, owner)
+        for guid in owner.guids:
+            if ends := self._endpoints_by_guid.get(guid):
+                chosen = [e for e in ends if owner.port in (None, self._adapter_ports[e])]
+                if len(ends) == 1 or len(chosen) == 1:
+                    return self._endpoint((chosen or ends)[0])
+                return Found(
+                    device=str(owner), reason=f"{owner}: the adapter has {len(ends)} ports in {self.fabric.name}"
+                )
+        return None
+
+    def _by_lid(self, owner: Owner) -> Found | None:
+        assert owner.lid is not None
+        if (router := self._router_by_lid.get(owner.lid)) is not None:
+            name = str(self.fabric.routers.name[router])
+            return self._switch_port(router, owner) if _called(owner, name) else None
+        endpoint = self._endpoint_by_lid.get(owner.lid)
+        if endpoint is None or not _called(owner, str(self.fabric.endpoints.node[endpoint])):
+            return None
+        return self._endpoint(endpoint)
+
+    def _of_host(self, owner: Owner) -> list[int]:
+        for name in (*owner.names, *owner.hosts):
+            for spelling in _spellings(name):
+                if ends := self._by_host.get(spelling):
+                    return ends
+        return []
+
+    def _switch_port(self, router: int, owner: Owner) -> Found:
+        name = str(self.fabric.routers.name[router])
+        port = -1 if owner.port is None else owner.port
+        if port < 0:
+            return Found(device=name, reason=f"a set of switch {name} in {self.fabric.name} says no port")
+        device = f"{name} port {port}"
+        if port >= self._counted.shape[1] or self._counted[router, port] < 0:
+            return Found(device=device, reason=f"ports of {name} that have no cable in {self.fabric.name}")
+        return Found(router=router, port=port, device=device)
+
+    def _endpoint(self, endpoint: int) -> Found:
+        node, adapter = str(self.fabric.endpoints.node[endpoint]), self._adapters[endpoint]
+        return Found(endpoint=endpoint, device=f"{node} {adapter}" if adapter else node)
+
+    def _adapter(self, ends: list[int], owner: Owner) -> Found:
+        """Which of a node's endpoints: by the adapter's name where the fabric is InfiniBand, which numbers with gaps; else by its number."""
+        node, fabric = str(self.fabric.endpoints.node[ends[0]]), self.fabric
+        if fabric.technology is not Technology.INFINIBAND:
+            match = _LAST_NUMBER.search(owner.adapter)
+            which = int(match.group(1)) if match else 0
+            if which < len(ends):
+                return Found(endpoint=ends[which], device=node)
+            return Found(
+                device=node, reason=f"{node} has {len(ends)} endpoints in {fabric.name}, none for {owner.adapter}"
+            )
+        names = [self._adapters[e] for e in ends]
+        if not any(names):
+            chosen = ends
+        else:
+            chosen = [e for e in ends if owner.adapter and _same_adapter(self._adapters[e], owner.adapter)]
+            chosen = chosen if owner.adapter else ends
+        if len(chosen) > 1 and owner.port is not None:
+            chosen = [e for e in chosen if self._adapter_ports[e] == owner.port] or chosen
+        if len(chosen) == 1:
+            return self._endpoint(chosen[0])
+        known = ", ".join(sorted({name for name in names if name})) or "adapters without names"
+        asked = owner.adapter or "a set that names no adapter"
+        return Found(device=node, reason=f"{node} has {known} in {fabric.name}: which is {asked} cannot be told")
+
+
+def _called(owner: Owner, name: str) -> bool:
+    """Whether a device may be the one that a record names; LIDs repeat in every subnet, names seldom."""
+    return not owner.names or any(set(_spellings(text)) & set(_spellings(name)) for text in _first_words(owner.names))
+
+
+def _first_words(names: tuple[str, ...]) -> list[str]:
+    """A node map or a description may follow with the adapter: `luna-0001 mlx5_2`."""
+    return [word for name in names for word in dict.fromkeys((name, name.partition(" ")[0]))]
+
+
+def _spellings(host: str) -> tuple[str, ...]:
+    """A host's name as it is and without its domain, in lower case."""
+    whole = host.strip().lower()
+    return tuple(dict.fromkeys((whole, whole.partition(".")[0])))
+
+
+def _same_adapter(known: str | None, said: str) -> bool:
+    if known is None:
+        return False
+    if known.lower() == said.lower():
+        return True
+    vendor, kernel = _VENDOR_NUMBER.fullmatch(known), _KERNEL_NUMBER.fullmatch(said)
+    return bool(vendor and kernel) and int(vendor.group(1)) == int(kernel.group(1)) + 1  # type: ignore[union-attr]
+
+
+def none_found(fabrics: list[str], owner: Owner, component: int | None) -> str:
+    """Why a port belongs to none of the fabrics, and what would help."""
+    who = str(owner)
+    if not (owner.guids or owner.lid is not None or owner.names or owner.hosts):
+        who = f"component {component}" if component is not None else "a set without component_id"
+        who += ", whose producer, GUID or LID the record does not say,"
+    return f"{who} is in none of {', '.join(fabrics)}"

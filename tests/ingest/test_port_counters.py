@@ -1,0 +1,311 @@
+"""Counters of InfiniBand's and Slingshot's ports find their place by GUID, LID, host and adapter, as their real samplers say it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from ingest.writing import START_S, append
+
+from flitwatch_db import connect, fabrics
+from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
+from flitwatch_domain.importers import ibnetdiscover
+from flitwatch_ingest.writer.drain import drain
+from flitwatch_stream.log import open_log
+
+pytestmark = pytest.mark.integration
+
+#: Two leaves; node n1 has compute adapters mlx5_0, mlx5_1 and mlx5_6, node n2 one whose name the fabric does not know.
+RAILS = """
+switchguid=0xa1(a1)
+Switch	4 "S-00000000000000a1"		# "MF0;leaf-1:MQM8700/U1" enhanced port 0 lid 31 lmc 0
+[1]	"H-00000000000000b0"[1](b0) 		# "n1 mlx5_0" lid 1 4xHDR
+[2]	"H-00000000000000b1"[1](b1) 		# "n1 mlx5_1" lid 2 4xHDR
+[4]	"S-00000000000000a2"[4]		# "MF0;leaf-2:MQM8700/U1" lid 32 4xHDR
+
+switchguid=0xa2(a2)
+Switch	4 "S-00000000000000a2"		# "MF0;leaf-2:MQM8700/U1" enhanced port 0 lid 32 lmc 0
+[1]	"H-00000000000000b6"[1](b6) 		# "n1 mlx5_6" lid 3 4xHDR
+[2]	"H-00000000000000c0"[1](c0) 		# "n2" lid 4 4xHDR
+[4]	"S-00000000000000a1"[4]		# "MF0;leaf-1:MQM8700/U1" lid 31 4xHDR
+
+Ca	1 "H-00000000000000b0"		# "n1 mlx5_0"
+[1](b0) 	"S-00000000000000a1"[1]		# lid 1 lmc 0 "MF0;leaf-1:MQM8700/U1" lid 31 4xHDR
+Ca	1 "H-00000000000000b1"		# "n1 mlx5_1"
+[1](b1) 	"S-00000000000000a1"[2]		# lid 2 lmc 0 "MF0;leaf-1:MQM8700/U1" lid 31 4xHDR
+Ca	1 "H-00000000000000b6"		# "n1 mlx5_6"
+[1](b6) 	"S-00000000000000a2"[1]		# lid 3 lmc 0 "MF0;leaf-2:MQM8700/U1" lid 32 4xHDR
+Ca	1 "H-00000000000000c0"		# "n2"
+[1](c0) 	"S-00000000000000a2"[2]		# lid 4 lmc 0 "MF0;leaf-2:MQM8700/U1" lid 32 4xHDR
+"""
+STORAGE = """
+Switch	4 "S-00000000000000e1"		# "store-1" enhanced port 0 lid 31 lmc 0
+[1]	"H-00000000000000d4"[1](d4) 		# "n1 mlx5_4" lid 1 4xHDR
+Ca	1 "H-00000000000000d4"		# "n1 mlx5_4"
+[1](d4) 	"S-00000000000000e1"[1]		# lid 1 lmc 0 "store-1" lid 31 4xHDR
+"""
+
+
+def stored_fabric(url: str, text: str = RAILS, name: str = "ib") -> int:
+    with connect(url) as conn:
+        return fabrics.save(conn, ibnetdiscover.parse(text, name, name))
+
+
+def carry(url: str, topic: str, records: Iterable[dict]) -> None:
+    with open_log(url) as log:
+        append(log, topic, [json.dumps(record).encode() for record in records])
+    drain(url, url)
+
+
+def series(who: dict, counter: str, step: int, samples: int = 4) -> list[dict]:
+    """A counter that grows by `step` each second."""
+    return [{"timestamp": START_S + t + 0.001, **who, counter: 10**15 + step * t} for t in range(samples)]
+
+
+def endpoint_words(url: str, column: str = "tx_bytes") -> dict[str, float]:
+    """Sums by the name of node and switch port."""
+    with connect(url) as conn:
+        rows = conn.execute(
+            f"SELECT f.name || ' ' || e.node || ' ' || coalesce(e.guid, e.endpoint::text), sum({column}) FROM endpoint_1s s"
+            " JOIN endpoint e USING (fabric_id, endpoint) JOIN fabric f USING (fabric_id) GROUP BY 1 ORDER BY 1".encode()
+        ).fetchall()
+    return {name: float(value) for name, value in rows}
+
+
+def observed(url: str) -> int:
+    with connect(url) as conn:
+        row = conn.execute("SELECT count(*) FROM observation").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def reasons(url: str) -> set[str]:
+    with connect(url) as conn:
+        rows = conn.execute(
+            "SELECT DISTINCT jsonb_array_elements_text(payload -> 'reasons') FROM event WHERE kind = 'unplaced'"
+        ).fetchall()
+    return {row[0] for row in rows}
+
+
+@pytest.mark.parametrize("component", [0, None], ids=["component_id 0 on every node", "no component_id"])
+@pytest.mark.parametrize("prefix", ["", "ib_nics."], ids=["ibmad_sampler", "ibmad_records_sampler"])
+def test_ibmads_records_find_the_adapter_of_that_name(embedded_db: str, component: int | None, prefix: str) -> None:
+    stored_fabric(embedded_db)
+    records = []
+    for number, adapter in ((0, "mlx5_0"), (1, "mlx5_1"), (6, "mlx5_6")):
+        who = {
+            "producer": "n1.cluster.example",
+            f"{prefix}ca_name": adapter,
+            f"{prefix}port": 1,
+            f"{prefix}VL15_dropped": 0,
+        }
+        if component is not None:
+            who["component_id"] = component
+        records += series(who, f"{prefix}port_xmit_data", 100 + number)
+    carry(embedded_db, "ldms.ibmad", sorted(records, key=lambda record: record["timestamp"]))
+    assert endpoint_words(embedded_db) == {"ib n1 b0": 3 * 400, "ib n1 b1": 3 * 404, "ib n1 b6": 3 * 424}
+    assert observed(embedded_db) == 0
+
+
+def test_an_adapter_that_the_node_has_not_is_kept_as_it_came_and_named(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    carry(embedded_db, "ldms.ibmad", series({"producer": "n1", "ca_name": "mlx5_2", "port": 1}, "port_xmit_data", 5))
+    carry(embedded_db, "ldms.ibmad", series({"producer": "n9", "ca_name": "mlx5_0", "port": 1}, "port_xmit_data", 5))
+    assert endpoint_words(embedded_db) == {} and observed(embedded_db) == 8
+    assert reasons(embedded_db) == {
+        "n1 has mlx5_0, mlx5_1, mlx5_6 in ib: which is mlx5_2 cannot be told",
+        "n9 mlx5_0 port 1 is in none of ib",
+    }
+
+
+def test_of_a_node_with_one_endpoint_no_name_is_needed(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    carry(embedded_db, "ldms.ibmad", series({"producer": "N2", "ca_name": "mlx5_3", "port": 1}, "port_rcv_data", 7))
+    assert endpoint_words(embedded_db, "rx_bytes") == {"ib n2 c0": 3 * 28}
+
+
+def test_planes_share_a_node_and_each_adapter_stands_on_its_own(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    stored_fabric(embedded_db, STORAGE, "store")
+    records = series({"producer": "n1", "ca_name": "mlx5_4", "port": 1}, "port_xmit_data", 10)
+    records += series({"producer": "n1", "ca_name": "mlx5_1", "port": 1}, "port_xmit_data", 20)
+    carry(embedded_db, "ldms.ibmad", records)
+    assert endpoint_words(embedded_db) == {"ib n1 b1": 240, "store n1 d4": 120}
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        {"guid": "0x00000000000000a1", "port": 2},
+        {"node_guid": 0xA1, "port_num": 2},
+        {"lid": 31, "port": 2, "node_name": "leaf-1", "remote": "n1 mlx5_1"},
+        {"lid": 31, "port": 2, "producer": "admin"},
+    ],
+    ids=["GUID", "GUID as a number", "ibnet with a node map", "ibnet"],
+)
+def test_ports_of_switches_stand_at_their_switch_and_port(embedded_db: str, who: dict) -> None:
+    fabric_id = stored_fabric(embedded_db)
+    records = []
+    for port in (1, 2, 4):
+        key = "port_num" if "port_num" in who else "port"
+        for record in series({**who, key: port, "PortXmitWait": 0}, "PortXmitData", 100 * port):
+            t = int(record["timestamp"] - START_S)
+            records.append({**record, "PortXmitWait": port * t, "PortXmitPkts": 2 * port * t})
+    carry(embedded_db, "ldms.ibnet_7fffe", records)
+    with connect(embedded_db) as conn:
+        routers = conn.execute(
+            "SELECT name, sum(samples), sum(tile_seconds), sum(rt_flits), sum(rt_stall_cycles), sum(rt_packets) FROM router_1s JOIN router"
+            " USING (fabric_id, router) WHERE fabric_id = %s GROUP BY 1",
+            [fabric_id],
+        ).fetchall()
+        ports = conn.execute(
+            "SELECT flits, stall_cycles, packets FROM port_10s JOIN router USING (fabric_id, router) WHERE name = 'leaf-1'"
+        ).fetchall()
+    assert routers == [("leaf-1", 9, pytest.approx(9), 3 * 700, 3 * 7, 3 * 14)]
+    flits, stalls, packets = (np_sum(column) for column in zip(*ports, strict=True))
+    assert (
+        flits == [None, 300, 600, None, 1200]
+        and stalls == [None, 3, 6, None, 12]
+        and packets == [None, 6, 12, None, 24]
+    )
+    assert observed(embedded_db) == 0
+
+
+def np_sum(rows: Iterable[list[float | None]]) -> list[float | None]:
+    """Arrays of ports added up; a port that no bucket counts is unknown."""
+    columns = [[value for value in column if value is not None] for column in zip(*rows, strict=True)]
+    return [sum(column) if column else None for column in columns]
+
+
+def test_two_samplers_of_one_switch_port_count_it_once(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    records = series({"guid": "a1", "port": 1, "producer": "admin1"}, "PortXmitData", 50)
+    records += series({"guid": "a1", "port": 1, "producer": "admin2"}, "PortXmitData", 50)
+    carry(embedded_db, "ldms.ibnet", records)
+    with connect(embedded_db) as conn:
+        assert conn.execute("SELECT sum(rt_flits) FROM router_1m").fetchone() == (150,)
+
+
+def test_one_feed_holds_ports_of_switches_and_of_adapters(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    stored_fabric(embedded_db, STORAGE, "store")
+    records = series({"lid": 2, "port": 1, "node_name": "n1 mlx5_1"}, "PortXmitData", 30)
+    # The LID is another device's in the other subnet: the name tells which is meant.
+    records += series({"lid": 31, "port": 1, "node_name": "store-1"}, "PortXmitData", 40)
+    carry(embedded_db, "ldms.ibnet", records)
+    assert endpoint_words(embedded_db) == {"ib n1 b1": 360}
+    with connect(embedded_db) as conn:
+        found = conn.execute(
+            "SELECT f.name, rt_flits FROM router_1m JOIN fabric f USING (fabric_id) ORDER BY 1"
+        ).fetchall()
+    assert found == [("store", 120)]
+
+
+def test_a_lid_of_several_subnets_alone_is_no_place(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    stored_fabric(embedded_db, STORAGE, "store")
+    carry(embedded_db, "ldms.ibnet", series({"lid": 31, "port": 1}, "PortXmitData", 30))
+    assert observed(embedded_db) == 4
+    assert reasons(embedded_db) == {"LID 31 port 1 is in several fabrics (ib, store): start the writer with --fabric"}
+
+
+def test_a_port_without_a_cable_is_kept_as_it_came(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    records = [
+        *series({"guid": "a1", "port": 3}, "PortXmitData", 9),
+        *series({"guid": "a1", "port": 0}, "PortXmitData", 9),
+    ]
+    records += series({"guid": "a1", "port": 300}, "PortXmitData", 9)
+    carry(embedded_db, "ldms.ibnet", records)
+    assert observed(embedded_db) == 12 and reasons(embedded_db) == {"ports of leaf-1 that have no cable in ib"}
+
+
+def test_the_order_of_a_records_keys_tells_nothing(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    records = series({"lid": 1, "port": 1, "node_name": "n1"}, "PortXmitData", 30, samples=5)
+    shuffled = [dict(sorted(record.items(), reverse=at % 2 == 1)) for at, record in enumerate(records)]
+    carry(embedded_db, "ldms.ibnet", shuffled)
+    assert endpoint_words(embedded_db) == {"ib n1 b0": 4 * 120}
+
+
+def test_sysclassibs_single_port_is_read_from_the_metrics_names(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    carry(embedded_db, "ldms.sysclassib", series({"producer": "n1"}, "ib.port_xmit_data#mlx5_6.1", 3))
+    assert endpoint_words(embedded_db) == {"ib n1 b6": 36}
+
+
+def test_several_ports_side_by_side_are_never_added_up(embedded_db: str) -> None:
+    stored_fabric(embedded_db)
+    records = [
+        {
+            "timestamp": START_S + t,
+            "producer": "n1",
+            "ib.port_xmit_data#mlx5_0.1": t,
+            "ib.port_xmit_data#mlx5_1.1": 5 * t,
+        }
+        for t in range(4)
+    ]
+    carry(embedded_db, "ldms.sysclassib", records)
+    assert endpoint_words(embedded_db) == {} and observed(embedded_db) == 4
+
+
+def slingshot(url: str) -> None:
+    """A switch with two nodes of two NICs each."""
+    ends = Endpoints(
+        [0, 0, 0, 0],
+        port=[0, 1, 2, 3],
+        node=["x1000c0s0b0n0", "x1000c0s0b0n0", "x1000c0s0b0n1", "x1000c0s0b0n1"],
+        component_id=[1, 1, 2, 2],
+    )
+    links = Links([1, 2, 3, 4], [0, 0, 0, 0], src_port=[0] * 4, dst_port=[0, 1, 2, 3])
+    fabric = Fabric("ss", FabricKind.DRAGONFLY, Technology.SLINGSHOT, Routers(["x1000c0r0"]), ends, links)
+    with connect(url) as conn:
+        fabrics.save(conn, fabric)
+
+
+@pytest.mark.parametrize("joint", [".", "_"], ids=["JSON", "Avro's names"])
+def test_both_nics_of_a_real_cxi_sampler_are_counted(embedded_db: str, joint: str) -> None:
+    slingshot(embedded_db)
+    records = []
+    for nic in (0, 1):
+        key = {"component_id": 1, f"tel_list{joint}iface_name": f"cxi{nic}", f"rh_list{joint}iface_name": f"cxi{nic}"}
+        key |= {f"tel_list{joint}hni_sts_rx_ok_octets": 7, f"tel_list{joint}atu_cache_evictions_0": 1}
+        records += series(key, f"tel_list{joint}hni_sts_tx_ok_octets", 10 + nic)
+    carry(embedded_db, "ldms.cxi", sorted(records, key=lambda record: record["timestamp"]))
+    assert endpoint_words(embedded_db) == {"ss x1000c0s0b0n0 0": 30, "ss x1000c0s0b0n0 1": 33}
+    with connect(embedded_db) as conn:
+        assert conn.execute("SELECT count(*) FROM dead_letter").fetchone() == (0,)
+
+
+@pytest.mark.shared
+def test_a_whole_real_fabric_port_by_port(embedded_db: str, shared: Path) -> None:
+    """Every port of Selene's storage fabric, switches by LID and adapters by GUID, adds up at its own place."""
+    text = (shared / "data" / "infiniband" / "loginoff-topo.txt").read_text()
+    fabric_id = stored_fabric(embedded_db, text, "login")
+    with connect(embedded_db) as conn:
+        fabric = fabrics.load(conn, fabric_id)
+    counted = fabric.counted_links()
+    records = []
+    for t in range(2):
+        for router, lid in enumerate(fabric.attributes["switch_lids"]):
+            for port in range(counted.shape[1]):
+                if counted[router, port] >= 0:
+                    records.append(
+                        {"timestamp": START_S + t, "lid": lid, "port": port, "PortXmitData": t * (100 * router + port)}
+                    )
+        for e, guid in enumerate(fabric.endpoints.guid):
+            records.append({"timestamp": START_S + t, "lid": 0, "port": 1, "guid": guid, "PortXmitData": t * e})
+    ports = [record for record in records if "guid" not in record]
+    carry(embedded_db, "ldms.ibnet", ports)
+    carry(embedded_db, "ldms.ibnet_ca", [record for record in records if "guid" in record])
+    with connect(embedded_db) as conn:
+        routers = dict(conn.execute("SELECT router, rt_flits FROM router_1s ORDER BY 1").fetchall())
+        ends = dict(conn.execute("SELECT endpoint, tx_bytes FROM endpoint_1s").fetchall())
+    expected = {
+        r: float(sum(100 * r + p for p in range(counted.shape[1]) if counted[r, p] >= 0)) for r in range(len(counted))
+    }
+    assert routers == expected
+    assert ends == {e: 4.0 * e for e in range(len(fabric.endpoints))}
+    assert observed(embedded_db) == 0
