@@ -36,7 +36,7 @@ _RUNS = """
     JOIN LATERAL (SELECT sum(time_s) AS time_s, count(*) AS steps FROM run_step s WHERE s.run_id = r.run_id) t ON t.time_s > 0
     LEFT JOIN job j USING (job_pk) LEFT JOIN LATERAL (
         SELECT n.fabric_id, array_agg(DISTINCT q.group_id) AS groups FROM job_node n JOIN router q USING (fabric_id, router)
-        WHERE n.job_pk = j.job_pk AND q.group_id IS NOT NULL GROUP BY 1 LIMIT 1
+        WHERE n.job_pk = j.job_pk AND q.group_id IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1
     ) p ON true
     WHERE j.job_pk IS NULL OR j.end_ts IS NOT NULL AND j.state = 'COMPLETED'
 """

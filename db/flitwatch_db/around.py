@@ -42,7 +42,8 @@ def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) 
     if complete_through_s is None:
         return 0
     row = conn.execute(
-        "SELECT extract(epoch FROM r.start_ts)::float8, (SELECT n.fabric_id FROM job_node n WHERE n.job_pk = r.job_pk AND n.router IS NOT NULL LIMIT 1),"
+        "SELECT extract(epoch FROM r.start_ts)::float8, (SELECT n.fabric_id FROM job_node n WHERE n.job_pk = r.job_pk AND n.router IS NOT NULL"
+        " GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1),"
         " r.job_pk FROM run r WHERE r.run_id = %s AND r.start_ts IS NOT NULL",
         [run_id],
     ).fetchone()
@@ -90,7 +91,8 @@ def complete_through_s(conn: Connection, run_id: int) -> float | None:
         " (SELECT extract(epoch FROM (e.payload ->> 'through')::timestamptz) FROM event e WHERE e.kind = 'counters'"
         "  AND (e.payload ->> 'fabric_id')::int = f.fabric_id ORDER BY e.event_id DESC LIMIT 1),"
         " (SELECT extract(epoch FROM max(ts)) + 1 FROM router_1s c WHERE c.fabric_id = f.fabric_id))::float8"
-        " FROM (SELECT n.fabric_id FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = %s AND n.router IS NOT NULL LIMIT 1) f",
+        " FROM (SELECT n.fabric_id FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = %s AND n.router IS NOT NULL"
+        " GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1) f",
         [run_id],
     ).fetchone()
     return None if row is None else row[0]

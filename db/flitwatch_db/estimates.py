@@ -116,8 +116,10 @@ _JOBS = """
     FROM job WHERE start_ts < to_timestamp(%s) AND (end_ts IS NULL OR end_ts > to_timestamp(%s)) ORDER BY job_pk
 """
 _PLACES = """
-    SELECT n.job_pk, n.fabric_id, q.group_id, count(*) FROM job_node n JOIN router q ON (q.fabric_id, q.router) = (n.fabric_id, n.router)
-    WHERE n.job_pk = ANY(%s) AND q.group_id IS NOT NULL GROUP BY 1, 2, 3
+    SELECT n.job_pk, n.fabric_id, q.group_id, sum(1.0 / n.endpoints)::float8
+    FROM (SELECT *, count(*) OVER (PARTITION BY job_pk, node) AS endpoints FROM job_node WHERE job_pk = ANY(%s)) n
+         JOIN router q ON (q.fabric_id, q.router) = (n.fabric_id, n.router)
+    WHERE q.group_id IS NOT NULL GROUP BY 1, 2, 3
 """
 
 
@@ -151,7 +153,7 @@ def _met(rows: list[Any], begin_s: Floats, end_s: Floats, own: set[int]) -> list
 
 
 def _placed(conn: Connection, at: dict[int, int]) -> Floats:
-    """Nodes of each job in each group of each fabric, (jobs, groups)."""
+    """Nodes of each job in each group of each fabric, (jobs, groups); a node of several endpoints counts in parts."""
     placed = conn.execute(_PLACES, [list(at)]).fetchall()
     groups = {place: i for i, place in enumerate(sorted({(row[1], row[2]) for row in placed}))}
     nodes = np.zeros((len(at), len(groups)))
@@ -205,7 +207,7 @@ def placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
     found = np.full((len(run_id), 2), np.nan)
     line = {run: i for i, run in enumerate(run_id.tolist())}
     for run, routers, groups in conn.execute(
-        "SELECT r.run_id, count(DISTINCT n.router), count(DISTINCT q.group_id) FROM run r JOIN job_node n USING (job_pk)"
+        "SELECT r.run_id, count(DISTINCT (n.fabric_id, n.router)), count(DISTINCT (q.fabric_id, q.group_id)) FILTER (WHERE q.group_id IS NOT NULL) FROM run r JOIN job_node n USING (job_pk)"
         " JOIN router q ON (q.fabric_id, q.router) = (n.fabric_id, n.router) WHERE r.run_id = ANY(%s) GROUP BY r.run_id",
         [list(line)],
     ):
@@ -215,9 +217,9 @@ def placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
 
 
 def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
-    """Compute endpoints of the fabric that most of the runs were on; None where that is not known."""
+    """Compute nodes of the fabric that most of the runs were on; None where that is not known."""
     row = conn.execute(
-        "SELECT (SELECT count(*) FROM endpoint e WHERE e.fabric_id = n.fabric_id AND e.role = 'compute') FROM run r JOIN job_node n USING (job_pk)"
+        "SELECT (SELECT count(DISTINCT e.node) FROM endpoint e WHERE e.fabric_id = n.fabric_id AND e.role = 'compute') FROM run r JOIN job_node n USING (job_pk)"
         " WHERE r.run_id = ANY(%s) AND n.fabric_id IS NOT NULL GROUP BY n.fabric_id ORDER BY count(*) DESC LIMIT 1",
         [run_id.tolist()],
     ).fetchone()

@@ -45,6 +45,7 @@ _NEIGHBOURS = """
     FROM job o JOIN job_node n USING (job_pk)
     WHERE o.job_pk <> %(job)s AND o.start_ts < %(to)s AND coalesce(o.end_ts, 'infinity') > %(from)s
       AND n.fabric_id = ANY(%(fabrics)s) AND n.router = ANY(%(routers)s)
+      AND (n.fabric_id, n.router) IN (SELECT fabric_id, router FROM job_node WHERE job_pk = %(job)s)
     ORDER BY o.job_pk, n.node
 """
 
@@ -141,6 +142,7 @@ def _queries() -> dict[str, Composed]:
     for table in _COUNTED:
         queries[table] = SQL(
             "SELECT * FROM {} WHERE fabric_id = ANY(%(fabrics)s) AND router = ANY(%(routers)s)"
+            " AND (fabric_id, router) IN (SELECT fabric_id, router FROM job_node WHERE job_pk = %(job)s)"
             " AND ts > %(from)s::timestamptz - {}::interval AND ts < %(to)s ORDER BY fabric_id, ts, router"
         ).format(Identifier(table), _BUCKET[table])
     return queries

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from flitwatch_db import jobs, packing, route_changes
+from flitwatch_db import jobs, packing, planes, route_changes
 from flitwatch_domain.errors import Conflict, NotFound
 from flitwatch_domain.fabric import (
     ROLES,
@@ -93,8 +93,20 @@ def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, t
     _copy_routers(conn, fabric_id, fabric.routers)
     _copy_endpoints(conn, fabric_id, fabric.endpoints)
     _copy_links(conn, fabric_id, fabric)
+    planes.find(conn, fabric_id)
     jobs.place_unplaced(conn, fabric_id)
     return fabric_id
+
+
+def describe(conn: psycopg.Connection[Any], fabric_id: int, attributes: dict[str, Any]) -> None:
+    """Add to what is known of a stored fabric; jobs are placed anew where that makes it a plane of another."""
+    changed = conn.execute(
+        "UPDATE fabric SET attributes = attributes || %(new)s WHERE fabric_id = %(fabric)s AND attributes <> attributes || %(new)s",
+        {"new": Jsonb(attributes), "fabric": fabric_id},
+    ).rowcount
+    if changed:
+        planes.find(conn, fabric_id)
+        jobs.place_unplaced(conn, fabric_id)
 
 
 def _copy(conn: psycopg.Connection[Any], into: LiteralString, *blocks: packing.Block) -> None:

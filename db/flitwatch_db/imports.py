@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psycopg
@@ -44,13 +44,27 @@ def incarnations(
     ).fetchall()
 
 
-def jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, int]]) -> JobCounts:
-    """Count the stored jobs among `keys` (cluster, job id, restart)."""
+def count_jobs_from_here(conn: psycopg.Connection[Any]) -> None:
+    """Begin to count an import's jobs, in a table that is this connection's own."""
+    conn.execute("CREATE TEMPORARY TABLE IF NOT EXISTS imported_job (job_pk bigint PRIMARY KEY)")
+    conn.execute("TRUNCATE imported_job")
+
+
+def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, int]]) -> None:
+    """Add the stored jobs among `keys` (cluster, job id, restart)."""
     columns = [list(column) for column in zip(*set(keys), strict=True)] or [[], [], []]
+    conn.execute(
+        "INSERT INTO imported_job SELECT job_pk FROM job j JOIN unnest(%s::text[], %s::text[], %s::int[]) AS k (cluster, job_id, restart)"
+        " USING (cluster, job_id, restart) ON CONFLICT DO NOTHING",
+        columns,
+    )
+
+
+def jobs_counted(conn: psycopg.Connection[Any]) -> JobCounts:
+    """What was counted since `count_jobs_from_here`."""
     row = conn.execute(
         "SELECT count(*), coalesce(sum((SELECT count(*) FROM job_step s WHERE s.job_pk = j.job_pk)), 0), count(DISTINCT user_name)"
-        " FROM job j JOIN unnest(%s::text[], %s::text[], %s::int[]) AS k (cluster, job_id, restart) USING (cluster, job_id, restart)",
-        columns,
+        " FROM imported_job JOIN job j USING (job_pk)"
     ).fetchone()
     assert row is not None
     return JobCounts(*(int(value) for value in row))
@@ -109,3 +123,33 @@ def gaps_after(conn: psycopg.Connection[Any], gap_id: int) -> int:
     row = conn.execute("SELECT count(*) FROM gap WHERE gap_id > %s", [gap_id]).fetchone()
     assert row is not None
     return int(row[0])
+
+
+def unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[float, float]]) -> dict[str, int]:
+    """Records of counters that no fabric has a place for, by topic, of the topics that hold counters.
+
+    Parameters
+    ----------
+    spans : mapping
+        Epoch seconds (first, last) by topic.
+    """
+    found: dict[str, int] = {}
+    for topic, (first_s, last_s) in spans.items():
+        row = conn.execute(
+            "SELECT count(*) > 0, coalesce(sum((SELECT count(*) FROM observation o WHERE o.schema_id = s.schema_id"
+            " AND o.ts BETWEEN to_timestamp(%s) AND to_timestamp(%s))), 0) FROM ldms_schema s WHERE kind <> 'other' AND name = %s",
+            [first_s, last_s, topic.removeprefix("ldms.")],
+        ).fetchone()
+        if row and row[0]:
+            found[topic] = int(row[1])
+    return found
+
+
+def why_unplaced(conn: psycopg.Connection[Any], topics: Collection[str], limit: int) -> list[str]:
+    """The newest reasons why counters of these topics have no place, each once."""
+    rows = conn.execute(
+        "SELECT reason FROM event, jsonb_array_elements_text(payload -> 'reasons') AS reason"
+        " WHERE kind = 'unplaced' AND payload ->> 'topic' = ANY(%s) GROUP BY 1 ORDER BY max(event_id) DESC, 1 LIMIT %s",
+        [list(topics), limit],
+    ).fetchall()
+    return [row[0] for row in rows]

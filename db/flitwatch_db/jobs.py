@@ -51,23 +51,29 @@ _STEPS = """
 """
 
 # A node's name may be known in several fabrics (nid00001 is on most Crays). A job lies on one: the one that names its cluster, else the
-# one that knows most of its nodes, else the newest; simulated jobs lie on simulated fabrics and measured ones on measured fabrics.
+# one that knows most of its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs lie on simulated fabrics and
+# measured ones on measured fabrics. A node has a row for each of its endpoints there, and one without a place where it is on none.
 _PLACE = """
-    WITH chosen AS (
+    WITH named AS (
+        SELECT * FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[]) AS n (job_pk, node)
+    ), chosen AS (
         SELECT DISTINCT ON (n.job_pk) n.job_pk, f.fabric_id
-        FROM job_node n JOIN job j USING (job_pk) JOIN endpoint e ON e.node = n.node
+        FROM named n JOIN job j USING (job_pk) JOIN endpoint e ON e.node = n.node
              JOIN fabric f ON f.fabric_id = e.fabric_id AND f.simulated = j.simulated
-        WHERE n.job_pk = ANY(%(jobs)s) AND (%(fabric)s::int IS NULL OR f.fabric_id = %(fabric)s::int)
+        WHERE %(fabric)s::int IS NULL OR f.fabric_id = %(fabric)s::int
         GROUP BY n.job_pk, f.fabric_id, j.cluster, f.attributes, f.created_at
         ORDER BY n.job_pk, (f.attributes ->> 'cluster' = j.cluster) DESC NULLS LAST, count(DISTINCT n.node) DESC, f.created_at DESC
+    ), lies AS (
+        SELECT job_pk, fabric_id FROM chosen
+        UNION
+        SELECT c.job_pk, p.other_id FROM chosen c JOIN fabric_plane p USING (fabric_id) WHERE %(fabric)s::int IS NULL
+    ), placed AS (
+        SELECT n.job_pk, n.node, e.fabric_id, e.endpoint, e.router
+        FROM named n JOIN lies USING (job_pk) JOIN endpoint e ON e.fabric_id = lies.fabric_id AND e.node = n.node
     )
-    UPDATE job_node n SET fabric_id = p.fabric_id, endpoint = p.endpoint, router = p.router
-    FROM (
-        SELECT DISTINCT ON (n.job_pk, n.node) n.job_pk, n.node, e.fabric_id, e.endpoint, e.router
-        FROM job_node n JOIN chosen USING (job_pk) JOIN endpoint e ON e.fabric_id = chosen.fabric_id AND e.node = n.node
-        ORDER BY n.job_pk, n.node, e.endpoint
-    ) AS p
-    WHERE n.job_pk = p.job_pk AND n.node = p.node
+    INSERT INTO job_node (job_pk, node, fabric_id, endpoint, router)
+    SELECT n.job_pk, n.node, p.fabric_id, p.endpoint, p.router FROM named n LEFT JOIN placed p USING (job_pk, node)
+    ORDER BY n.job_pk, n.node, p.fabric_id, p.endpoint
 """
 
 
@@ -170,25 +176,32 @@ def _store_nodes(conn: psycopg.Connection[Any], nodes: dict[int, list[str]], fab
     changed = [job_pk for job_pk in sorted(nodes) if wanted[job_pk] != there[job_pk]]
     if not changed:
         return
-    conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [changed])
-    pairs = [(job_pk, node) for job_pk in changed for node in sorted(wanted[job_pk])]
-    conn.execute(
-        "INSERT INTO job_node (job_pk, node) SELECT * FROM unnest(%s::bigint[], %s::text[])",
-        [[job_pk for job_pk, _ in pairs], [node for _, node in pairs]],
-    )
-    place(conn, changed, fabric_id)
+    _write_places(conn, [(job_pk, node) for job_pk in changed for node in sorted(wanted[job_pk])], fabric_id, changed)
+
+
+def _write_places(
+    conn: psycopg.Connection[Any], pairs: Sequence[tuple[int, str]], fabric_id: int | None, jobs: Sequence[int]
+) -> None:
+    conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [list(jobs)])
+    values = {"jobs": [job_pk for job_pk, _ in pairs], "nodes": [node for _, node in pairs], "fabric": fabric_id}
+    conn.execute(_PLACE, values)
 
 
 def place(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:
     """Find the endpoints and routers of jobs' nodes."""
-    conn.execute(_PLACE, {"jobs": list(job_pks), "fabric": fabric_id})
+    jobs = list(job_pks)
+    pairs = conn.execute("SELECT DISTINCT job_pk, node FROM job_node WHERE job_pk = ANY(%s) ORDER BY 1, 2", [jobs])
+    _write_places(conn, pairs.fetchall(), fabric_id, jobs)
 
 
 def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:
-    """Place jobs that came before their fabric; return how many were looked at."""
+    """Place jobs that came before their fabric, or before another plane of theirs; return how many were looked at."""
     rows = conn.execute(
-        "SELECT DISTINCT n.job_pk FROM job_node n JOIN endpoint e ON e.node = n.node AND e.fabric_id = %s WHERE n.fabric_id IS NULL",
-        [fabric_id],
+        """
+        SELECT DISTINCT n.job_pk FROM job_node n JOIN endpoint e ON e.node = n.node AND e.fabric_id = %(fabric)s
+        WHERE n.fabric_id IS NULL OR n.fabric_id IN (SELECT other_id FROM fabric_plane WHERE fabric_id = %(fabric)s)
+        """,
+        {"fabric": fabric_id},
     ).fetchall()
-    place(conn, [row[0] for row in rows], fabric_id)
+    place(conn, [row[0] for row in rows])
     return len(rows)

@@ -153,7 +153,7 @@ async def _rows(conn: Connection, query: sql.Composed | SQL, parameters: Any) ->
 
 
 async def places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None = None) -> dict[int, Row]:
-    """Per job: fabric_id, routers (sorted) and groups (sorted) that its nodes touch on its fabric, and its number of runs."""
+    """Per job: the fabric of most of its endpoints, routers (sorted) and groups (sorted) that its nodes touch there, and its number of runs."""
     rows = await _rows(
         conn,
         SQL("""
@@ -186,16 +186,19 @@ async def one(conn: Connection, job_id: str, cluster: str | None, now: datetime)
     return rows[0] if rows else None
 
 
-async def endpoints(conn: Connection, job_pk: int, fabric_id: int | None) -> list[int]:
-    """The endpoints that a job's nodes are, on one fabric."""
-    rows = await _rows(
+async def planes(conn: Connection, job_pk: int) -> list[Row]:
+    """Every fabric that a job's nodes have endpoints on, the one of most endpoints first: fabric_id, name, nodes, endpoints, routers, groups."""
+    return await _rows(
         conn,
-        SQL(
-            "SELECT endpoint FROM job_node WHERE job_pk = %s AND fabric_id = %s AND endpoint IS NOT NULL ORDER BY endpoint"
-        ),
-        [job_pk, fabric_id],
+        SQL("""
+            SELECT n.fabric_id, f.name AS fabric, count(DISTINCT n.node) AS nodes, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint) AS endpoints,
+                   array_agg(DISTINCT n.router ORDER BY n.router) AS routers,
+                   coalesce(array_agg(DISTINCT r.group_id ORDER BY r.group_id) FILTER (WHERE r.group_id >= 0), '{}') AS groups
+            FROM job_node n JOIN fabric f USING (fabric_id) LEFT JOIN router r USING (fabric_id, router)
+            WHERE n.job_pk = %s AND n.router IS NOT NULL GROUP BY n.fabric_id, f.name ORDER BY count(*) DESC, n.fabric_id
+        """),
+        [job_pk],
     )
-    return [row["endpoint"] for row in rows]
 
 
 async def steps(conn: Connection, job_pk: int) -> list[Row]:
@@ -210,8 +213,8 @@ async def steps(conn: Connection, job_pk: int) -> list[Row]:
     )
 
 
-async def neighbours(conn: Connection, job_pk: int, fabric_id: int, now: datetime, limit: int) -> list[Row]:
-    """Jobs that ran at the same time on the same routers or groups of a fabric, those that share most first.
+async def neighbours(conn: Connection, job_pk: int, now: datetime, limit: int) -> list[Row]:
+    """Jobs that ran at the same time on the same routers or groups, of any plane that the job is on; those that share most first.
 
     `overlap_s` is the time that both ran; `shared_groups` counts groups in which both hold routers.
     """
@@ -221,25 +224,28 @@ async def neighbours(conn: Connection, job_pk: int, fabric_id: int, now: datetim
             WITH me AS (
                 SELECT start_ts, coalesce(end_ts, %(now)s) AS end_ts FROM job WHERE job_pk = %(job)s
             ), mine AS (
-                SELECT DISTINCT n.router, r.group_id FROM job_node n JOIN router r USING (fabric_id, router)
-                WHERE n.job_pk = %(job)s AND n.fabric_id = %(fabric)s
+                SELECT DISTINCT n.fabric_id, n.router, r.group_id FROM job_node n JOIN router r USING (fabric_id, router) WHERE n.job_pk = %(job)s
+            ), my_groups AS (
+                SELECT DISTINCT fabric_id, group_id FROM mine WHERE group_id IS NOT NULL
             ), others AS (
                 SELECT j.job_pk, j.job_id, j.user_name, j.name, j.nodes, j.simulated,
                        extract(epoch FROM least(coalesce(j.end_ts, %(now)s), me.end_ts) - greatest(j.start_ts, me.start_ts))::float8 AS overlap_s
                 FROM job j, me
                 WHERE j.job_pk <> %(job)s AND j.start_ts < me.end_ts AND coalesce(j.end_ts, %(now)s) > me.start_ts
+            ), theirs AS (
+                SELECT DISTINCT n.job_pk, n.fabric_id, n.router, r.group_id FROM others JOIN job_node n USING (job_pk) JOIN router r USING (fabric_id, router)
+                WHERE n.fabric_id IN (SELECT fabric_id FROM mine)
+            ), shared AS (
+                SELECT t.job_pk, count(DISTINCT (m.fabric_id, m.router)) FILTER (WHERE m.router IS NOT NULL) AS shared_routers,
+                       count(DISTINCT (g.fabric_id, g.group_id)) FILTER (WHERE g.group_id IS NOT NULL) AS shared_groups
+                FROM theirs t LEFT JOIN mine m USING (fabric_id, router) LEFT JOIN my_groups g ON (g.fabric_id, g.group_id) = (t.fabric_id, t.group_id)
+                GROUP BY 1
             )
-            SELECT o.job_pk, o.job_id, o.user_name AS "user", o.name, o.nodes,
-                   count(DISTINCT n.router) FILTER (WHERE n.router IN (SELECT router FROM mine)) AS shared_routers,
-                   count(DISTINCT r.group_id) FILTER (WHERE r.group_id IN (SELECT group_id FROM mine)) AS shared_groups,
-                   o.overlap_s
-            FROM others o JOIN job_node n ON n.job_pk = o.job_pk AND n.fabric_id = %(fabric)s
-                          JOIN router r ON r.fabric_id = n.fabric_id AND r.router = n.router
-            GROUP BY o.job_pk, o.job_id, o.user_name, o.name, o.nodes, o.overlap_s
-            HAVING bool_or(n.router IN (SELECT router FROM mine)) OR bool_or(r.group_id IN (SELECT group_id FROM mine))
-            ORDER BY shared_routers DESC, shared_groups DESC, o.overlap_s DESC, o.job_pk LIMIT %(limit)s
+            SELECT o.job_pk, o.job_id, o.user_name AS "user", o.name, o.nodes, s.shared_routers, s.shared_groups, o.overlap_s
+            FROM others o JOIN shared s USING (job_pk) WHERE s.shared_routers > 0 OR s.shared_groups > 0
+            ORDER BY s.shared_routers DESC, s.shared_groups DESC, o.overlap_s DESC, o.job_pk LIMIT %(limit)s
         """),
-        {"job": job_pk, "fabric": fabric_id, "now": now, "limit": limit},
+        {"job": job_pk, "now": now, "limit": limit},
     )
 
 

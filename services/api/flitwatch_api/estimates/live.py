@@ -131,7 +131,7 @@ async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | No
         begin = max(start, end - timedelta(minutes=STALLS_MINUTES)).replace(second=0, microsecond=0)
         found = await reads.stalls(conn, number, place["fabric_id"], begin, end)
         stalls = None if found is None else {"minutes": math.ceil((end - begin).total_seconds() / 60), **found}
-        near = await jobs.neighbours(conn, number, place["fabric_id"], now, MOST_NEIGHBOURS)
+        near = await jobs.neighbours(conn, number, now, MOST_NEIGHBOURS)
     blamed = await reads.blamed(conn, sorted({one["user"] for one in near if one["user"]}), FOUND_Q)
     neighbours = [
         {

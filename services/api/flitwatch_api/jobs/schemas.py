@@ -26,7 +26,7 @@ class JobHead(BaseModel):
     elapsed_s: float | None = Field(description="Until now for a job that runs.")
     nodes: int | None
     groups: list[int]
-    fabric_id: int | None = Field(description="The fabric that holds most of its nodes.")
+    fabric_id: int | None = Field(description="The fabric that holds most of its nodes' endpoints.")
     simulated: bool
 
 
@@ -69,14 +69,26 @@ class JobStep(BaseModel):
     node_list: str | None
 
 
+class Plane(BaseModel):
+    """A job's place on one of the fabrics that its nodes have endpoints on."""
+
+    fabric_id: int
+    fabric: str
+    nodes: int
+    endpoints: list[int]
+    routers: list[int]
+    groups: list[int]
+
+
 class JobDetail(JobHead):
     """A job, its place on the fabric, and who ran beside it."""
 
     restart: int
     exit_code: str | None
     node_list: str | None
-    routers: list[int]
+    routers: list[int] = Field(description="Of fabric_id, as are groups and endpoints.")
     endpoints: list[int]
+    planes: list[Plane] = Field(description="All fabrics that its nodes have endpoints on, fabric_id first.")
     steps: list[JobStep]
     neighbours: list[Neighbour]
     runs: list[Run]

@@ -73,11 +73,8 @@ async def detail(conn: Connection, names: Names, job_id: str, cluster: str | Non
     number = row["job_pk"]
     place = (await reads.places(conn, [number]))[number]
     fabric_id = place["fabric_id"]
-    near = (
-        await reads.neighbours(conn, number, fabric_id, now, MOST_NEIGHBOURS)
-        if fabric_id is not None and row["start"]
-        else []
-    )
+    planes = await reads.planes(conn, number)
+    near = await reads.neighbours(conn, number, now, MOST_NEIGHBOURS) if planes and row["start"] else []
     steps = await reads.steps(conn, number)
     if names.job(row) is not row:
         steps = [names.job(step) for step in steps]
@@ -86,7 +83,8 @@ async def detail(conn: Connection, names: Names, job_id: str, cluster: str | Non
         "groups": place["groups"],
         "fabric_id": fabric_id,
         "routers": place["routers"],
-        "endpoints": await reads.endpoints(conn, number, fabric_id),
+        "endpoints": planes[0]["endpoints"] if planes else [],
+        "planes": planes,
         "steps": steps,
         "neighbours": [names.job(other) for other in near],
         "runs": [run_item(run, names) for run in await runs.of_job(conn, number)],
