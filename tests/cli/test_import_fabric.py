@@ -84,6 +84,19 @@ def test_the_same_file_again_changes_nothing_another_needs_replace(embedded_db: 
 
 
 @pytest.mark.integration
+def test_importing_again_adds_what_an_older_import_did_not_keep(embedded_db: str, tmp_path: Path) -> None:
+    file = tmp_path / "lab-topo"
+    file.write_text(IB)
+    succeed("import", "fabric", str(file), "--db", embedded_db, "--cluster", "c1")
+    with connect(embedded_db) as conn:
+        conn.execute("UPDATE fabric SET attributes = attributes - 'adapter_guids'")
+    succeed("import", "fabric", str(file), "--db", embedded_db)
+    with connect(embedded_db, role="reader") as conn:
+        attributes = fabrics.load(conn, "lab").attributes
+    assert len(attributes["adapter_guids"]) == 2 and attributes["cluster"] == "c1"
+
+
+@pytest.mark.integration
 @pytest.mark.shared
 def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, shared: Path) -> None:
     data = shared / "data"

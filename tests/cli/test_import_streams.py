@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +20,13 @@ from flitwatch_db import connect
 from .test_import_fabric import flitwatch, succeed
 
 pytestmark = pytest.mark.integration
+
+
+def refused(*argv: str) -> dict[str, Any]:
+    """The report of an import that ends with status 3: some records were refused."""
+    code, out, err = flitwatch(*argv, "--json")
+    assert code == 3, err
+    return json.loads(out)
 
 
 def scalar(url: str, query: str) -> Any:
@@ -50,7 +62,9 @@ def test_what_another_day_s_file_of_the_same_name_refused_is_its_own(embedded_db
     told = []
     for day in [*days, days[1]]:
         file.write_text(head + day)
-        result = succeed("import", "sacct", str(file), "--timezone", "UTC", "--db", embedded_db)
+        code, out, _ = flitwatch("import", "sacct", str(file), "--timezone", "UTC", "--db", embedded_db, "--json")
+        result = json.loads(out)
+        assert code == (3 if result["rejected_total"] else 0)
         told.append((result["rejected_total"], [one["reason"] for one in result["rejected"]]))
     assert [count for count, _ in told] == [1, 1, 0, 1]
     assert "2026-02-30" in told[0][1][0] and "garbage" in told[1][1][0] and told[3] == told[1]
@@ -99,7 +113,7 @@ def test_bad_accounting_lines_end_in_the_dead_letters(embedded_db: str, tmp_path
     file = tmp_path / "acct.txt"
     file.write_text("JobID|User|State|NodeList\n1|eve|RUNNING|nid00001\ngarbage\n2|eve|DANCING|nid00001\n")
     for _ in range(2):
-        result = succeed("import", "sacct", str(file), "--db", embedded_db)
+        result = refused("import", "sacct", str(file), "--db", embedded_db)
         assert (result["jobs"], result["users"]) == (1, 1)
         assert [item["where"] for item in result["rejected"]] == [f"{file}:3", f"{file}:4"]
         assert "DANCING" in result["rejected"][1]["reason"]
@@ -135,14 +149,20 @@ def test_ldms_csv_captures(embedded_db: str, shared: Path, layout: str) -> None:
     folder = shared / "samples" / "ldms" / layout
     data = [path for path in folder.iterdir() if ".HEADER" not in path.name and ".KIND" not in path.name]
     lines = sum(sum(not line.startswith(b"#") for line in path.read_bytes().splitlines()) for path in data)
-    result = succeed("import", "ldms-csv", *map(str, sorted(folder.iterdir())), "--db", embedded_db)
+    # No fabric is there for the Aries sets: that is said, and is another status than 0.
+    code, out, err = flitwatch("import", "ldms-csv", *map(str, sorted(folder.iterdir())), "--db", embedded_db, "--json")
+    result = json.loads(out)
+    assert code == 4 and "have no place in a fabric" in err
+    assert result["placed"] == 0 < result["unplaced"] == result["counter_records"] < result["records"]
+    assert result["unplaced_reasons"] == ["no fabric is in the database: import one with `flitwatch import fabric`"]
     assert result["records"] + len(result["rejected"]) == lines
     assert result["rejected"] == []
     assert set(result["schemas"]) >= {"aries_rtr_mmr", "aries_nic_mmr", "loadavg", "meminfo"}
     if layout != "csv_as_is":
         assert result["producers"] == ["nid00001", "nid00002"]
-    again = succeed("import", "ldms-csv", str(folder), "--db", embedded_db)
-    assert again["gaps"] == 0
+    code, out, _ = flitwatch("import", "ldms-csv", str(folder), "--db", embedded_db, "--json")
+    again = json.loads(out)
+    assert (code, again["gaps"], again["unplaced"]) == (4, 0, result["unplaced"])
     assert scalar(embedded_db, "SELECT count(*) FROM dead_letter") == 0
 
 
@@ -150,7 +170,7 @@ def test_ragged_and_half_written_rows_are_dead_letters(embedded_db: str, tmp_pat
     file = tmp_path / "loadavg"
     good = "1795216807.001584,1584,nid00001,1,0,0,0.25\n"
     file.write_text("#Time,Time_usec,ProducerName,component_id,job_id,app_id,load1min\n" + good + "a,b\n" + good[:20])
-    result = succeed("import", "ldms-csv", str(file), "--db", embedded_db)
+    result = refused("import", "ldms-csv", str(file), "--db", embedded_db)
     assert result["records"] == 1
     assert len(result["rejected"]) == 2
     assert result["rejected_total"] == 2
@@ -199,3 +219,79 @@ def test_a_bad_rank_of_a_named_run_json_is_an_error(tmp_path: Path, shared: Path
     code, out, err = flitwatch("import", "ncl", str(folder), "--run-json", str(facts), "--json", "--ephemeral")
     assert (code, out) == (1, "")
     assert "ranks[0]" in err
+
+
+def test_an_empty_file_of_a_rollover_is_no_error(embedded_db: str, tmp_path: Path) -> None:
+    first, empty = tmp_path / "loadavg.1795216800", tmp_path / "loadavg.1795220400"
+    first.write_text("#Time,Time_usec,ProducerName,component_id,load1min\n1795216807.001584,1584,nid00001,1,0.25\n")
+    empty.touch()
+    assert succeed("import", "ldms-csv", str(first), str(empty), "--db", embedded_db)["records"] == 1
+
+
+@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [(gzip.compress(b"#Time"), "compressed by gzip"), ("#Time,Time_usec,ProducerName\n".encode("utf-16"), "UTF-16")],
+)
+def test_what_is_no_plain_text_is_named(tmp_path: Path, data: bytes, said: str, folder: bool) -> None:
+    file = tmp_path / "loadavg.1795216800.gz"
+    file.write_bytes(data)
+    code, out, err = flitwatch("import", "ldms-csv", str(tmp_path if folder else file), "--json", "--ephemeral")
+    assert (code, out) == (1, "") and f"{file}: is {said}" in err
+
+
+IBMAD = "#Time,Time_usec,ProducerName,component_id,ca_name,port,port_xmit_data"
+RAIL = """Switch 4 "S-00000000000000a1"\t# "leaf-1" enhanced port 0 lid 31 lmc 0
+[1]\t"H-00000000000000b0"[1](b0)\t# "n1 mlx5_0" lid 1 4xHDR
+[2]\t"H-00000000000000b1"[1](b1)\t# "n1 mlx5_6" lid 2 4xHDR
+Ca 1 "H-00000000000000b0"\t# "n1 mlx5_0"
+[1](b0)\t"S-00000000000000a1"[1]\t# lid 1 lmc 0 "leaf-1" lid 31 4xHDR
+Ca 1 "H-00000000000000b1"\t# "n1 mlx5_6"
+[1](b1)\t"S-00000000000000a1"[2]\t# lid 2 lmc 0 "leaf-1" lid 31 4xHDR
+"""
+
+
+def test_ibmads_csv_is_placed_in_an_imported_fabric_and_what_is_not_is_said(embedded_db: str, tmp_path: Path) -> None:
+    file, topology = tmp_path / "ibmad", tmp_path / "rail"
+    topology.write_text(RAIL)
+
+    def written(*adapters: str) -> tuple[int, dict[str, Any]]:
+        rows = [f"{1795216800 + t}.5,500000,n1,0,{adapter},1,{1000 * t}" for t in range(10) for adapter in adapters]
+        file.write_text("\n".join([IBMAD, *rows, ""]))
+        code, out, _ = flitwatch("import", "ldms-csv", str(file), "--db", embedded_db, "--json")
+        return code, json.loads(out)
+
+    code, report = written("mlx5_9")
+    assert (code, report["placed"], report["unplaced"], report["rejected_total"]) == (4, 0, 10, 0)
+    succeed("import", "fabric", str(topology), "--db", embedded_db)
+    code, report = written("mlx5_0", "mlx5_6")
+    assert (code, report["placed"], report["records"]) == (0, 20, 30 - 10)
+    assert scalar(embedded_db, "SELECT array_agg(tx_bytes ORDER BY endpoint) FROM endpoint_1h") == [36_000, 36_000]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_import_that_is_ended_ends_its_database(tmp_path: Path, number: int) -> None:
+    environment = {**os.environ, "FLITWATCH_HOME": str(tmp_path / "home")}
+    argv = [sys.executable, "-c", HOLD, str(tmp_path / "pid")]
+    with subprocess.Popen(argv, env=environment) as process:
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        server = int((tmp_path / "pid").read_text())
+        assert Path(f"/proc/{server}").exists()
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
+    assert not Path(f"/proc/{server}").exists() or "State:\tZ" in Path(f"/proc/{server}/status").read_text()
+
+
+#: A command in the middle of its work on the project's own database.
+HOLD = """
+import sys, time
+from pathlib import Path
+from flitwatch import platform
+with platform.database() as url:
+    text = (platform.embedded_folder() / "data" / "postmaster.pid").read_text().split()[0]
+    Path(sys.argv[1]).write_text(text)
+    time.sleep(300)
+"""

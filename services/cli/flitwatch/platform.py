@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 from flitwatch.home import home
 from flitwatch_domain.errors import Cancelled, Unavailable
@@ -59,6 +61,7 @@ def database(
     from flitwatch_db.migrations import migrate
 
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_ended_in_order())
         if ephemeral:
             place = _ephemeral_place()
             sweep(place, EPHEMERAL_PREFIX)
@@ -82,6 +85,27 @@ def database(
                 if (stop or threading.Event()).wait(TRY_AGAIN_S):
                     raise Cancelled("stopped while it waited for the database") from away
         yield url
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Let a process that is told to end stop the database that only it uses: by itself Python would leave it running."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    mine = []
+    if threading.current_thread() is threading.main_thread():
+        # Services have a handler of their own by now, or set one.
+        mine = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in mine:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in mine:
+            if signal.getsignal(number) is end:
+                signal.signal(number, signal.SIG_DFL)
 
 
 def log_url(database_url: str) -> str:

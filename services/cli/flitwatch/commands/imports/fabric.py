@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +28,21 @@ if TYPE_CHECKING:
 )
 @click.option("--name", help="The fabric's name (default: from the file's name).")
 @click.option("--replace", is_flag=True, help="Take the place of another fabric of that name; its counters stay.")
+@click.option(
+    "--cluster",
+    help="The scheduler's cluster whose nodes it joins. Fabrics of one cluster are its planes: a job is on all that its nodes have endpoints on.",
+)
 @database_options
 @json_option
 def fabric(
-    file: Path, format_: str, name: str | None, replace: bool, db_url: str | None, ephemeral: bool, as_json: bool
+    file: Path,
+    format_: str,
+    name: str | None,
+    replace: bool,
+    cluster: str | None,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
 ) -> None:
     """Import the topology in FILE. Importing the same file again changes nothing."""
     from flitwatch import platform
@@ -38,6 +50,8 @@ def fabric(
     from flitwatch_domain.importers import read_fabric
 
     found = read_fabric(file, format_, name)
+    if cluster:
+        found = dataclasses.replace(found, attributes={**found.attributes, "cluster": cluster})
     with platform.database(db_url, ephemeral) as url, connect(url) as conn:
         store(conn, found, replace=replace)
     tell(found.warnings)
@@ -57,6 +71,8 @@ def store(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False
                 pass
             else:
                 if row.timeless == timeless and same(fabrics.load(conn, found.name), found):
+                    # An older import may have kept fewer of the file's names and LIDs.
+                    fabrics.describe(conn, row.fabric_id, found.attributes)
                     return row.fabric_id
         return fabrics.save(conn, found, replace=replace, timeless=timeless)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from flitwatch.console import database_options, emit, json_option
+
+#: Reasons listed in a report.
+MOST_REASONS = 20
 
 
 @click.command("ldms-csv")
@@ -14,8 +18,11 @@ from flitwatch.console import database_options, emit, json_option
 @database_options
 @json_option
 def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Import FILES of store_csv, or folders of them. Importing a file again adds what it has grown by."""
-    from flitwatch.commands.imports.through_log import door, say
+    """Import FILES of store_csv, or folders of them. Importing a file again adds what it has grown by.
+
+    The exit status is 3 where records were refused, and 4 where counters came and none of them has a place in a fabric.
+    """
+    from flitwatch.commands.imports.through_log import NOTHING_PLACED, door, finish, say
     from flitwatch_db import imports
     from flitwatch_ingest.collectors.checkpoint import Checkpoint
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
@@ -32,7 +39,7 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
         through.write()
         refused = imports.refused_by(through.conn, totals.sources, "late beyond ")
         late = sum(count for _, count in refused.values())
-        report = {
+        report: dict[str, Any] = {
             "records": totals.records - sum(count for count, _ in refused.values()),
             "values": sum(
                 # The records of a file have one width.
@@ -42,10 +49,26 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
             "schemas": sorted(totals.schemas),
             "producers": sorted(totals.producers),
             "gaps": imports.gaps_after(through.conn, before),
+        }
+        nowhere = imports.unplaced(through.conn, totals.spans)
+        counters = sum(totals.topics[topic] for topic in nowhere)
+        report |= {
+            "counter_records": counters,
+            "placed": max(counters - sum(nowhere.values()), 0),
+            "unplaced": sum(nowhere.values()),
+            "unplaced_reasons": imports.why_unplaced(
+                through.conn, [t for t, count in nowhere.items() if count], MOST_REASONS
+            ),
         } | through.rejected()
     if late:
         say(
             f"{late} records are older than the last samples kept of their instance, or repeat older ones, and were not added. Import old"
             " files before newer ones: files named together are read in the order of time."
         )
+    if report["unplaced"]:
+        say(
+            f"{report['unplaced']} of {counters} records of counters have no place in a fabric and are kept as they came: "
+            + "; ".join(report["unplaced_reasons"][:3])
+        )
     emit(report, as_json)
+    finish(report, NOTHING_PLACED if counters and not report["placed"] else 0)

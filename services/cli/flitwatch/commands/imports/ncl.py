@@ -20,7 +20,7 @@ from flitwatch.console import database_options, emit, json_option
 @json_option
 def ncl(folder: Path, run_json: Path | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Import the runs in FOLDER: *.timings.json with *.counters.N.bin, or the older *.nettiles.N.yaml."""
-    from flitwatch.commands.imports.through_log import door
+    from flitwatch.commands.imports.through_log import door, finish
     from flitwatch_db import imports
     from flitwatch_ingest.collectors.checkpoint import Checkpoint
     from flitwatch_ingest.collectors.ncl import NclCollector
@@ -33,3 +33,4 @@ def ncl(folder: Path, run_json: Path | None, db_url: str | None, ephemeral: bool
         counts = imports.runs(through.conn, [found.run.run_key for found in collector.runs])
         report = counts._asdict() | through.rejected()
     emit(report, as_json)
+    finish(report)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 #: Rejections listed in a report; all are counted and all stand in the dead-letter table.
 MOST_LISTED = 1000
 _PATIENCE_S = 60.0
+#: Exit statuses of an import that is done: some records were refused; counters came and no fabric has a place for any of them.
+SOME_REFUSED, NOTHING_PLACED = 3, 4
 
 
 @dataclass
@@ -37,19 +40,19 @@ class Door:
     shared: set[str] = field(default_factory=set)
     before: int = 0
 
-    def write(self) -> None:
-        """Run the writer up to everything that was published."""
+    def write(self, quiet: bool = False) -> None:
+        """Run the writer up to everything that was published; `quiet` where the caller shows how far it is."""
         from flitwatch import platform
         from flitwatch_ingest.writer import drain
 
         self.publisher.flush()
+        log_url = platform.log_url(self.url)
+        if quiet:
+            drain(self.url, log_url)
+            return
         with progress("writing") as display:
             task = display.add_task("writing", total=None)
-            drain(
-                self.url,
-                platform.log_url(self.url),
-                progress=lambda done, total: display.update(task, completed=done, total=total),
-            )
+            drain(self.url, log_url, progress=lambda done, total: display.update(task, completed=done, total=total))
 
     def rejected(self) -> dict[str, Any]:
         """The report's keys about what was refused, by the decoder or by the writer."""
@@ -81,3 +84,9 @@ def door(db_url: str | None, ephemeral: bool) -> Iterator[Door]:
 def say(text: str) -> None:
     """Tell a person on standard error."""
     stderr.print(text, markup=False, highlight=False)
+
+
+def finish(report: Mapping[str, Any], status: int = 0) -> None:
+    """End the command with `status`, or with `SOME_REFUSED` where the report has refused records."""
+    if status or report["rejected_total"]:
+        sys.exit(status or SOME_REFUSED)
