@@ -324,7 +324,8 @@ def _most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dic
                 SELECT n.job_pk, e.ts, sum(e.tx_bytes) / nullif(sum(e.seconds), 0) * j.size AS rate
                 FROM endpoint_1m e JOIN job_node n ON (n.fabric_id, n.endpoint) = (e.fabric_id, e.endpoint)
                 JOIN (
-                    SELECT m.job_pk, o.start_ts, count(*) AS size FROM job_node m JOIN job o USING (job_pk) WHERE m.job_pk = ANY(%(jobs)s) GROUP BY 1, 2
+                    SELECT m.job_pk, o.start_ts, count(*) AS size FROM job_node m JOIN job o USING (job_pk)
+                    WHERE m.job_pk = ANY(%(jobs)s) AND (m.fabric_id = %(fabric)s OR m.fabric_id IS NULL) GROUP BY 1, 2
                 ) j ON j.job_pk = n.job_pk AND j.start_ts <= e.ts
                 WHERE e.fabric_id = %(fabric)s AND e.ts >= to_timestamp(%(from)s) AND e.ts < to_timestamp(%(to)s) AND e.tx_bytes IS NOT NULL
                 GROUP BY n.job_pk, e.ts, j.size

@@ -3525,7 +3525,7 @@ export interface components {
             groups: number[];
             /**
              * Fabric Id
-             * @description The fabric that holds most of its nodes.
+             * @description The fabric that holds most of its nodes' endpoints.
              */
             fabric_id: number | null;
             /** Simulated */
@@ -3579,7 +3579,7 @@ export interface components {
             groups: number[];
             /**
              * Fabric Id
-             * @description The fabric that holds most of its nodes.
+             * @description The fabric that holds most of its nodes' endpoints.
              */
             fabric_id: number | null;
             /** Simulated */
@@ -3590,10 +3590,18 @@ export interface components {
             exit_code: string | null;
             /** Node List */
             node_list: string | null;
-            /** Routers */
+            /**
+             * Routers
+             * @description Of fabric_id, as are groups and endpoints.
+             */
             routers: number[];
             /** Endpoints */
             endpoints: number[];
+            /**
+             * Planes
+             * @description All fabrics that its nodes have endpoints on, fabric_id first.
+             */
+            planes: components["schemas"]["Plane"][];
             /** Steps */
             steps: components["schemas"]["JobStep"][];
             /** Neighbours */
@@ -4747,6 +4755,24 @@ export interface components {
              * @default 4
              */
             mbytes: number;
+        };
+        /**
+         * Plane
+         * @description A job's place on one of the fabrics that its nodes have endpoints on.
+         */
+        Plane: {
+            /** Fabric Id */
+            fabric_id: number;
+            /** Fabric */
+            fabric: string;
+            /** Nodes */
+            nodes: number;
+            /** Endpoints */
+            endpoints: number[];
+            /** Routers */
+            routers: number[];
+            /** Groups */
+            groups: number[];
         };
         /**
          * Problem
