@@ -140,7 +140,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
       <div className="fabric-main">
         <section className="card picture" aria-label="Picture">
           {!viewProps ? <Waiting what="the machine" />
-            : refused(values.asked) || !values.congestion ? <Unanswered what={difference ? "both windows" : "the window"} asked={values.asked} />
+            : refused(values.asked) || (view === "table" && !values.congestion) ? <Unanswered what={difference ? "both windows" : "the window"} asked={values.asked} />
             : (
               <PictureView view={view} {...viewProps} moment={values.moment} earlier={values.earlier} congestion={values.congestion} before={values.before} linkClass={search.class ?? null} slice={search.slice ?? null} onSlice={cut} legend={groupMatrix ? null : values.before ? <ChangeLegend theme={theme} against={againstText(search)} /> : <HeatLegend theme={theme} what="all classes" />} />
             )}
