@@ -71,7 +71,7 @@ def completed(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
 
 def repaired(fabric: Fabric, loaded: Ints, towards: Ints) -> Ints:
     """Loaded entries for switches (routers, routers), with those of `towards` in every column in which a loaded entry is missing, loops or leads astray."""
-    bad = np.logical_not(_arrive(fabric, loaded).all(axis=0))
+    bad = np.logical_and(towards >= 0, np.logical_not(_arrive(fabric, loaded))).any(axis=0)
     return np.where(bad, towards, loaded)
 
 
