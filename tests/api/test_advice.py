@@ -363,8 +363,8 @@ def test_a_new_recommendation_of_a_mode_comes_with_the_basis(embedded_db: str) -
     with connect(embedded_db, role="writer") as conn:
         for environment in ("MPICH_GNI_ROUTING_MODE=ADAPTIVE_0", "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3"):
             conn.execute(
-                "INSERT INTO recommendation (kind, state, application, title, reason, environment, detail, simulated)"
-                " VALUES ('routing_mode', 'recommended', 'milc', 't', 'r', %s, '{}', true)",
+                "INSERT INTO recommendation (kind, state, application, title, reason, environment, detail, simulated, authorised)"
+                " VALUES ('routing_mode', 'recommended', 'milc', 't', 'r', %s, '{}', true, true)",
                 [environment],
             )
         conn.commit()

@@ -123,8 +123,8 @@ def test_a_number_beyond_64_bits_spoils_no_list(api: Served, world: World) -> No
         shown = api.get(f"/tasks/{made[0]}")
         assert shown["args"] == {"n": 1e308, "m": [-1e99, {"k": 2.0**64}]} and shown["result"] == {"whole": None}
         assert shown in api.get("/tasks")["items"]
-        event = Event(7, datetime.now(UTC), "job", {"n": 10**308})
-        assert json.loads(encode(event).split(b"data: ")[1]) == {"n": 1e308}
+        event = Event(7, datetime.now(UTC), "task", {"done": 10**308})
+        assert json.loads(encode(event).split(b"data: ")[1]) == {"done": 1e308}
     finally:
         with connect(world.url, role="owner") as conn:
             conn.execute("DELETE FROM task WHERE task_id = %s", [made[0]])
