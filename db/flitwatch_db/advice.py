@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from flitwatch_domain.blame import FOUND_Q
+from flitwatch_domain.blame import NAMED
 
 Row = dict[str, Any]
 #: Congestion now is that of the last whole minutes; what is older is not "now".
@@ -53,7 +53,7 @@ _BLAMED = """
            (SELECT array_agg(j.job_id ORDER BY j.start_ts DESC) FROM job j
             WHERE j.user_name = n.name AND j.state = 'RUNNING' AND j.end_ts IS NULL AND j.simulated = e.simulated) AS jobs
     FROM estimate_state t JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
-    WHERE t.kind = 'blame' AND n.by_what = 'user' AND (n.entry ->> 'q')::float8 <= %(q)s
+    WHERE t.kind = 'blame' AND n.by_what = 'user' AND n.entry ->> 'verdict' = %(named)s
 """
 _MODES = """
     SELECT DISTINCT ON (application) application, environment, recommendation_id, reason, job_id, simulated
@@ -114,7 +114,7 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     for row in _rows(conn, _RUNS, days=HISTORY_DAYS, most=MOST_RUNS):
         row["congestion"] = _then(hours, row)
         basis.runs.setdefault(row["application"], []).append(row)
-    for row in _rows(conn, _BLAMED, q=FOUND_Q):
+    for row in _rows(conn, _BLAMED, named=NAMED):
         if row["jobs"]:
             basis.blamed.setdefault(row["application"], []).append(row)
     for row in _rows(conn, _MODES, days=HISTORY_DAYS):

@@ -226,6 +226,16 @@ def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
     return None if row is None or not row[0] else int(row[0])
 
 
+def marks_s(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
+    """When routes changed on the fabrics of these runs, epoch seconds, ascending: loaded tables of which entries differ, and what an operator noted."""
+    rows = conn.execute(
+        "SELECT DISTINCT extract(epoch FROM c.ts)::float8 FROM route_change c WHERE (c.note IS NOT NULL OR c.changed > 0) AND c.fabric_id IN"
+        " (SELECT n.fabric_id FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = ANY(%s)) ORDER BY 1",
+        [run_id.tolist()],
+    ).fetchall()
+    return np.array([row[0] for row in rows], float)
+
+
 def has_runs(conn: Connection, cluster: str) -> bool:
     """Whether any run of a cluster's jobs is stored."""
     row = conn.execute(

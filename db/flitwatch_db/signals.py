@@ -13,7 +13,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from flitwatch_domain.alerts import Rule, Sample
-from flitwatch_domain.blame import FOUND_Q
+from flitwatch_domain.blame import NAMED
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -136,17 +136,17 @@ def slowdown(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterat
 
 
 def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Nodes that a user holds whom the newest estimate of an application finds to go with its slow runs."""
+    """Nodes that a user holds whom the newest estimate of an application names beside its slow runs."""
     rows = _rows(
         conn,
         sql.SQL("""
-            SELECT n.name AS user, e.exe, e.estimate_id, e.simulated, (n.entry ->> 'q')::float8 AS q, j.job_id, coalesce(j.nodes, 0) AS nodes,
+            SELECT n.name AS user, e.exe, e.estimate_id, e.simulated, (n.entry ->> 'q')::float8 AS q, (n.entry ->> 'effect_s')::float8 AS effect_s, j.job_id, coalesce(j.nodes, 0) AS nodes,
                    extract(epoch FROM j.start_ts)::float8 AS begins, extract(epoch FROM j.end_ts)::float8 AS ends
             FROM estimate_state t JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id) JOIN job j ON j.user_name = n.name
-            WHERE t.kind = 'blame' AND n.by_what = 'user' AND (n.entry ->> 'q')::float8 <= %(q)s AND e.simulated = j.simulated
+            WHERE t.kind = 'blame' AND n.by_what = 'user' AND n.entry ->> 'verdict' = %(named)s AND e.simulated = j.simulated
               AND j.start_ts < to_timestamp(%(to)s) AND (j.end_ts > to_timestamp(%(from)s) OR j.end_ts IS NULL AND j.state = 'RUNNING')
         """),
-        {"from": from_s, "to": to_s, "q": FOUND_Q},
+        {"from": from_s, "to": to_s, "named": NAMED},
     )
     for at in _grid(rule, from_s, to_s):
         held: dict[tuple[tuple[str, str], ...], list[Row]] = {}
@@ -156,7 +156,7 @@ def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Ite
         for labels, jobs in held.items():
             evidence = {
                 "page": f"/jobs/{jobs[0]['job_id']}", "jobs": [job["job_id"] for job in jobs[:50]], "estimate_id": jobs[0]["estimate_id"],
-                "q": jobs[0]["q"], "simulated": jobs[0]["simulated"], "caveat": "dependence, never proof of cause",
+                "q": jobs[0]["q"], "effect_s": jobs[0]["effect_s"], "simulated": jobs[0]["simulated"], "caveat": "dependence, never proof of cause",
             }  # fmt: skip
             yield Sample(at, labels, float(sum(job["nodes"] for job in jobs)), None, evidence)
 

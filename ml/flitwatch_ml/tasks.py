@@ -35,7 +35,9 @@ def blame(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         beside = work.beside(estimates.beside(conn, runs.run_id), least)
         context.report(2, 4, f"{len(beside['user'].names)} users, {len(beside['application'].names)} names of jobs")
         context.check()
-        estimate, entries = work.estimate(runs, exe, nodes, beside, least, definition)
+        estimate, entries = work.estimate(
+            runs, exe, nodes, beside, least, definition, estimates.marks_s(conn, runs.run_id)
+        )
         return _keep(conn, estimate, entries=entries)
 
 

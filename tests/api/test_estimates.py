@@ -42,6 +42,8 @@ def blame_entry(name: str, place: int) -> estimate_store.Entry:
         "testable": testable, "reason": None if testable else "exposed in 2 runs, needs 5", "exposed_runs": 5, "selected": 1 if place == 1 else None,
         "mi_bits": 0.2, "mi_sign": 1, "mi_p": 0.02, "mi_q": None,
     }  # fmt: skip
+    if testable:
+        body |= {"verdict": "named", "reasons": ["q = 0.02"], "effect_s": 30.0}
     return estimate_store.Entry(name, body, [0.5] * RUNS, [float(place)] * RUNS)
 
 
@@ -131,6 +133,8 @@ def test_blame_is_ranked_in_pages_and_leads_to_the_runs_behind_a_name(estimated)
     assert [e["place"] for e in first["entries"]] == [1, 2] and len(first["runs"]["run_id"]) == RUNS
     rest = api.get("/estimates/blame", limit=2, cursor=first["next_cursor"])
     assert rest["entries"][0]["reason"] == "exposed in 2 runs, needs 5" and rest["entries"][0]["q"] is None
+    assert first["entries"][0]["verdict"] == "named" and first["entries"][0]["effect_s"] == 30
+    assert rest["entries"][0]["verdict"] == "cannot tell" and "older version" in rest["entries"][0]["reasons"][0]
     assert rest["next_cursor"] is None
     detail = api.get(f"/estimates/blame/{there['blame']}/user/2")
     assert detail["exposure"] == [2.0] * RUNS and detail["job_id"][-1] == "77"

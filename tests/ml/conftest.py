@@ -13,6 +13,8 @@ from flitwatch_domain.generators import dragonfly
 
 RUNS, STEPS, USERS = 24, 6, 8
 EPOCH_S = 1_790_000_000
+#: Two runs a week and more: a name must be seen in several weeks.
+EVERY_S = 47 * 3600
 
 
 class Context:
@@ -31,12 +33,12 @@ class Context:
 
 @pytest.fixture
 def seeded(embedded_db: str) -> str:
-    """Runs on group 0 every hour; user u0 is beside half of them and slows them through its stalls."""
+    """Runs on group 0 every other day; user u0 is beside half of them and slows them through its stalls."""
     rng = np.random.default_rng(0)
     with connect(embedded_db) as conn:
         fabric_id = fabrics.save(conn, dragonfly(2, 4, 4, name="toy"))
         for run in range(RUNS):
-            begin = EPOCH_S + 3600 * run
+            begin = EPOCH_S + EVERY_S * run
             noisy = run % 2 == 0
             times = np.full(STEPS, 10.0) * (1.5 if noisy else 1.0) + rng.normal(0, 0.1, STEPS)
             own = _job(conn, f"r{run}", "me", begin, begin + 200, range(4), fabric_id)

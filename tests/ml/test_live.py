@@ -76,7 +76,7 @@ def test_m_and_k_are_the_papers(steps: int) -> None:
 
 
 def test_an_estimate_is_due_when_runs_have_grown() -> None:
-    assert not due("blame", 7, 7, None) and due("blame", 8, 8, None)
+    assert not due("blame", 19, 19, None) and due("blame", 20, 20, None)
     done = Standing(runs=100, newest_run=100, estimate_id=1, lacks=None, drifting=False)
     assert not due("blame", 100, 100, done) and not due("blame", 109, 109, done) and due("blame", 110, 110, done)
     drifting = Standing(100, 100, 1, None, True)
@@ -103,7 +103,7 @@ def test_the_schedule_starts_what_is_due_once_and_says_what_is_lacking(seeded: s
     assert look(seeded) == []
     with connect(seeded) as conn:
         (lacks,) = conn.execute("SELECT lacks FROM estimate_state WHERE kind = 'blame'").fetchone()
-    assert lacks == "not enough data: needs 8 runs, has 5"
+    assert lacks == "not enough data: needs 20 runs, has 5"
 
 
 @pytest.mark.integration

@@ -30,7 +30,8 @@ def test_blame_finds_who_was_beside_the_slow_runs_and_says_the_data_is_simulated
             [answer["estimate_id"]],
         ).fetchone()
     assert name == "u0" and [value > 0 for value in exposure] == result["runs"]["slow"]
-    assert first["q"] < 0.05
+    assert first["q"] < 0.05 and first["verdict"] == "named" and first["effect_low_s"] < 30 < first["effect_high_s"]
+    assert first["lost_node_hours"] == pytest.approx(first["effect_s"] * RUNS / 2 * 256 / 3600)
     assert first["exposed_runs"] == RUNS // 2
     assert "not proof" in result["caveat"]
 

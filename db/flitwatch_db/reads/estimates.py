@@ -11,6 +11,7 @@ from psycopg.sql import SQL
 
 from flitwatch_db.reads.columns import Connection
 from flitwatch_db.reads.runs import named
+from flitwatch_domain.blame import CANNOT_TELL, NAMED
 
 Row = dict[str, Any]
 
@@ -133,16 +134,16 @@ async def entries(conn: Connection, estimate_id: int, by: str, after: int, limit
     )
 
 
-async def entry_counts(conn: Connection, estimate_id: int, by: str, q_limit: float) -> Row:
-    """total, testable and found of an estimate's entries."""
+async def entry_counts(conn: Connection, estimate_id: int, by: str) -> Row:
+    """total, testable, found (named) and cannot_tell of an estimate's entries."""
     rows = await _rows(
         conn,
         SQL("""
             SELECT count(*) AS total, count(*) FILTER (WHERE (entry ->> 'testable')::boolean) AS testable,
-                   count(*) FILTER (WHERE (entry ->> 'q')::float8 <= %s) AS found
+                   count(*) FILTER (WHERE entry ->> 'verdict' = %s) AS found, count(*) FILTER (WHERE entry ->> 'verdict' = %s) AS cannot_tell
             FROM estimate_entry WHERE estimate_id = %s AND by_what = %s
         """),
-        [q_limit, estimate_id, by],
+        [NAMED, CANNOT_TELL, estimate_id, by],
     )
     return rows[0]
 
@@ -260,15 +261,15 @@ async def stalls(conn: Connection, job_pk: int, fabric_id: int, from_: datetime,
     return rows[0] if rows and rows[0]["machine"] is not None else None
 
 
-async def blamed(conn: Connection, users: list[str], q_limit: float) -> dict[str, list[str]]:
-    """For each user the applications in whose newest estimate they are found."""
+async def blamed(conn: Connection, users: list[str]) -> dict[str, list[str]]:
+    """For each user the applications in whose newest estimate they are named."""
     rows = await _rows(
         conn,
         SQL("""
             SELECT n.name, array_agg(DISTINCT e.exe ORDER BY e.exe) AS exes
             FROM estimate_state t JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
-            WHERE t.kind = 'blame' AND n.by_what = 'user' AND n.name = ANY(%s) AND (n.entry ->> 'q')::float8 <= %s GROUP BY n.name
+            WHERE t.kind = 'blame' AND n.by_what = 'user' AND n.name = ANY(%s) AND n.entry ->> 'verdict' = %s GROUP BY n.name
         """),
-        [users, q_limit],
+        [users, NAMED],
     )
     return {row["name"]: row["exes"] for row in rows}

@@ -2,5 +2,6 @@
 
 from flitwatch_ml.blame.exposure import ExposureBlame
 from flitwatch_ml.blame.presence import PresenceBlame
+from flitwatch_ml.blame.verdict import CalendarBlame
 
-__all__ = ["ExposureBlame", "PresenceBlame"]
+__all__ = ["CalendarBlame", "ExposureBlame", "PresenceBlame"]

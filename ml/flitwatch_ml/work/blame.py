@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitwatch_db import estimates
 from flitwatch_db.estimate_store import Entry, Estimate
-from flitwatch_domain.blame import FOUND_Q
+from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED
 from flitwatch_domain.errors import NotEnoughData
-from flitwatch_domain.neighbourhood import Definition, Neighbourhood, neighbourhood
-from flitwatch_ml.blame import ExposureBlame, PresenceBlame
-from flitwatch_ml.blame.strata import hour_and_weekend
+from flitwatch_domain.neighbourhood import Definition, Neighbourhood, circumstances, neighbourhood
+from flitwatch_ml.blame import CalendarBlame, PresenceBlame
 from flitwatch_ml.work.sets import known, result_of
 
-#: Below this many runs a stratum, an hour of the day more or less cannot be told from chance; all runs are then one stratum.
-RUNS_FOR_STRATA = 32
 #: How a definition's rule reads.
 PARTS = {"throughout": "the entire run", "any": "any part of the run"}
 CAVEAT = (
@@ -28,48 +27,63 @@ CAVEAT = (
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """Names beside the runs, what they did there, and which of them the runs' own jobs bear."""
+    """Names beside the runs, what they did there, which of them the runs' own jobs bear, and how the runs lay (runs, circumstances)."""
 
     names: list[str]
     met: Neighbourhood
     own: set[str]
+    circumstances: NDArray[np.float64]
 
 
 def beside(found: estimates.Beside, least_nodes: int) -> dict[str, Beside]:
     """Users, and names of jobs, by the definitions that the scorecard uses too."""
-    parts = {}
+    parts, lay = {}, circumstances(found.windows, found.jobs)
     for by in estimates.BY:
         names, jobs = found.by(by)
-        parts[by] = Beside(names, neighbourhood(found.windows, jobs, len(names), least_nodes), found.own[by])
+        parts[by] = Beside(names, neighbourhood(found.windows, jobs, len(names), least_nodes), found.own[by], lay)
     return parts
 
 
+def fitted(
+    exposure: NDArray[np.float64], time_s: NDArray[np.float64], start_s: NDArray[np.float64], lay: NDArray[np.float64], marks_s: Any = ()
+) -> CalendarBlame:  # fmt: skip
+    """The estimator as it serves: of circumstances, those that are known of every run."""
+    covariates = lay[:, np.isfinite(lay).all(0)]
+    return CalendarBlame().fit(exposure, time_s, start_s, covariates, marks_s)
+
+
 def estimate(
-    runs: estimates.Runs, exe: str, nodes: int, beside: dict[str, Beside], least_nodes: int, definition: Definition
-) -> tuple[Estimate, dict[str, list[Entry]]]:
+    runs: estimates.Runs, exe: str, nodes: int, beside: dict[str, Beside], least_nodes: int, definition: Definition, marks_s: Any = ()
+) -> tuple[Estimate, dict[str, list[Entry]]]:  # fmt: skip
     """The result and its ranked entries, by user and by application."""
     times = runs.step_time_s.sum(1)
-    stratified = len(times) >= RUNS_FOR_STRATA
-    strata = hour_and_weekend(runs.start_s) if stratified else np.zeros(len(times), np.int64)
-    ranked: dict[str, list[Entry]] = {}
-    blame = ExposureBlame()
-    for by, present in beside.items():
-        ranked[by] = _ranked(blame, present, times, strata, definition) if present.names else []
-    users = ranked["user"]
-    if not users:
+    if not beside["user"].names:
         raise NotEnoughData("nobody had a job beside these runs")
+    blames = {
+        by: fitted(part.met.exposure, times, runs.start_s, part.circumstances, marks_s)
+        for by, part in beside.items()
+        if part.names
+    }
+    ranked = {
+        by: _ranked(blames[by], part, times, definition, nodes) if by in blames else [] for by, part in beside.items()
+    }
+    blame, users = blames["user"], ranked["user"]
+    calendar = blame.calendar_
     parameters = {"least_nodes": least_nodes, "definition": definition.name, **blame.get_params()}
     method = {
-        "name": "exposure, rank times, conditional on the users selected",
-        "strata": "part of the day (6 h) and weekend" if stratified else f"none: fewer than {RUNS_FOR_STRATA} runs",
-        "response": blame.response, "alpha": blame.alpha, "least_nodes": least_nodes, "min_exposed": blame.min_exposed,
+        "name": "exposure, rank times, conditional on the calendar and the users selected",
+        "strata": "part of the day (6 h) and weekend" if calendar.strata else "none: too few runs",
+        "response": "rank", "alpha": FOUND_Q, "least_nodes": least_nodes, "min_exposed": blame.min_exposed,
         "beside": f"mutual information of optimality (tau = {definition.tau:g}) and presence with jobs of {least_nodes} nodes or more during {PARTS[definition.rule]}, exact p",
+        "calendar": "smooth date trend, regimes, circumstances of the runs; blocks of days and weeks permuted",
+        "regimes_s": calendar.regimes_s.tolist(),
     }  # fmt: skip
     columns = {
         "run_id": runs.run_id.tolist(), "start_s": runs.start_s.tolist(), "time_s": times.tolist(), "slow": (times >= times.mean()).tolist(),
     }  # fmt: skip
     score = {
-        "found": sum(one.entry["q"] is not None and one.entry["q"] <= FOUND_Q for one in users),
+        "found": sum(one.entry["verdict"] == NAMED for one in users),
+        "cannot_tell": sum(one.entry["verdict"] == CANNOT_TELL for one in users),
         "testable": sum(one.entry["testable"] for one in users),
         "users": len(users),
     }
@@ -77,17 +91,24 @@ def estimate(
     return result_of("blame", exe, nodes, runs, parameters, score, result), ranked
 
 
-def _ranked(blame: ExposureBlame, beside: Beside, times: Any, strata: Any, definition: Definition) -> list[Entry]:
+def _ranked(ours: CalendarBlame, beside: Beside, times: Any, definition: Definition, nodes: int) -> list[Entry]:
     overlap, exposure = beside.met.overlap, beside.met.exposure
-    ours = blame.fit(exposure, times, strata)
     paper = PresenceBlame(tau=definition.tau, rule=definition.rule).fit(overlap, times)
     order = {int(user): place for place, user in enumerate(ours.selected_, 1)}
+    place = {user: at for at, user in enumerate(ours.ranking_.tolist(), 1)}
     entries = []
     for at in ours.ranking_.tolist():
         name = beside.names[at]
+        # Others stand here by their place: a name would outlive its erasure.
+        reasons = [in_words(reason, lambda other: f"in place {place[other]}") for reason in ours.reasons_[at]]
+        low, high = ours.effect_interval_s_[at]
+        hours = int(ours.exposed_runs_[at]) * nodes / 3600
         body = {
-            "own": name in beside.own, "score": float(ours.score_[at]), "sign": int(ours.sign_[at]), "p": known(ours.p_value_[at]),
-            "q": known(ours.q_value_[at]), "testable": bool(ours.testable_[at]), "reason": _reason(ours, at, len(times)),
+            "own": name in beside.own, "verdict": ours.verdict_[at], "reasons": reasons, "score": float(ours.score_[at]), "sign": int(ours.sign_[at]),
+            "p": known(ours.p_value_[at]), "q": known(ours.q_value_[at]), "testable": bool(ours.testable_[at]),
+            "reason": None if ours.testable_[at] else reasons[0], "effect_s": known(ours.effect_s_[at]), "effect_low_s": known(low),
+            "effect_high_s": known(high), "lost_node_hours": known(ours.effect_s_[at] * hours), "lost_low_node_hours": known(low * hours),
+            "lost_high_node_hours": known(high * hours), "runs_needed": known(ours.runs_needed_[at]),
             "exposed_runs": int(ours.exposed_runs_[at]), "selected": order.get(at), "mi_bits": float(paper.mi_bits_[at]),
             "mi_sign": int(paper.sign_[at]), "mi_p": known(paper.p_value_[at]), "mi_q": known(paper.q_value_[at]),
         }  # fmt: skip
@@ -95,12 +116,6 @@ def _ranked(blame: ExposureBlame, beside: Beside, times: Any, strata: Any, defin
     return entries
 
 
-def _reason(blame: ExposureBlame, at: int, runs: int) -> str | None:
-    if blame.testable_[at]:
-        return None
-    exposed = int(blame.exposed_runs_[at])
-    if exposed < blame.min_exposed:
-        return f"exposed in {exposed} runs, needs {blame.min_exposed}"
-    if runs - exposed < blame.min_exposed:
-        return f"without exposure in {runs - exposed} runs, needs {blame.min_exposed}"
-    return "exposure does not differ between runs of the same time of day"
+def in_words(reason: str, naming: Any) -> str:
+    """A reason with its references to other users, {17}, as `naming` calls them."""
+    return re.sub(r"\{(\d+)\}", lambda found: str(naming(int(found[1]))), reason)

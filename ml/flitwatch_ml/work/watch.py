@@ -10,7 +10,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from flitwatch_db import connect, estimate_store, estimates, tasks
-from flitwatch_ml.blame.checks import MIN_RUNS as BLAME_RUNS
+from flitwatch_ml.blame.verdict import NAMING_RUNS as BLAME_RUNS
 from flitwatch_ml.deviation.model import MIN_RUNS as DEVIATION_RUNS
 from flitwatch_ml.work.drift import measure
 

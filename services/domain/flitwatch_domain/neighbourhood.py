@@ -133,6 +133,22 @@ def neighbourhood(windows: Windows, jobs: Jobs, names: int, least_nodes: int) ->
     return Neighbourhood(np.minimum(overlap, 1.0), exposure)
 
 
+#: What may slow a run besides its neighbours, in the order of `circumstances`.
+CIRCUMSTANCES = ("groups spanned", "largest share of its nodes in one group", "jobs that met it")
+
+
+def circumstances(windows: Windows, jobs: Jobs) -> Floats:
+    """How a run lay and how full the machine was, (runs, 3) as CIRCUMSTANCES; NaN where a run's place is not known."""
+    found = np.full((len(windows.begin_s), len(CIRCUMSTANCES)), np.nan)
+    for run, (begin, end) in enumerate(zip(windows.begin_s.tolist(), windows.end_s.tolist(), strict=True)):
+        found[run, 2] = ((jobs.begin_s < end) & (jobs.end_s > begin)).sum()
+        if windows.own[run] >= 0:
+            nodes = jobs.group_nodes[windows.own[run]]
+            if nodes.sum() > 0:
+                found[run, :2] = (nodes > 0).sum(), nodes.max() / nodes.sum()
+    return found
+
+
 def _covered(name: Ints, low: Floats, high: Floats, names: int) -> Floats:
     """Length of the union of each name's intervals within [0, 1]."""
     order = np.lexsort((low, name))

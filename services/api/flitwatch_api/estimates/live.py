@@ -10,7 +10,6 @@ from flitwatch_api.names import Names
 from flitwatch_db.reads import estimates as reads
 from flitwatch_db.reads import jobs, runs
 from flitwatch_db.reads.columns import Connection
-from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.errors import NotFound
 
 #: Stalls are taken over the job's last minutes: long enough for a steady ratio, short enough to be about now.
@@ -132,7 +131,7 @@ async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | No
         found = await reads.stalls(conn, number, place["fabric_id"], begin, end)
         stalls = None if found is None else {"minutes": math.ceil((end - begin).total_seconds() / 60), **found}
         near = await jobs.neighbours(conn, number, now, MOST_NEIGHBOURS)
-    blamed = await reads.blamed(conn, sorted({one["user"] for one in near if one["user"]}), FOUND_Q)
+    blamed = await reads.blamed(conn, sorted({one["user"] for one in near if one["user"]}))
     neighbours = [
         {
             **{key: one[key] for key in ("job_id", "nodes", "shared_routers", "shared_groups", "overlap_s")},

@@ -76,6 +76,10 @@ class Method(BaseModel):
     least_nodes: int = Field(description="Smaller jobs do not count.")
     min_exposed: int = Field(description="Fewer exposed runs: not testable.")
     beside: str = Field(description="The method of the paper, whose figures stand beside it.")
+    calendar: str | None = Field(None, description="What of the calendar is taken out of run times and exposure.")
+    regimes_s: list[float] = Field(
+        [], description="Epoch seconds since when another level of run times holds: marks and change points."
+    )
 
 
 class BlameEntry(BaseModel):
@@ -85,6 +89,20 @@ class BlameEntry(BaseModel):
     name: str
     pseudonym: bool
     own: bool = Field(description="The runs themselves were submitted by this user.")
+    verdict: Literal["named", "cannot tell", "no evidence"] = Field(
+        description="Only `named` is a name: beyond chance, and neither the calendar, one week nor another user may stand for it."
+    )
+    reasons: list[str] = Field(description="Why; `in place 3` is another entry of this estimate.")
+    effect_s: float | None = Field(None, description="Seconds by which an exposed run takes longer on average.")
+    effect_low_s: float | None = Field(None, description="95 % interval of `effect_s`.")
+    effect_high_s: float | None = None
+    lost_node_hours: float | None = Field(None, description="effect_s x exposed runs x nodes of a run.")
+    lost_low_node_hours: float | None = None
+    lost_high_node_hours: float | None = None
+    runs_needed: float | None = Field(
+        None,
+        description="Runs with which the present score would be enough for a name; null: named, or no sign of one.",
+    )
     score: float = Field(description="Conditional z-score, given the others selected; high: exposed runs are slow.")
     sign: int
     p: float | None = Field(description="One-sided; null where not testable.")
@@ -116,7 +134,8 @@ class Blame(BaseModel):
     by: By
     method: Method
     caveat: str
-    found: int = Field(description="Entries with q at most 0.05.")
+    found: int = Field(description="Entries that are named.")
+    cannot_tell: int
     testable: int
     total: int
     runs: BlameRuns

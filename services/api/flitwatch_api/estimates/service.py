@@ -9,10 +9,12 @@ from flitwatch_api.names import Names
 from flitwatch_api.parameters import make_cursor, read_page_cursor
 from flitwatch_db.reads import estimates as reads
 from flitwatch_db.reads.columns import Connection
-from flitwatch_domain.blame import FOUND_Q
+from flitwatch_domain.blame import CANNOT_TELL
 from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import NotFound
 
+#: Entries of estimates that were made before there were verdicts name nobody.
+_UNJUDGED = {"verdict": CANNOT_TELL, "reasons": ["made by an older version, which gave no verdicts: estimate anew"]}
 KINDS = ("blame", "deviation", "forecast")
 _EMPTY = {"estimate_id": None, "created": None, "checked": None, "lacks": None, "score": None}
 CAVEATS = {
@@ -76,7 +78,7 @@ async def blame(
     items = [_entry(entry, by, names) for entry in found[:limit]]
     return {
         "estimate": head(row, names), "by": by, "method": result["method"], "caveat": result["caveat"],
-        **await reads.entry_counts(conn, number, by, FOUND_Q),
+        **await reads.entry_counts(conn, number, by),
         "runs": await _runs(conn, result["runs"]), "entries": items,
         "next_cursor": make_cursor(items[-1]["place"]) if len(found) > limit else None,
     }  # fmt: skip
@@ -99,7 +101,7 @@ async def blame_detail(conn: Connection, names: Names, estimate_id: int, by: str
 
 def _entry(row: dict[str, Any], by: str, names: Names) -> dict[str, Any]:
     shown = names.user(row["name"]) if by == "user" else names.application(row["name"])
-    return {"place": row["place"], "name": shown, "pseudonym": shown != row["name"], **row["entry"]}
+    return {"place": row["place"], "name": shown, "pseudonym": shown != row["name"], **_UNJUDGED, **row["entry"]}
 
 
 async def _runs(conn: Connection, runs: dict[str, Any]) -> dict[str, Any]:

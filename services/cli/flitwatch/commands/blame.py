@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
+from flitwatch.commands.blame_measured import CAVEAT, judged, show
 from flitwatch.console import emit, fail, json_option, stderr
-
-CAVEAT = "Dependence between presence and slow runs; not proof of cause."
 
 
 @click.command()
@@ -33,6 +32,19 @@ CAVEAT = "Dependence between presence and slow runs; not proof of cause."
     show_default=True,
     help="A run is optimal below tau x the mean time.",
 )
+@click.option(
+    "--runs", type=click.Path(path_type=Path), help="CSV run,start,time_s[,nodes][,circumstances...] of measured runs."
+)
+@click.option("--exposure", type=click.Path(path_type=Path), help="CSV run,user,amount beside --runs.")
+@click.option(
+    "--shuffles",
+    type=click.IntRange(0, 100_000),
+    default=100,
+    show_default=True,
+    help="Sets with shuffled run times, of which at most a tenth may give a name (--runs).",
+)
+@click.option("--stress", multiple=True, metavar="WORLD", help="Simulated hard calendars (all: every one).")
+@click.option("--draws", type=click.IntRange(1, 1000), default=20, show_default=True, help="Sets a world (--stress).")
 @click.option("--presence", type=click.Path(path_type=Path), help="CSV run,user,overlap instead of a scenario.")
 @click.option("--times", type=click.Path(path_type=Path), help="CSV run,time beside --presence.")
 @json_option
@@ -43,13 +55,32 @@ def blame(
     method: str,
     rule: str,
     tau: float,
+    runs: Path | None,
+    exposure: Path | None,
+    shuffles: int,
+    stress: tuple[str, ...],
+    draws: int,
     presence: Path | None,
     times: Path | None,
     as_json: bool,
 ) -> None:
-    """Rank users by how much their presence goes with slow runs."""
-    if (scenario is None) == (presence is None) or (presence is None) != (times is None):
-        fail("give --scenario NAME, or --presence FILE with --times FILE", code=2)
+    """Say who slows runs: verdicts on measured runs (--runs), or ranks of a simulated or timeless set."""
+    sources = [scenario is not None, presence is not None, runs is not None, bool(stress)]
+    if sum(sources) != 1 or (presence is None) != (times is None) or (runs is None) != (exposure is None):
+        fail(
+            "give one of --runs FILE with --exposure FILE, --scenario NAME, --presence FILE with --times FILE, --stress WORLD",
+            code=2,
+        )
+    if stress:
+        from flitwatch.commands.blame_stress import stressed
+        from flitwatch_simulation.stress import WORLDS
+
+        emit(stressed(list(WORLDS) if "all" in stress else list(stress), draws, seed), as_json)
+        return
+    if runs is not None and exposure is not None:
+        verdicts = judged(runs, exposure, shuffles, seed)
+        emit(verdicts, True) if as_json else show(verdicts)
+        return
     if scenario is not None:
         result = _of_scenario(scenario, seed, users, method, rule, tau)
     else:

@@ -35,6 +35,7 @@ class Campaign:
     user_names : tuple of str of length U.
     overlap, exposure : float64[N, U]; share of the run that the user's large jobs cover, and nodes near the run, as
         `flitwatch_domain.neighbourhood` defines them for this machine.
+    circumstances : float64[N, 3]; how a run lay and how full the machine was, as `CIRCUMSTANCES` there.
     machine_nodes : float64[N]; nodes of all users' jobs at the run's start.
     """
 
@@ -53,6 +54,7 @@ class Campaign:
     user_names: tuple[str, ...]
     overlap: Float
     exposure: Float
+    circumstances: Float
     machine_nodes: Float
     simulated: bool = True
 

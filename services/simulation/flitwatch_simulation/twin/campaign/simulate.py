@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain.neighbourhood import Jobs, Windows, large_job_nodes, neighbourhood
+from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood
 from flitwatch_simulation.twin.applications import Application, application, noisy_steps, slowdown
 from flitwatch_simulation.twin.calendar import DAY_S
 from flitwatch_simulation.twin.campaign import dataset
@@ -85,6 +85,7 @@ def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth
         user_names=history.user_names,
         overlap=met.overlap,
         exposure=met.exposure,
+        circumstances=circumstances(windows, beside),
         machine_nodes=np.array([_in_use(history, int(job)) for job in jobs], np.float64),
     )
     effect_log = np.stack([run.effect_log for run in runs])

@@ -1,0 +1,50 @@
+"""Permutations that keep days or weeks together: what is alike within them stays alike, so chance is no smaller than it is."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_ml.blame.selection import Problem
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def block_orders(block: Ints, permutations: int, rng: np.random.Generator) -> Ints:
+    """Orders of runs (permutations, runs): blocks of neighbouring runs in random order, then a circular shift.
+
+    `block` (runs,) does not decrease. The runs of a block stay beside one another, but for the one that the shift cuts.
+    """
+    label = np.cumsum(np.diff(block, prepend=block[:1]) != 0)
+    keys = rng.random((permutations, int(label[-1]) + 1))[:, label]
+    orders = np.argsort(keys, axis=1, kind="stable")
+    shift = rng.integers(len(block), size=(permutations, 1))
+    return np.take_along_axis(orders, (np.arange(len(block)) + shift) % len(block), axis=1)
+
+
+def permuted(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) -> tuple[Floats, Floats]:
+    """Correlations of each user with the outcome: as seen (users,), and with the outcome in other orders (permutations, users).
+
+    The outcome is what the rest of the model leaves (Freedman and Lane 1983); in another order it is projected anew.
+    """
+    columns = problem.regressors[:, users]
+    lengths = np.sqrt((columns**2).sum(0))
+    columns = np.divide(columns, lengths, out=np.zeros_like(columns), where=lengths > 0)
+    shuffled = problem.outcome[orders]
+    explained = shuffled @ problem.axes
+    left = np.sqrt(np.maximum((shuffled**2).sum(1) - (explained**2).sum(1), 1e-300))
+    seen = columns.T @ problem.outcome / max(float(np.linalg.norm(problem.outcome)), 1e-300)
+    return seen, (shuffled @ columns) / left[:, None]
+
+
+def design_effect(problem: Problem, orders: list[Ints], users: Ints | slice = slice(None)) -> Floats:
+    """By how much each user's score wanders more than that of independent runs, (users,); at least 1, the largest over the kinds of blocks."""
+    wander = [permuted(problem, each, users)[1].std(0) * np.sqrt(max(problem.freedom, 1)) for each in orders]
+    return np.maximum(np.max(wander, axis=0), 1.0) if wander else np.ones(problem.regressors[:, users].shape[1])
+
+
+def block_p_values(problem: Problem, orders: Ints, users: Ints) -> Floats:
+    """One-sided p-values (users,), add-one estimates: the least possible is 1 / (permutations + 1)."""
+    seen, by_chance = permuted(problem, orders, users)
+    return ((by_chance >= seen - 1e-12).sum(0) + 1) / (len(orders) + 1)

@@ -1,0 +1,61 @@
+"""Does it name anybody where there is nobody to name: the same runs and users, with run times dealt out at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flitwatch_ml.blame.calendar import calendar, tamed
+from flitwatch_ml.blame.information import benjamini_hochberg
+from flitwatch_ml.blame.selection import Problem, chance
+from flitwatch_ml.blame.strata import days, normal_scores
+from flitwatch_ml.blame.verdict import CalendarBlame
+
+Floats = NDArray[np.float64]
+#: The rate at which a shuffled set counts as one with a name.
+CALIBRATION_Q = 0.1
+
+
+def calibrate(
+    exposure: Floats,
+    run_time_s: Floats,
+    start_s: Floats,
+    covariates: ArrayLike | None = None,
+    shuffles: int = 100,
+    seed: int = 0,
+    report: Callable[[int], object] = lambda done: None,
+) -> dict[str, Any]:
+    """{shuffles, q, sets_with_a_name, share}: of sets with shuffled run times, those in which anybody has q <= 0.1; at most a tenth should."""
+    rng = np.random.default_rng(seed)
+    found = 0
+    for at in range(shuffles):
+        times = rng.permutation(run_time_s)
+        fitted = CalendarBlame().fit_scores(exposure, times, start_s, covariates, below=CALIBRATION_Q)
+        found += bool(((fitted.q_value_ <= CALIBRATION_Q) & (fitted.score_ > 0)).any())
+        report(at + 1)
+    share = found / shuffles if shuffles else None
+    return {"shuffles": shuffles, "q": CALIBRATION_Q, "sets_with_a_name": found, "share": share}
+
+
+def drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s: Floats) -> list[dict[str, Any]]:
+    """How each circumstance of a run goes with its time, hours, dates and regimes taken out: {name, correlation, p, q}, the strongest first."""
+    if not names:
+        return []
+    order = np.argsort(start_s, kind="stable")
+    start, log_time = np.asarray(start_s)[order], np.log(np.asarray(run_time_s)[order])
+    fit = calendar(start, log_time)
+    raw = np.column_stack([normal_scores(column[order]) for column in circumstances.T])
+    outcome = fit.without(normal_scores(fit.without(tamed(log_time))))
+    problem = Problem(fit.without(raw), outcome, fit.axes, (raw**2).sum(0), (days(start),))
+    z = problem.scores()
+    p = np.minimum(2 * chance(np.abs(z), problem.freedom), 1.0)
+    lengths = np.linalg.norm(problem.regressors, axis=0) * np.linalg.norm(outcome)
+    correlation = np.divide(problem.regressors.T @ outcome, lengths, out=np.zeros(len(names)), where=lengths > 0)
+    rows = [
+        {"name": name, "correlation": float(correlation[at]), "p": float(p[at]), "q": float(q)}
+        for at, (name, q) in enumerate(zip(names, benjamini_hochberg(p).tolist(), strict=True))
+    ]
+    return sorted(rows, key=lambda row: row["p"])

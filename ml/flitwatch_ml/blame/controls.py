@@ -1,0 +1,92 @@
+"""What a finding must survive before it is a name: other weeks, any one week left out, and users who come together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_ml.blame.calendar import WEEK_S
+from flitwatch_ml.blame.selection import EXPLAINED, Problem, chance, summed
+from flitwatch_ml.blame.strata import DAY_S
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: A finding that a control would give by chance in one case of twenty is not beyond doubt.
+DOUBT = 0.05
+#: Presence of other weeks: two of them are looked at, each as a finding of its own.
+CONTROL = 0.01
+#: Users whose exposure is this much alike, with calendar and other users out, may stand for one another.
+ALIKE = 0.5
+#: A finding rests on at least so many weeks (days, where the runs span few weeks).
+LEAST_PERIODS = 3
+
+
+def periods(start_s: Floats) -> tuple[Ints, str]:
+    """The week of each run; its day, where the runs span fewer than six weeks."""
+    weeks = np.floor(start_s / WEEK_S).astype(np.int64)
+    if len(np.unique(weeks)) >= 6:
+        return weeks, "week"
+    return np.floor(start_s / DAY_S).astype(np.int64), "day"
+
+
+def rests_on_one(problem: Problem, user: int, exposed: Bools, period: Ints, spread: float) -> int | None:
+    """The period without which nothing would have been found; None: any one may be left out.
+
+    `exposed` (runs,), `period` (runs,), `spread`: by how much the score wanders more than that of independent runs.
+    """
+    column = problem.regressors[:, user]
+    labels = np.unique(period)
+    if len(np.unique(period[exposed])) < LEAST_PERIODS:
+        values, counts = np.unique(period[exposed], return_counts=True)
+        return int(values[np.argmax(counts)])
+    z = float(problem.scores(np.array([user]))[0]) / spread
+    products, squares = summed(column * problem.outcome, period), summed(column**2, period)
+    total, length = float(products.sum()), float(squares.sum())
+    if total <= 0:
+        return int(labels[0])
+    without = z * (1 - products / total) / np.sqrt(np.maximum(1 - squares / length, 1e-12))
+    worst = int(np.argmin(without))
+    return int(labels[worst]) if chance(without[[worst]], problem.freedom)[0] > DOUBT else None
+
+
+def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats) -> Iterator[int]:
+    """Weeks by which the user's presence may be shifted and still goes with the slow runs, when the true presence is taken out: -1, 1.
+
+    `raw` (runs,) is the user's regressor before anything was taken out. A run is given the presence of the run nearest to the same hour of the other week.
+    """
+    for weeks in (-1, 1):
+        wanted = start_s + weeks * WEEK_S
+        right = np.clip(np.searchsorted(start_s, wanted), 1, len(start_s) - 1)
+        nearest = np.where(wanted - start_s[right - 1] < start_s[right] - wanted, right - 1, right)
+        rows = np.flatnonzero(np.abs(start_s[nearest] - wanted) <= DAY_S)
+        kept = np.column_stack([problem.axes, problem.regressors[:, user]])[rows]
+        if len(rows) < 2 * kept.shape[1]:
+            continue
+        axes = np.linalg.qr(kept)[0]
+        shifted, outcome = (values - axes @ (axes.T @ values) for values in (raw[nearest[rows]], problem.outcome[rows]))
+        length, freedom = float(shifted @ shifted), len(rows) - axes.shape[1]
+        if length <= EXPLAINED * max(float(raw @ raw), EXPLAINED):
+            continue
+        z = shifted @ outcome / np.sqrt(length * max(float(outcome @ outcome), 1e-300) / freedom)
+        if chance(np.array([z]), freedom)[0] < CONTROL:
+            yield weeks
+
+
+def stand_ins(problem: Problem, user: int, candidates: Bools, spread: float) -> Ints:
+    """Users who are there when this one is, and given whom nothing is left for this one."""
+    lengths = np.sqrt((problem.regressors**2).sum(0))
+    usable = candidates & (lengths**2 > EXPLAINED * np.maximum(problem.own, EXPLAINED))
+    alike = np.zeros(len(lengths))
+    alike[usable] = (problem.regressors[:, usable].T @ problem.regressors[:, user]) / (lengths[usable] * lengths[user])
+    alike[user] = 0.0
+    found = []
+    for other in np.flatnonzero(alike >= ALIKE).tolist():
+        left = problem.given(np.array([other]))
+        z = left.scores(np.array([user])) / spread
+        if chance(z, left.freedom)[0] > DOUBT:
+            found.append(other)
+    return np.array(found, np.int64)

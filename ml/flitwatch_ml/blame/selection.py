@@ -1,0 +1,125 @@
+"""Scores of many columns at once, given others: greedy selection, and each column's score given those selected (Frisch-Waugh-Lovell)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+#: A column whose squared length after projection is below this share of its own is explained by the others.
+EXPLAINED = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is left of exposure and run time when the calendar is taken out.
+
+    Attributes
+    ----------
+    regressors : float64 (runs, users);  outcome : float64 (runs,)
+    axes : float64 (runs, directions)    what was taken out, orthonormal
+    own : float64 (users,)               squared length of each user's column before
+    clusters : tuple of int64 (runs,)    groupings of runs (days) over which variances are taken too
+    """
+
+    regressors: Floats
+    outcome: Floats
+    axes: Floats
+    own: Floats
+    clusters: tuple[Ints, ...] = ()
+
+    @property
+    def freedom(self) -> int:
+        """Runs less directions taken out."""
+        return self.axes.shape[0] - self.axes.shape[1]
+
+    def given(self, columns: Ints) -> Problem:
+        """The same with some users taken out as well."""
+        if not len(columns):
+            return self
+        axes = np.linalg.qr(self.regressors[:, columns])[0]
+        left = self.regressors - axes @ (axes.T @ self.regressors)
+        rest = self.outcome - axes @ (axes.T @ self.outcome)
+        return Problem(left, rest, np.column_stack([self.axes, axes]), self.own, self.clusters)
+
+    def scores(self, users: Ints | slice = slice(None)) -> Floats:
+        """z-score of each user: covariance with the outcome over its standard error under no association, the largest over the clusterings."""
+        columns = self.regressors[:, users]
+        products, squares = columns.T @ self.outcome, (columns**2).sum(0)
+        error = np.sqrt((self.outcome @ self.outcome) * squares / max(self.freedom, 1)) * self.day_effect(users)
+        there = squares > EXPLAINED * np.maximum(self.own[users], EXPLAINED)
+        return np.divide(products, error, out=np.zeros_like(products), where=there & (error > 0))
+
+    def day_effect(self, users: Ints | slice = slice(None)) -> Floats:
+        """By how much each score's standard error over clusters is larger than that of independent runs, (users,); at least 1.
+
+        Of what the user's own effect leaves: a user who slows all of five runs would else look like five runs that vary.
+        """
+        columns, ratio = self.regressors[:, users], np.ones(self.regressors[:, users].shape[1])
+        squares = (columns**2).sum(0)
+        slope = np.divide(columns.T @ self.outcome, squares, out=np.zeros_like(squares), where=squares > 0)
+        products = columns * self.outcome[:, None] - columns**2 * slope
+        independent = ((self.outcome @ self.outcome) - slope**2 * squares) * squares / max(self.freedom - 1, 1)
+        for cluster in self.clusters:
+            # Days can only make scores less certain.
+            over = (summed(products, cluster) ** 2).sum(0)
+            ratio = np.maximum(ratio, np.divide(over, independent, out=np.ones_like(over), where=independent > 0))
+        return np.sqrt(ratio)
+
+
+def summed(values: Floats, cluster: Ints) -> Floats:
+    """Sums over the runs of each cluster, (clusters, ...)."""
+    order = np.argsort(cluster, kind="stable")
+    firsts = np.flatnonzero(np.diff(cluster[order], prepend=cluster[order[:1]] - 1))
+    return np.add.reduceat(values[order], firsts, axis=0)
+
+
+def carriers(columns: Floats) -> Floats:
+    """How many runs carry each column's score, (users,): all for an even one, about the exposed runs for a user who is seldom there."""
+    squares = columns**2
+    fourth = (squares**2).sum(0)
+    return np.divide(squares.sum(0) ** 2, fourth, out=np.zeros_like(fourth), where=fourth > 0)
+
+
+def chance(z: Floats, freedom: int, carried_by: Floats | None = None) -> Floats:
+    """One-sided p-value of a score: a partial correlation's, exact for normal noise that is alike in all runs.
+
+    With `carried_by` (`carriers`), the noise of the runs that carry a score may differ from that of the others: its size is then known from so many runs alone.
+    """
+    df = max(freedom - 1, 1)
+    share = np.clip(z**2 / max(freedom, 1), 0.0, 1 - 1e-12)
+    t = np.sign(z) * np.sqrt(df * share / (1 - share))
+    return student.sf(t, df if carried_by is None else np.clip(carried_by - 1, 1, df))
+
+
+def select(problem: Problem, candidates: Bools, alpha: float, most: int, spread: Floats | float = 1.0) -> Ints:
+    """Users taken one after the other while the chance that the best of the rest scores so high is below alpha (Bonferroni).
+
+    `spread` (users,) is by how much scores wander more than those of independent runs: whoever comes by the week must not be taken for what weeks differ in.
+    """
+    alive, tests, selected = candidates.copy(), int(candidates.sum()), []
+    left = problem
+    while len(selected) < most and alive.any() and left.freedom > 2:
+        z = np.where(alive, left.scores() / spread, -np.inf)
+        best = int(np.argmax(z))
+        if chance(z[best : best + 1], left.freedom)[0] * tests > alpha:
+            break
+        selected.append(best)
+        alive[best] = False
+        left = problem.given(np.array(selected, np.int64))
+    return np.array(selected, np.int64)
+
+
+def conditional(problem: Problem, selected: Ints) -> tuple[Floats, Ints]:
+    """Each user's score given the (other) users selected, and the degrees of freedom of each."""
+    left = problem.given(selected)
+    z, freedom = left.scores(), np.full(problem.regressors.shape[1], left.freedom)
+    for user in selected.tolist():
+        others = problem.given(selected[selected != user])
+        z[user], freedom[user] = others.scores(np.array([user]))[0], others.freedom
+    return z, freedom

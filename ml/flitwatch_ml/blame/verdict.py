@@ -1,0 +1,277 @@
+"""Blame that knows the calendar: who is named, of whom nothing can be told, and for what reasons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
+from flitwatch_ml.blame import controls
+from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect
+from flitwatch_ml.blame.calendar import WEEK_S, Calendar, calendar, tamed
+from flitwatch_ml.blame.checks import BadRuns, BlameEstimator, TooFewRuns, check_runs
+from flitwatch_ml.blame.effects import effects
+from flitwatch_ml.blame.exposure import ExposureBlame
+from flitwatch_ml.blame.information import benjamini_hochberg
+from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, select
+from flitwatch_ml.blame.strata import DAY_S, days, hour_and_weekend, normal_scores
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: With fewer runs the calendar alone takes half of what there is to know.
+NAMING_RUNS = 20
+#: Runs for each circumstance that is taken out.
+RUNS_A_CIRCUMSTANCE = 4
+#: Runs lie in at least so many weeks (days, where they span fewer than six weeks).
+LEAST_PERIODS = 4
+#: Less of a user's exposure than this differs from what dates, hours and regimes foretell: they cannot be told from the calendar.
+LEAST_LEFT = 0.1
+#: A user's score is compared with permutations of days and of weeks: as many to see how far it wanders, and as many more for a p-value.
+WANDER, PERMUTATIONS = 400, 2000
+#: What a permutation's p-value must be below.
+BLOCK_P = 0.01
+#: A shift that would be found in four of five sets.
+POWER = 0.8
+
+
+class CalendarBlame(BlameEstimator):
+    """Name users whose exposure goes with slow runs beyond what the calendar and the other users explain.
+
+    Parameters
+    ----------
+    alpha : float                      a user is taken out as well, while the chance that the best of the rest scores so high is below this; more than
+        an error level, as whom nobody takes out hides others (eight strong users: 81 % of them found at 0.05, 92 % at 0.5)
+    max_selected, min_exposed          as in ExposureBlame
+    seed : int                         of the permutations
+
+    Attributes (users,)
+    ----------
+    score_ : float64        conditional z-score; high: exposed runs are slow
+    p_value_, q_value_      one-sided; NaN for users that are not testable
+    effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
+    verdict_ : list of str  named | cannot tell | no evidence
+    reasons_ : list of list of str
+    runs_needed_ : float64  runs with which a user's present score would be enough for a name; NaN: named, or no sign of one
+    sign_, exposed_runs_, testable_, selected_, ranking_   as in ExposureBlame
+    calendar_ : Calendar
+    """
+
+    def __init__(self, alpha: float = 0.5, max_selected: int = 40, min_exposed: int = 5, seed: int = 0) -> None:
+        self.alpha = alpha
+        self.max_selected = max_selected
+        self.min_exposed = min_exposed
+        self.seed = seed
+
+    def fit(
+        self,
+        exposure: ArrayLike,
+        run_time_s: ArrayLike,
+        start_s: ArrayLike,
+        covariates: ArrayLike | None = None,
+        marks_s: ArrayLike = (),
+    ) -> CalendarBlame:
+        """Learn from `exposure` (runs, users), run times (runs,), starts in epoch seconds (runs,), covariates (runs, k) and marks (when routes or firmware changed)."""
+        self._take(exposure, run_time_s, start_s, covariates, marks_s)
+        self._score()
+        self._widen()
+        self._judge()
+        return self
+
+    def fit_scores(
+        self,
+        exposure: ArrayLike,
+        run_time_s: ArrayLike,
+        start_s: ArrayLike,
+        covariates: ArrayLike | None = None,
+        marks_s: ArrayLike = (),
+        below: float = 1.0,
+    ) -> CalendarBlame:
+        """As `fit`, without effects and verdicts: scores, p- and q-values; permutations only where a q-value without them is at most `below`."""
+        self._take(exposure, run_time_s, start_s, covariates, marks_s)
+        self._score()
+        if np.nanmin(self.q_value_, initial=1.0) <= below:
+            self._widen()
+        return self
+
+    def _take(self, exposure: Any, run_time_s: Any, start_s: Any, covariates: Any, marks_s: Any) -> None:
+        amounts, times = check_runs(exposure, run_time_s)
+        start = np.asarray(start_s, float)
+        if len(times) < NAMING_RUNS:
+            raise TooFewRuns(f"not enough data: needs {NAMING_RUNS} runs, has {len(times)}")
+        if start.shape != times.shape or not np.isfinite(start).all():
+            raise BadRuns("each run needs the time when it started")
+        order = np.argsort(start, kind="stable")
+        self._amounts, self._times, self._start = amounts[order], times[order], start[order]
+        count = 0 if covariates is None else np.asarray(covariates).shape[1]
+        if count * RUNS_A_CIRCUMSTANCE > len(times):
+            raise BadRuns(
+                f"{count} circumstances for {len(times)} runs: give at most {len(times) // RUNS_A_CIRCUMSTANCE}"
+            )
+        self._covariates = None if covariates is None else np.asarray(covariates, float)[order]
+        self._marks = np.asarray(marks_s, float)
+        self.n_features_in_ = amounts.shape[1]
+        self._exposed = self._amounts > 0
+        self.exposed_runs_ = self._exposed.sum(0)
+        positive = self._amounts[self._exposed]
+        # In units of the middle amount: neither a file's unit nor one huge job plays a part.
+        self._raw = np.log1p(self._amounts / (np.median(positive) if len(positive) else 1.0))
+
+    def _score(self) -> None:
+        """Calendar, selection, and each user's score given the others selected; twice, as change points are clearer without what users explain."""
+        log_time, known, runs = np.log(self._times), None, len(self._times)
+        day = days(self._start)
+        centred = self._raw - self._raw.mean(0)
+        own = (centred**2).sum(0)
+        enough = (self.exposed_runs_ >= self.min_exposed) & (runs - self.exposed_runs_ >= 0) & (own > 0)
+        self._period, self._unit = controls.periods(self._start)
+        rng = np.random.default_rng(self.seed)
+        blocks = [day] + ([self._period] if self._unit == "week" else [])
+        self._orders = [block_orders(block, WANDER, rng) for block in blocks]
+        for _ in range(2):
+            self.calendar_: Calendar = calendar(self._start, log_time, self._covariates, self._marks, known)
+            left = self.calendar_.without(self._raw)
+            self._share_left = np.divide((left**2).sum(0), own, out=np.zeros_like(own), where=own > 0)
+            self.testable_ = enough & (self._share_left >= LEAST_LEFT) & self._varied()
+            outcome = self.calendar_.without(normal_scores(self.calendar_.without(tamed(log_time))))
+            self._problem = Problem(left, outcome, self.calendar_.axes, own, (day,))
+            self._before = self._wander(self._problem)
+            self.selected_ = select(self._problem, self.testable_, self.alpha, self.max_selected, self._before)
+            if not len(self.selected_):
+                break
+            design = np.column_stack([self.calendar_.axes, self._raw[:, self.selected_]])
+            slopes = np.linalg.lstsq(design, tamed(log_time), rcond=None)[0][self.calendar_.axes.shape[1] :]
+            known = self._raw[:, self.selected_] @ slopes
+        self.score_, self._freedom = conditional(self._problem, self.selected_)
+        self._spread = np.ones(len(own))
+        self._carriers = carriers(left)
+        self._set_chances()
+
+    def _varied(self) -> NDArray[np.bool_]:
+        """Users without whom there are runs enough, or whose amount differs where they are always there."""
+        absent = len(self._times) - self.exposed_runs_ >= self.min_exposed
+        spread = self._raw.std(0) / np.maximum(self._raw.mean(0), 1e-300)
+        return absent | (spread >= 0.25)
+
+    def _set_chances(self) -> None:
+        z = self.score_ / self._spread
+        self.p_value_ = np.full(len(z), np.nan)
+        for freedom in np.unique(self._freedom):
+            at = self.testable_ & (self._freedom == freedom)
+            self.p_value_[at] = chance(z[at], int(freedom), self._carriers[at])
+        self.q_value_ = benjamini_hochberg(self.p_value_)
+        self.sign_ = np.sign(self.score_).astype(np.int64)
+        self.ranking_ = np.argsort(-np.where(self.testable_, z, -np.inf), kind="stable")
+
+    def _widen(self) -> None:
+        """Divide scores by how far they wander when days and weeks are put in another order."""
+        self._spread = self._wander(self._problem.given(self.selected_))
+        for user in self.selected_.tolist():
+            self._spread[user] = self._wander(self._given_others(user), np.array([user]))[0]
+        # Whom selection takes out may have taken the weeks' own differences along.
+        self._spread = np.maximum(self._spread, self._before)
+        self._set_chances()
+
+    def _wander(self, problem: Problem, users: Ints | slice = slice(None)) -> Floats:
+        """What permutations add to the standard error over days that scores have already; at least 1."""
+        return np.maximum(design_effect(problem, self._orders, users) / problem.day_effect(users), 1.0)
+
+    def _given_others(self, user: int) -> Problem:
+        return self._problem.given(self.selected_[self.selected_ != user])
+
+    def _judge(self) -> None:
+        self._measure()
+        users = len(self.score_)
+        self.verdict_: list[str] = [NO_EVIDENCE] * users
+        self.reasons_: list[list[str]] = [[] for _ in range(users)]
+        self.stand_ins_: dict[int, Ints] = {}
+        plain = ExposureBlame(max_selected=self.max_selected, min_exposed=self.min_exposed).fit(
+            self._amounts, self._times, hour_and_weekend(self._start) if self.calendar_.strata else None
+        )
+        self._many_orders = block_orders(self._period, PERMUTATIONS, np.random.default_rng([self.seed, 1]))
+        short = len(np.unique(self._period)) < LEAST_PERIODS
+        for user in range(users):
+            q = self.q_value_[user]
+            if not self.testable_[user]:
+                reasons = [self._untestable(user)]
+            elif q <= FOUND_Q and self.score_[user] > 0:
+                reasons = [*self._doubts(user)]
+                self.verdict_[user] = CANNOT_TELL if reasons else NAMED
+            elif plain.q_value_[user] <= FOUND_Q:
+                reasons = [
+                    f"goes with slow runs, but so does the calendar: q = {plain.q_value_[user]:.2g} without date trend and regimes, {q:.2g} with them"
+                ]
+            else:
+                self.reasons_[user] = [f"q = {q:.2g}"]
+                continue
+            if short:
+                reasons.append(f"the runs lie in {len(np.unique(self._period))} {self._unit}s, needs {LEAST_PERIODS}")
+            if reasons:
+                self.verdict_[user] = CANNOT_TELL
+            self.reasons_[user] = reasons or [f"q = {q:.2g}"]
+        for user, others in self.stand_ins_.items():
+            for other in others.tolist():
+                if self.verdict_[other] == NO_EVIDENCE:
+                    self.verdict_[other] = CANNOT_TELL
+                    self.reasons_[other] = []
+                if self.verdict_[other] == CANNOT_TELL:
+                    self.reasons_[other].append(f"comes together with user {{{user}}}: cannot tell which of the two")
+        self._count_needed()
+
+    def _untestable(self, user: int) -> str:
+        runs, exposed = len(self._times), int(self.exposed_runs_[user])
+        if exposed < self.min_exposed:
+            return f"exposed in {exposed} of {runs} runs, needs {self.min_exposed}"
+        if not self._varied()[user]:
+            return f"without exposure in {runs - exposed} of {runs} runs, needs {self.min_exposed}"
+        share = 1 - self._share_left[user]
+        return f"{share:.0%} of the exposure goes with dates, hours, regimes or circumstances of the runs: cannot be told from the calendar"
+
+    def _doubts(self, user: int) -> Any:
+        """Reasons why a finding is no name."""
+        problem, spread = self._given_others(user), float(self._spread[user])
+        at = np.array([user])
+        p = float(block_p_values(problem, self._many_orders, at)[0])
+        if p > BLOCK_P:
+            yield f"{self._unit}s in another order give as much in {p:.1%} of cases"
+        alone = controls.rests_on_one(problem, user, self._exposed[:, user], self._period, spread)
+        if alone is not None:
+            yield f"rests on one {self._unit}, that of {self._date(alone)}"
+        for weeks in controls.other_weeks(problem, user, self._raw[:, user], self._start):
+            yield f"presence in the week {'before' if weeks < 0 else 'after'} goes with the slow runs too"
+        others = controls.stand_ins(problem, user, self.testable_, spread)
+        if len(others):
+            self.stand_ins_[user] = others
+            named = ", ".join(f"{{{other}}}" for other in others[:3].tolist())
+            more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+            yield f"comes together with user {named}{more}: cannot tell which of them"
+
+    def _date(self, period: int) -> str:
+        unit = WEEK_S if self._unit == "week" else DAY_S
+        begin = self._start[np.floor(self._start / unit).astype(np.int64) == period].min()
+        return datetime.fromtimestamp(float(begin), UTC).strftime("%Y-%m-%d")
+
+    def _measure(self) -> None:
+        """Effects in seconds, given the others selected."""
+        day = days(self._start)
+        seconds = replace(self._problem, outcome=self.calendar_.without(self._times))
+        given = seconds.given(self.selected_)
+        self.effect_s_, self.effect_interval_s_ = effects(given, self._raw, self._exposed, day, self._spread)
+        for user in self.selected_.tolist():
+            others = seconds.given(self.selected_[self.selected_ != user])
+            effect, interval = effects(others, self._raw, self._exposed, day, self._spread)
+            self.effect_s_[user], self.effect_interval_s_[user] = effect[user], interval[user]
+        self.effect_s_[~self.testable_] = np.nan
+        self.effect_interval_s_[~self.testable_] = np.nan
+
+    def _count_needed(self) -> None:
+        z = self.score_ / self._spread
+        wanted = norm.isf(FOUND_Q / max(int(self.testable_.sum()), 1)) + norm.isf(1 - POWER)
+        hopeful = self.testable_ & (z > 0.5) & (np.array(self.verdict_) != NAMED)
+        needed = len(self._times) * (wanted / np.where(hopeful, z, np.nan)) ** 2
+        self.runs_needed_ = np.where(needed > len(self._times), np.ceil(needed), np.nan)

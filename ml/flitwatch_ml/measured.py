@@ -1,0 +1,183 @@
+"""Measured runs from two CSV files: when each ran, how long it took and how it lay; who was beside it and how much. Errors name file and line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_ml.tables import _amount, _named, _number, _time
+
+Floats = NDArray[np.float64]
+#: What the file of runs must have, and what is no circumstance of a run although it is a number.
+NEEDED, NO_COVARIATE = ("run", "start", "time_s"), ("run", "start", "time_s", "end", "nodes")
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRuns:
+    """Runs by start; users by name.
+
+    Attributes
+    ----------
+    runs, users, covariates : names
+    start_s, time_s : float64 (runs,)
+    nodes : float64 (runs,) or None      of each run
+    circumstances : float64 (runs, covariates)
+    exposure : float64 (runs, users)     0 where the file says nothing
+    notes : what a reader should know
+    """
+
+    runs: list[str]
+    users: list[str]
+    covariates: list[str]
+    start_s: Floats
+    time_s: Floats
+    nodes: Floats | None
+    circumstances: Floats
+    exposure: Floats
+    notes: list[str]
+
+
+def read_measured(runs: Path, exposure: Path) -> MeasuredRuns:
+    """Read `run,start,time_s[,nodes][,circumstance...]` and `run,user,amount`.
+
+    A start is ISO 8601 (UTC where no zone is named) or epoch seconds. Further columns of numbers are circumstances of a run; columns of text are left out.
+
+    Raises
+    ------
+    BadInput
+        With file and line, where a value is missing, no number, negative, or stands twice.
+    """
+    rows: dict[str, tuple[str, dict[str, str]]] = {}
+    for line, row in _rows(runs, NEEDED):
+        where = f"{runs}:{line}"
+        if _named(row["run"], where, "run") in rows:
+            raise BadInput(f"run {row['run'][:40]!r} stands here twice", where=where)
+        rows[row["run"]] = where, row
+    if not rows:
+        raise BadInput("holds no runs", where=str(runs))
+    start_of = {run: _start(row["start"], where) for run, (where, row) in rows.items()}
+    names = sorted(rows, key=lambda run: (start_of[run], run))
+    ordered = [rows[run] for run in names]
+    columns = {name: _column(ordered, name) for name in ordered[0][1] if name not in NEEDED and name != "end"}
+    numbers = {name: values for name, values in columns.items() if values is not None}
+    nodes = numbers.get("nodes")
+    if nodes is not None and (nodes <= 0).any():
+        raise BadInput("a run has no nodes", where=ordered[int(np.argmax(nodes <= 0))][0])
+    kept = [name for name, values in numbers.items() if np.ptp(values) > 0 and name not in ("run", "start")]
+    time_s = np.array([_time(row["time_s"], where, "run") for where, row in ordered])
+    users, amounts, told = _exposure(exposure, {run: at for at, run in enumerate(names)}, runs)
+    return MeasuredRuns(
+        names,
+        users,
+        kept,
+        np.array([start_of[run] for run in names]),
+        time_s,
+        nodes,
+        np.column_stack([numbers[name] for name in kept]) if kept else np.zeros((len(names), 0)),
+        amounts,
+        list(_notes(columns, numbers, kept, len(names) - len(told))),
+    )
+
+
+def _notes(columns: dict[str, Floats | None], numbers: dict[str, Floats], kept: list[str], alone: int) -> Iterator[str]:
+    text = [name for name in columns if name not in numbers]
+    if text:
+        yield f"columns of text are left out: {', '.join(text[:10])}"
+    constant = [name for name in numbers if name not in kept]
+    if constant:
+        yield f"columns that are the same in every run explain nothing: {', '.join(constant[:10])}"
+    if alone:
+        yield f"{alone} runs have no row of exposure; nobody is taken to have been beside them"
+
+
+def _exposure(path: Path, run_at: dict[str, int], runs: Path) -> tuple[list[str], Floats, set[int]]:
+    seen: dict[tuple[int, str], float] = {}
+    for line, row in _rows(path, ("run", "user", "amount")):
+        where = f"{path}:{line}"
+        run = run_at.get(_named(row["run"], where, "run"))
+        if run is None:
+            raise BadInput(f"run {row['run'][:40]!r} is not in {runs}", where=where)
+        key = run, _named(row["user"], where, "user")
+        if key in seen:
+            raise BadInput(f"run {row['run'][:40]!r} and user {key[1][:40]!r} stand here twice", where=where)
+        seen[key] = _amount(row["amount"], where, "amount")
+    if not seen:
+        raise BadInput("holds no users", where=str(path))
+    users = sorted({user for _, user in seen})
+    column = {user: at for at, user in enumerate(users)}
+    amounts = np.zeros((len(run_at), len(users)))
+    for (run, user), amount in seen.items():
+        amounts[run, column[user]] = amount
+    return users, amounts, {run for run, _ in seen}
+
+
+def _column(rows: list[tuple[str, dict[str, str]]], name: str) -> Floats | None:
+    """A column's numbers; None where none of its values is one."""
+    try:
+        float(rows[0][1][name])
+    except ValueError:
+        if not any(_is_number(row[name]) for _, row in rows):
+            return None
+    return np.array([_number(row[name], where, name) for where, row in rows])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _start(text: str, where: str) -> float:
+    if not text:
+        raise BadInput("a run has no start", where=where)
+    if _is_number(text):
+        return _number(text, where, "start")
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(
+            f"start is no time: {text[:40]!r}", where=where, advice="Write 2025-01-31T12:00:00Z or epoch seconds"
+        ) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line, {column: value}) of a CSV that has these columns in any order."""
+    try:
+        with open(path, newline="", encoding="utf-8-sig", errors="strict") as file:
+            reader = csv.reader(file)
+            header = [name.strip() for name in next(reader, [])]
+            lacking = [name for name in needed if name not in header]
+            if lacking:
+                other = next((sign for sign in ";\t|" if sign in "".join(header)), None)
+                raise BadInput(
+                    f"the header lacks {', '.join(lacking)}",
+                    where=f"{path}:1",
+                    advice=f"Separate columns by commas, not by {other!r}"
+                    if other
+                    else f"Begin with {','.join(needed)}",
+                )
+            if len(set(header)) != len(header) or "" in header:
+                raise BadInput("a column has no name, or two have the same", where=f"{path}:1")
+            for row in reader:
+                if not row:
+                    continue
+                where = f"{path}:{reader.line_num}"
+                if len(row) != len(header):
+                    raise BadInput(f"{len(row)} fields where the header has {len(header)}", where=where)
+                yield reader.line_num, dict(zip(header, (value.strip() for value in row), strict=True))
+    except OSError as failure:
+        raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
+    except UnicodeDecodeError as failure:
+        raise BadInput(f"is not UTF-8 text (byte {failure.start})", where=str(path)) from failure
+    except csv.Error as failure:
+        raise BadInput(f"is not CSV: {failure}", where=str(path)) from failure

@@ -1,0 +1,123 @@
+"""Hard calendars for blame: users with jobs on a time axis, runs beside them, and a machine that is upgraded, drifts or is noisy; simulated.
+
+Each draw has eight strong users, twelve weak ones, and users who slow nobody and are there for three to eight weeks only. How a user's nodes slow a run is a
+saturating share of them; nothing here is an estimator's own form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: What happens to all runs, by name.
+WORLDS = {
+    "none": "nothing",
+    "shift-10": "all runs take 10 % longer from a day on",
+    "shift-20": "all runs take 20 % longer from a day on",
+    "drift": "run times rise by a tenth and swing over weeks",
+    "campaigns": "everybody comes for whole weeks, and run times swing over weeks",
+    "pairs": "four users who slow nobody come together with four strong ones",
+    "heteroscedastic": "noise is nearly four times as large from a day on",
+    "heavy-tails": "noise has Student's tails, 2.2 degrees of freedom",
+    "nobody": "nobody slows anybody; all runs take 20 % longer from a day on",
+}
+#: The calendar stress: no shift, and level shifts of all runs.
+CALENDAR = ("none", "shift-10", "shift-20")
+
+DAY_S, WEEK_S = 86_400.0, 604_800.0
+#: Monday 2026-01-05, 00:00 UTC.
+EPOCH_S = 1_767_571_200.0
+DAYS, RUNS, USERS, ALONE_S, NOISE = 120, 200, 240, 300.0, 0.08
+STRONG, WEAK, PAIRS = 8, 12, 4
+#: Nodes at which a user's effect is half of its most.
+HALF_NODES = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class Stress:
+    """What an estimator sees: exposure (runs, users), time_s and start_s (runs,). For scoring only: strong, null, effect_s (users,), partner {strong: null}."""
+
+    exposure: Floats
+    time_s: Floats
+    start_s: Floats
+    strong: Ints
+    null: Ints
+    effect_s: Floats
+    partner: dict[int, int]
+
+
+def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> Stress:
+    """One set; deterministic by its arguments."""
+    if world not in WORLDS:
+        raise BadRequest(f"there is no world {world!r}", advice=f"Choose one of {', '.join(WORLDS)}.")
+    rng = np.random.default_rng([seed, 27])
+    start = np.sort(rng.uniform(0, DAYS * DAY_S, runs))
+    strength = np.zeros(users)
+    strength[:STRONG] = rng.uniform(0.10, 0.22, STRONG)
+    strength[STRONG : STRONG + WEAK] = rng.uniform(0.01, 0.04, WEAK)
+    if world == "nobody":
+        strength[:] = 0.0
+    exposure = np.column_stack([_beside(rng, world, user, start) for user in range(users)])
+    partner = {}
+    if world == "pairs":
+        for strong in range(PAIRS):
+            partner[strong] = STRONG + WEAK + strong
+            exposure[:, partner[strong]] = (
+                exposure[:, strong] * rng.lognormal(0, 0.15, runs) * (rng.random(runs) >= 0.01)
+            )
+    felt = strength * exposure / (exposure + HALF_NODES)
+    time_s = _level(rng, world, start) * np.prod(1 + felt, axis=1)
+    exposed = exposure > 0
+    extra = np.where(exposed, time_s[:, None] * (1 - 1 / (1 + felt)), 0.0).sum(0) / np.maximum(exposed.sum(0), 1)
+    return Stress(exposure, time_s, EPOCH_S + start, np.flatnonzero(strength >= 0.1), np.flatnonzero(strength == 0), extra, partner)  # fmt: skip
+
+
+def _beside(rng: np.random.Generator, world: str, user: int, start: Floats) -> Floats:
+    """Nodes of a user's jobs beside each run: jobs one after the other, with pauses, within the user's windows."""
+    span = DAYS * DAY_S
+    if world == "campaigns":
+        weeks = np.flatnonzero(rng.random(DAYS // 7 + 1) < rng.uniform(0.2, 0.45))
+        windows, duty = [(week * WEEK_S, (week + 1) * WEEK_S) for week in weeks], rng.uniform(0.5, 0.9)
+    elif user < STRONG + WEAK:
+        windows, duty = [(0.0, span)], rng.uniform(0.15, 0.35)
+    else:
+        length = rng.uniform(3, 8) * WEEK_S
+        begin = rng.uniform(-length / 2, span - length / 2)
+        windows, duty = [(begin, begin + length)], rng.uniform(0.15, 0.8)
+    job_s, nodes = 3600 * rng.lognormal(np.log(8), 0.9), rng.lognormal(np.log(60), 0.8)
+    pause_s = job_s * (1 - duty) / duty
+    held = np.zeros(len(start))
+    for begin, end in windows:
+        at = begin + rng.exponential(pause_s)
+        while at < end:
+            length = rng.exponential(job_s)
+            held[(start >= at) & (start < at + length)] += nodes * rng.lognormal(0, 0.4)
+            at += length + rng.exponential(pause_s)
+    return held
+
+
+def _level(rng: np.random.Generator, world: str, start: Floats) -> Floats:
+    """Time of each run without users: the hour, what happens to all runs, and noise."""
+    span = DAYS * DAY_S
+    after = start >= rng.uniform(0.25, 0.75) * span
+    hour, phase = start % DAY_S / 3600, rng.uniform(0, 2 * np.pi, 2)
+    level = ALONE_S * (1 + 0.03 * np.sin(2 * np.pi * (hour - 9) / 24))
+    shift = {"shift-10": 0.1, "shift-20": 0.2, "nobody": 0.2}.get(world, 0.0)
+    level = level * np.where(after, 1 + shift, 1.0)
+    if world in ("drift", "campaigns"):
+        level *= 1 + 0.06 * np.sin(2 * np.pi * start / (60 * DAY_S) + phase[0])
+        level *= 1 + 0.04 * np.sin(2 * np.pi * start / (26 * DAY_S) + phase[1])
+    if world == "drift":
+        level *= 1 + 0.1 * start / span
+    if world == "heavy-tails":
+        return level * np.exp(0.7 * NOISE * rng.standard_t(2.2, len(start)))
+    if world == "heteroscedastic":
+        return level * np.exp(NOISE * rng.normal(size=len(start)) * np.where(after, 2.2, 0.6))
+    return level * rng.gamma(NOISE**-2, NOISE**2, len(start))

@@ -1,0 +1,197 @@
+"""Verdicts on worlds whose truth is planted: who may be named, and who may not although slow runs go with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flitwatch_domain.errors import BadInput, NotEnoughData
+from flitwatch_ml.blame import CalendarBlame, ExposureBlame
+from flitwatch_ml.blame.blocks import block_orders, block_p_values
+from flitwatch_ml.blame.calendar import calendar
+from flitwatch_ml.blame.calibration import calibrate, drivers
+from flitwatch_ml.blame.selection import Problem, chance
+from flitwatch_ml.blame.strata import hour_and_weekend
+from flitwatch_simulation.stress import draw
+
+DAY_S, WEEK_S, MONDAY_S = 86_400.0, 604_800.0, 1_767_571_200.0
+SEEDS = range(300, 306)
+
+
+def judged(world: str, seeds=SEEDS):
+    return [
+        (drawn := draw(world, seed), CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s)) for seed in seeds
+    ]
+
+
+def named(fitted: CalendarBlame) -> np.ndarray:
+    return np.flatnonzero(np.array(fitted.verdict_) == "named")
+
+
+def figures(sets) -> tuple[float, float]:
+    """Mean false share among those named, and mean recall of strong users."""
+    false = [np.isin(named(f), d.null).sum() / max(1, len(named(f))) for d, f in sets]
+    return float(np.mean(false)), float(np.mean([np.isin(d.strong, named(f)).mean() for d, f in sets]))
+
+
+@pytest.fixture(scope="module")
+def unstressed():
+    return judged("none")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["shift-10", "shift-20"])
+def test_an_upgrade_names_no_innocents_and_hides_few_of_the_guilty(unstressed, world: str) -> None:
+    false_share, recall = figures(judged(world))
+    assert false_share <= 0.1
+    assert recall >= 0.75 * figures(unstressed)[1] > 0.5
+
+
+def test_the_same_draws_deceive_a_method_without_a_calendar() -> None:
+    shares = []
+    for seed in SEEDS:
+        drawn = draw("shift-20", seed)
+        q = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s)).q_value_
+        found = np.flatnonzero(q <= 0.05)
+        shares.append(np.isin(found, drawn.null).sum() / max(1, len(found)))
+    assert np.mean(shares) > 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["drift", "heavy-tails"])
+def test_drift_and_wild_runs_name_no_innocents(world: str) -> None:
+    false_share, recall = figures(judged(world))
+    assert false_share <= 0.1 and recall > 0.5
+
+
+@pytest.mark.slow
+def test_where_nobody_slows_anybody_hardly_a_set_has_a_name() -> None:
+    assert sum(len(named(fitted)) > 0 for _, fitted in judged("nobody", range(300, 312))) <= 2
+
+
+@pytest.mark.slow
+def test_of_two_who_come_together_neither_is_named_and_both_are_told_apart_from_nobody() -> None:
+    for drawn, fitted in judged("pairs", range(300, 303)):
+        for strong, partner in drawn.partner.items():
+            assert fitted.verdict_[partner] != "named"
+            if fitted.verdict_[strong] == "cannot tell" and fitted.score_[strong] > 4:
+                assert any("comes together" in reason for reason in fitted.reasons_[strong])
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_true_effect_about_as_often_as_they_say(unstressed) -> None:
+    held = []
+    for drawn, fitted in unstressed:
+        low, high = fitted.effect_interval_s_.T
+        held += ((low <= drawn.effect_s) & (drawn.effect_s <= high))[fitted.testable_].tolist()
+    assert 0.9 <= np.mean(held) <= 0.99
+
+
+def one_user(seed: int = 0, runs: int = 120):
+    """Runs over 17 weeks; who is beside them is up to the test."""
+    rng = np.random.default_rng(seed)
+    start = MONDAY_S + np.sort(rng.uniform(0, 17 * WEEK_S, runs))
+    exposure = (rng.random((runs, 30)) < 0.3) * 10.0
+    return rng, start, exposure, 300 * np.exp(0.03 * rng.normal(size=runs))
+
+
+def test_a_steady_culprit_is_named_with_seconds_and_an_interval_around_them() -> None:
+    _, start, exposure, time_s = one_user()
+    time_s = time_s + 30 * (exposure[:, 0] > 0)
+    fitted = CalendarBlame().fit(exposure, time_s, start)
+    assert fitted.verdict_[0] == "named" and named(fitted).tolist() == [0]
+    low, high = fitted.effect_interval_s_[0]
+    assert low < 30 < high and high - low < 20
+    assert fitted.reasons_[0] and fitted.ranking_[0] == 0
+
+
+def test_who_was_there_only_in_the_slow_week_is_not_named() -> None:
+    rng, start, exposure, time_s = one_user()
+    week = (start - MONDAY_S) // WEEK_S == 8
+    exposure[:, 0] = week * (rng.random(len(start)) < 0.9) * 10.0
+    fitted = CalendarBlame().fit(exposure, time_s * np.where(week, 1.15, 1.0), start)
+    assert fitted.verdict_[0] == "cannot tell" and fitted.reasons_[0]
+
+
+def test_a_circumstance_of_the_runs_is_a_driver_and_clears_whom_it_brings_along() -> None:
+    rng, start, exposure, time_s = one_user()
+    spread = rng.uniform(0, 1, len(start))
+    exposure[:, 0] = (spread + 0.1 * rng.normal(size=len(start)) > 0.6) * 10.0
+    time_s = time_s * np.exp(0.2 * spread)
+    assert 0 in named(CalendarBlame().fit(exposure, time_s, start))
+    assert 0 not in named(CalendarBlame().fit(exposure, time_s, start, spread[:, None]))
+    first = drivers(["noise", "spread"], np.column_stack([rng.normal(size=len(start)), spread]), time_s, start)[0]
+    assert first["name"] == "spread" and first["q"] < 0.01 and first["correlation"] > 0.5
+
+
+def test_a_mark_that_an_operator_set_is_a_regime() -> None:
+    _, start, _, time_s = one_user()
+    marked = calendar(start, np.log(time_s), marks_s=[start[60], start[61]])
+    assert marked.regimes_s.tolist() == [start[60]]  # two at once are one
+    assert marked.freedom < calendar(start, np.log(time_s)).freedom
+
+
+def test_order_of_runs_units_of_exposure_and_names_change_nothing() -> None:
+    _, start, exposure, time_s = one_user()
+    time_s = time_s + 20 * (exposure[:, 0] > 0)
+    once = CalendarBlame().fit(exposure, time_s, start)
+    order = np.random.default_rng(1).permutation(len(start))
+    again = CalendarBlame().fit(1e3 * exposure[order], time_s[order], start[order])
+    assert np.allclose(once.score_, again.score_) and once.verdict_ == again.verdict_
+
+
+def test_shuffled_run_times_hardly_ever_give_a_name() -> None:
+    _, start, exposure, time_s = one_user()
+    done: list[int] = []
+    found = calibrate(exposure, time_s, start, shuffles=60, report=done.append)
+    assert found["share"] <= 0.15 and found["shuffles"] == 60 and done[-1] == 60
+
+
+@pytest.mark.parametrize("runs", [8, 19])
+def test_fewer_than_twenty_runs_get_one_clear_line(runs: int) -> None:
+    _, start, exposure, time_s = one_user()
+    with pytest.raises(NotEnoughData, match=f"needs 20 runs, has {runs}"):
+        CalendarBlame().fit(exposure[:runs], time_s[:runs], start[:runs])
+
+
+def test_runs_of_one_day_name_nobody() -> None:
+    _, start, exposure, time_s = one_user()
+    time_s = time_s + 60 * (exposure[:, 0] > 0)
+    fitted = CalendarBlame().fit(exposure, time_s, MONDAY_S + np.arange(len(start)) * 60.0)
+    assert not len(named(fitted)) and "needs 4" in fitted.reasons_[0][-1]
+
+
+def test_more_circumstances_than_runs_can_bear_are_refused() -> None:
+    rng, start, exposure, time_s = one_user(runs=24)
+    with pytest.raises(BadInput, match="12 circumstances for 24 runs"):
+        CalendarBlame().fit(exposure, time_s, start, rng.normal(size=(24, 12)))
+
+
+def test_block_permutations_are_exact_for_what_is_alike_within_a_week() -> None:
+    rng = np.random.default_rng(0)
+    week = np.repeat(np.arange(20), 6)
+    p_values = []
+    for _ in range(100):
+        alike, presence = rng.normal(size=20)[week], rng.normal(size=(20, 1))[week]
+        axes = np.full((120, 1), 120**-0.5)
+        problem = Problem(presence - presence.mean(0), alike - alike.mean(), axes, np.ones(1))
+        p_values.append(block_p_values(problem, block_orders(week, 199, rng), np.array([0]))[0])
+        assert p_values[-1] >= 1 / 200
+    assert (
+        0.01 <= np.mean(np.array(p_values) <= 0.1) <= 0.2
+    )  # a test that takes runs as independent finds more than half
+
+
+def test_blocks_stay_together_but_for_the_one_that_the_shift_cuts() -> None:
+    block = np.repeat(np.arange(5), [3, 1, 4, 2, 5])
+    for order in block_orders(block, 50, np.random.default_rng(0)):
+        assert sorted(order.tolist()) == list(range(15))
+        changes = int((np.diff(block[order]) != 0).sum())
+        assert changes <= 5
+
+
+def test_a_score_carried_by_few_runs_is_less_certain() -> None:
+    z = np.array([3.5, 3.5])
+    many, few = chance(z, 150, np.array([150.0, 7.0]))
+    assert many < 0.001 < few < 0.02
+    assert chance(np.array([0.0]), 50)[0] == 0.5
