@@ -175,5 +175,10 @@ scorecard: python-all ## score blame, deviation and forecast on simulated scenar
 	.venv/bin/flitwatch scorecard $(if $(SEEDS),--seeds $(SEEDS)) --out docs
 
 .PHONY: papers-routes
+.PHONY: real-runs
+real-runs: python-all ## blame on measured runs of Perlmutter into docs/real-runs.md (SHARED=../shared holds the data; SHUFFLES=1000)
+	.venv/bin/python -m flitwatch.real_runs $(foreach part,runs exposure published_correlation,$(or $(SHARED),../shared)/data/variability/perlmutter_milc_$(part).csv) $(SHUFFLES) > docs/real-runs.md.part
+	mv docs/real-runs.md.part docs/real-runs.md
+
 papers-routes: python-all ## measure the tables of routes, traffic matrices and the loop into docs/papers-routes.md (about an hour; QUICK=1: a check)
 	.venv/bin/python -m flitwatch_simulation.papers_routes $(if $(QUICK),--quick --out .cache/papers-routes)

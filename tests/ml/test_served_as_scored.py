@@ -14,6 +14,7 @@ from flitwatch_ml.work import blame as work
 from flitwatch_simulation.twin.campaign import generate
 from flitwatch_simulation.twin.campaign.history import make_history
 from flitwatch_simulation.twin.campaign.simulate import EPOCH_S
+from ml.conftest import Context
 
 SCENARIO, SEED, USERS, RUNS = "minivite-128", 1, 40, 60
 
@@ -83,3 +84,28 @@ def test_the_service_sees_the_neighbourhood_that_is_scored(stored: str, campaign
     assert np.allclose(users.met.exposure, campaign.exposure[:RUNS, column], rtol=1e-5, atol=1e-6)
     assert not campaign.exposure[:RUNS, absent].any() and campaign.overlap[:RUNS].any()
     assert np.allclose(runs.step_time_s, campaign.times_s[:RUNS])
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_the_task_gives_the_verdicts_that_are_scored(stored: str, campaign) -> None:
+    answer = tasks.blame({"exe": campaign.executable, "nodes": campaign.nodes}, Context(stored))
+    scored = work.fitted(
+        campaign.exposure[:RUNS], campaign.run_time_s[:RUNS], campaign.run_start_s[:RUNS], campaign.circumstances[:RUNS]
+    )
+    with connect(stored) as conn:
+        served = dict(
+            conn.execute(
+                "SELECT name, entry FROM estimate_entry WHERE estimate_id = %s AND by_what = 'user'",
+                [answer["estimate_id"]],
+            ).fetchall()
+        )
+    at = {name: index for index, name in enumerate(campaign.user_names)}
+    assert len(served) > 20 and sum(entry["testable"] for entry in served.values()) > 10
+    for name, entry in served.items():
+        user = at[name]
+        assert entry["verdict"] == scored.verdict_[user], name
+        assert entry["exposed_runs"] == scored.exposed_runs_[user]
+        for key, value in (("score", scored.score_), ("q", scored.q_value_), ("effect_s", scored.effect_s_)):
+            if entry["testable"]:
+                assert entry[key] == pytest.approx(value[user], rel=1e-3, abs=1e-3), (name, key)

@@ -94,8 +94,8 @@ class CalendarBlame(BlameEstimator):
     ) -> CalendarBlame:
         """As `fit`, without effects and verdicts: scores, p- and q-values; permutations only where a q-value without them is at most `below`."""
         self._take(exposure, run_time_s, start_s, covariates, marks_s)
-        self._score()
-        if np.nanmin(self.q_value_, initial=1.0) <= below:
+        self._score(below)
+        if len(self.selected_) or np.nanmin(self.q_value_, initial=1.0) <= below:
             self._widen()
         return self
 
@@ -122,17 +122,18 @@ class CalendarBlame(BlameEstimator):
         # In units of the middle amount: neither a file's unit nor one huge job plays a part.
         self._raw = np.log1p(self._amounts / (np.median(positive) if len(positive) else 1.0))
 
-    def _score(self) -> None:
-        """Calendar, selection, and each user's score given the others selected; twice, as change points are clearer without what users explain."""
+    def _score(self, below: float = 1.0) -> None:
+        """Calendar, selection, and each user's score given the others selected; twice, as change points are clearer without what users explain.
+
+        It ends early where nobody comes near being selected or having a q-value of at most `below`: permutations only make scores less certain.
+        """
         log_time, known, runs = np.log(self._times), None, len(self._times)
         day = days(self._start)
         centred = self._raw - self._raw.mean(0)
         own = (centred**2).sum(0)
         enough = (self.exposed_runs_ >= self.min_exposed) & (runs - self.exposed_runs_ >= 0) & (own > 0)
         self._period, self._unit = controls.periods(self._start)
-        rng = np.random.default_rng(self.seed)
-        blocks = [day] + ([self._period] if self._unit == "week" else [])
-        self._orders = [block_orders(block, WANDER, rng) for block in blocks]
+        self._orders: list[Ints] = []
         for _ in range(2):
             self.calendar_: Calendar = calendar(self._start, log_time, self._covariates, self._marks, known)
             left = self.calendar_.without(self._raw)
@@ -140,6 +141,9 @@ class CalendarBlame(BlameEstimator):
             self.testable_ = enough & (self._share_left >= LEAST_LEFT) & self._varied()
             outcome = self.calendar_.without(normal_scores(self.calendar_.without(tamed(log_time))))
             self._problem = Problem(left, outcome, self.calendar_.axes, own, (day,))
+            self.selected_ = np.zeros(0, np.int64)
+            if below < 1 and self._hopeless(below):
+                break
             self._before = self._wander(self._problem)
             self.selected_ = select(self._problem, self.testable_, self.alpha, self.max_selected, self._before)
             if not len(self.selected_):
@@ -151,6 +155,13 @@ class CalendarBlame(BlameEstimator):
         self._spread = np.ones(len(own))
         self._carriers = carriers(left)
         self._set_chances()
+
+    def _hopeless(self, below: float) -> bool:
+        z = self._problem.scores()
+        alone = np.where(self.testable_, chance(z, self._problem.freedom), np.nan)
+        carried = np.where(self.testable_, chance(z, self._problem.freedom, carriers(self._problem.regressors)), np.nan)
+        nobody = not self.testable_.any() or np.nanmin(alone) * self.testable_.sum() > self.alpha
+        return bool(nobody and np.nanmin(benjamini_hochberg(carried), initial=1.0) > below)
 
     def _varied(self) -> NDArray[np.bool_]:
         """Users without whom there are runs enough, or whose amount differs where they are always there."""
@@ -179,6 +190,10 @@ class CalendarBlame(BlameEstimator):
 
     def _wander(self, problem: Problem, users: Ints | slice = slice(None)) -> Floats:
         """What permutations add to the standard error over days that scores have already; at least 1."""
+        if not self._orders:
+            rng = np.random.default_rng(self.seed)
+            blocks = [days(self._start)] + ([self._period] if self._unit == "week" else [])
+            self._orders = [block_orders(block, WANDER, rng) for block in blocks]
         return np.maximum(design_effect(problem, self._orders, users) / problem.day_effect(users), 1.0)
 
     def _given_others(self, user: int) -> Problem:

@@ -19,6 +19,7 @@ export type Application = v.InferOutput<typeof estimatesShape>["items"][number];
 
 const entryShape = v.object({
   place: v.number(), name: v.string(), pseudonym: v.boolean(), own: v.boolean(), score: v.number(), sign: v.number(), p: figure, q: figure,
+  verdict: v.string(), reasons: v.array(v.string()), effect_s: figure, effect_low_s: figure, effect_high_s: figure, lost_node_hours: figure, runs_needed: figure,
   testable: v.boolean(), reason: text, exposed_runs: v.number(), selected: figure, mi_bits: v.number(), mi_sign: v.number(), mi_p: figure, mi_q: figure,
 });
 export type BlameEntry = v.InferOutput<typeof entryShape>;

@@ -1993,9 +1993,11 @@ export interface components {
             caveat: string;
             /**
              * Found
-             * @description Entries with q at most 0.05.
+             * @description Entries that are named.
              */
             found: number;
+            /** Cannot Tell */
+            cannot_tell: number;
             /** Testable */
             testable: number;
             /** Total */
@@ -2072,6 +2074,43 @@ export interface components {
              * @description The runs themselves were submitted by this user.
              */
             own: boolean;
+            /**
+             * Verdict
+             * @description Only `named` is a name: beyond chance, and neither the calendar, one week nor another user may stand for it.
+             * @enum {string}
+             */
+            verdict: "named" | "cannot tell" | "no evidence";
+            /**
+             * Reasons
+             * @description Why; `in place 3` is another entry of this estimate.
+             */
+            reasons: string[];
+            /**
+             * Effect S
+             * @description Seconds by which an exposed run takes longer on average.
+             */
+            effect_s?: number | null;
+            /**
+             * Effect Low S
+             * @description 95 % interval of `effect_s`.
+             */
+            effect_low_s?: number | null;
+            /** Effect High S */
+            effect_high_s?: number | null;
+            /**
+             * Lost Node Hours
+             * @description effect_s x exposed runs x nodes of a run.
+             */
+            lost_node_hours?: number | null;
+            /** Lost Low Node Hours */
+            lost_low_node_hours?: number | null;
+            /** Lost High Node Hours */
+            lost_high_node_hours?: number | null;
+            /**
+             * Runs Needed
+             * @description Runs with which the present score would be enough for a name; null: named, or no sign of one.
+             */
+            runs_needed?: number | null;
             /**
              * Score
              * @description Conditional z-score, given the others selected; high: exposed runs are slow.
@@ -4069,6 +4108,17 @@ export interface components {
              * @description The method of the paper, whose figures stand beside it.
              */
             beside: string;
+            /**
+             * Calendar
+             * @description What of the calendar is taken out of run times and exposure.
+             */
+            calendar?: string | null;
+            /**
+             * Regimes S
+             * @description Epoch seconds since when another level of run times holds: marks and change points.
+             * @default []
+             */
+            regimes_s: number[];
         };
         /** MiniGhost */
         MiniGhost: {

@@ -25,19 +25,25 @@ import { RunsBehind } from "./RunsBehind";
 const bits = (value: number): string => value.toFixed(3).replace(/^-(?=0\.000$)/, "").replace("-", "\u2212");
 export const chance = (value: number | null): string => (value === null ? "–" : value < 0.001 ? "< 0.001" : value.toFixed(3));
 
+const signed = (seconds: number): string => seconds.toFixed(1).replace("-", "\u2212");
+const interval = (e: Pick<BlameEntry, "effect_low_s" | "effect_high_s">): string =>
+  (e.effect_low_s === null || e.effect_high_s === null ? "" : `95 %: ${signed(e.effect_low_s)} to ${signed(e.effect_high_s)} s`);
+
 export const direction = (entry: Pick<BlameEntry, "testable" | "sign">): string =>
   (!entry.testable ? "–" : entry.sign > 0 ? "slower with" : entry.sign < 0 ? "faster with" : "no difference");
 
-function columnsOf(by: By, alpha: number): Column<BlameEntry>[] {
+function columnsOf(by: By): Column<BlameEntry>[] {
   return [
     { key: "place", header: "#", numeric: true, value: (e) => e.place, width: 44 },
     {
       key: "name", header: by === "user" ? "User" : "Application", value: (e) => e.name,
       render: (e) => (by === "user" && !e.pseudonym ? <Link to="/jobs" search={{ user: e.name }}>{e.name}</Link> : e.name),
     },
+    { key: "verdict", header: "Verdict", value: (e) => e.verdict, render: (e) => <span className={e.verdict === "named" ? "alarm strong" : "muted"} title={e.reasons.join("; ")}>{e.verdict}</span> },
+    { key: "effect", header: "extra s a run", numeric: true, value: (e) => e.effect_s, render: (e) => <span title={interval(e)}>{e.effect_s === null ? "–" : signed(e.effect_s)}</span> },
     { key: "own", header: "Note", value: (e) => (e.own ? "owner of the runs" : "") },
     { key: "sign", header: "Runs are", value: direction },
-    { key: "q", header: "q-value", numeric: true, value: (e) => e.q, render: (e) => (e.testable ? <span className={e.q !== null && e.q <= alpha && e.sign > 0 ? "alarm strong" : undefined}>{chance(e.q)}</span> : <span className="muted" title={e.reason ?? ""}>too few shared runs</span>) },
+    { key: "q", header: "q-value", numeric: true, value: (e) => e.q, render: (e) => (e.testable ? chance(e.q) : <span className="muted" title={e.reason ?? ""}>too few shared runs</span>) },
     { key: "score", header: "score", numeric: true, value: (e) => (e.testable ? e.score : null), render: (e) => (e.testable ? e.score.toFixed(1).replace("-", "\u2212") : "–") },
     { key: "exposed", header: "exposed runs", numeric: true, value: (e) => e.exposed_runs, render: (e) => count(e.exposed_runs) },
     { key: "bits", header: "MI, bits", numeric: true, value: (e) => e.mi_bits * e.mi_sign, render: (e) => bits(e.mi_bits * e.mi_sign) },
@@ -45,9 +51,9 @@ function columnsOf(by: By, alpha: number): Column<BlameEntry>[] {
   ];
 }
 
-/** In the file also why a name was not tested; on the page that stands beside its runs. */
+/** In the file also why; on the page that stands beside its runs. */
 const blameCsv = (entries: BlameEntry[], columns: Column<BlameEntry>[]) =>
-  tableCsv(entries, [...columns, { key: "reason", header: "why not tested", value: (e) => e.reason }]);
+  tableCsv(entries, [...columns, { key: "reasons", header: "why", value: (e) => e.reasons.join("; ") }]);
 
 export function BlamePage() {
   const search = useSearch({ from: "/blame" });
@@ -85,7 +91,7 @@ function Ranking({ application, by }: { application: Application; by: By }) {
   const [text, setText] = useTyped(search.q ?? "", ask);
   const asked = useDeferredValue(text.trim().toLowerCase());
   const all = useMemo(() => pages.data?.pages.flatMap((page) => page.entries) ?? [], [pages.data]);
-  const columns = useMemo(() => columnsOf(by, blame?.method.alpha ?? 0.1), [by, blame?.method.alpha]);
+  const columns = useMemo(() => columnsOf(by), [by]);
   const named = useMemo(() => (asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all), [all, asked]);
   const order = useAddressOrder(named, columns);
   const entries = order.rows;
@@ -122,7 +128,8 @@ function Ranking({ application, by }: { application: Application; by: By }) {
           {who && <RunsBehind estimate={blame.estimate.estimate_id} by={by} place={who.place} />}
           <HowToRead
             lines={[
-              <>A low q-value with “slower with” says: runs were slow on occasions when this name's jobs shared groups with them. Of the names at q ≤ {blame.method.alpha}, that share may be chance.</>,
+              <>Only “named” is a name: runs beside its jobs were slow beyond chance (of such names a share of {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it.</>,
+              <>“Cannot tell” says why not; “no evidence” does not clear anybody.</>,
               <>Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one does not hide behind another.</>,
               <>“MI” is the published method ({blame.method.beside}), shown beside ours; where the two disagree, look at the runs.</>,
             ]}
@@ -140,8 +147,8 @@ const within = (strata: string): string => (strata.startsWith("none") ? `all run
 function said(blame: Blame, by: By): string {
   const noun = by === "user" ? "user" : "application";
   if (!blame.testable) return `Too few shared runs to test any ${noun}`;
-  if (!blame.found) return `No ${noun} of ${count(blame.testable)} tested goes with slow runs`;
-  return `Runs are slower beside ${plural(blame.found, noun)} of ${count(blame.testable)} tested (q ≤ ${blame.method.alpha})`;
+  if (!blame.found) return `No ${noun} of ${count(blame.testable)} tested is named`;
+  return `${plural(blame.found, noun)} of ${count(blame.testable)} tested ${blame.found === 1 ? "is" : "are"} named (q ≤ ${blame.method.alpha})`;
 }
 
 function span(blame: Blame): string {

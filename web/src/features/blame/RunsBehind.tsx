@@ -50,7 +50,7 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
   return (
     <PictureCard
       title={`Runs beside ${entry.name}`} name={`runs-beside-${entry.name}`} className="runs-behind" rows={rows} columns={columns} id={(r) => String(r.run)}
-      note={entry.reason ?? `${count(exposed)} of ${count(rows.length)} exposed`}
+      note={`${entry.verdict}: ${entry.reasons.join("; ")} · ${count(exposed)} of ${count(rows.length)} exposed`}
     >
       <Dots rows={rows} name={entry.name} />
     </PictureCard>

@@ -1,0 +1,166 @@
+"""Writes docs/real-runs.md: blame on measured runs, the paper's beside ours.
+
+`python -m flitwatch.real_runs RUNS.csv EXPOSURE.csv CORRELATION.csv [shuffles]`
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import pearsonr
+
+from flitwatch.commands.blame_measured import judged
+from flitwatch_domain.blame import FOUND_Q
+from flitwatch_domain.neighbourhood import LARGE_JOB_NODES
+from flitwatch_ml.blame import ExposureBlame, PresenceBlame
+from flitwatch_ml.blame.calibration import CALIBRATION_Q
+from flitwatch_ml.blame.strata import hour_and_weekend
+from flitwatch_ml.measured import MeasuredRuns, read_measured
+
+SHUFFLES = 1000
+FIRST = 12
+
+
+def report(runs: Path, exposure: Path, correlation: Path, shuffles: int = SHUFFLES) -> str:
+    """The page as Markdown."""
+    data, ours = read_measured(runs, exposure), judged(runs, exposure, shuffles, 1)
+    published = _published(correlation)
+    first, last = (datetime.fromtimestamp(float(second), UTC).date() for second in data.start_s[[0, -1]])
+    calibration = ours["calibration"]
+    counts = {
+        name: sum(user["verdict"] == name for user in ours["users"]) for name in ("named", "cannot tell", "no evidence")
+    }
+    return f"""# Blame on real runs
+
+Measured, not simulated: {len(data.runs)} runs of MILC on Perlmutter (Slingshot, a dragonfly) from {first} to {last}, beside {len(data.users)} users, whose names were replaced. The data belongs to
+Wei, Pradeep and Bhatele, "The Case of the Elusive Application Performance on Production GPU Supercomputers", IPDPS 2026; it is not part of this repository. Made by `make real-runs`.
+
+Mean time {data.time_s.mean():.1f} s, coefficient of variation {data.time_s.std() / data.time_s.mean():.1%}. A user's amount is the number of nodes that their jobs beside the run held. Nobody knows the truth here; the
+questions are what a method says, how often it says so of shuffled runs, and what is left when the calendar is taken out.
+
+## What ours says
+
+{counts["named"]} named, {counts["cannot tell"]} "cannot tell", {counts["no evidence"]} "no evidence". With run times shuffled {calibration["shuffles"]} times, {calibration["sets_with_a_name"]} sets ({calibration["share"]:.1%}; wanted: at most 10 %) have a name at q ≤ {calibration["q"]}.
+
+| user | verdict | q | extra seconds in an exposed run (95 %) | exposed runs | runs needed for a name | why |
+|---|---|---|---|---|---|---|
+{_users(ours["users"])}
+
+"Runs needed": with which the present score would be enough, if the effect is real.
+
+## The same runs by other methods
+
+| method | names | of them, by ours |
+|---|---|---|
+{_methods(data, ours)}
+
+The data has no jobs, so nobody can tell who was there throughout: the paper's rule stands here for presence in any part of a run, and for more than 128 nodes held in sum.
+
+## Circumstances of the runs
+
+Correlation of each column with run time, hours, dates and regimes taken out; q over the columns.
+
+| column | correlation | q | published (Pearson, nothing taken out) |
+|---|---|---|---|
+{_drivers(ours["drivers"], published)}
+
+## The strongest published correlations, and what survives the calendar
+
+| name | published | ours, the whole list of neighbours | verdict | q |
+|---|---|---|---|---|
+{_strongest(data, ours["users"], published)}
+
+A name such as `job_number` grows with time: its correlation is the calendar's. With shuffled run times the largest correlation over all users is usually as large as the largest published one
+(median {_by_chance(data):.3f} of 200 shuffles), so that no name follows from a correlation alone.
+"""
+
+
+def _published(path: Path) -> dict[str, float]:
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        return {row["name"]: float(row["pearson"]) for row in csv.DictReader(file)}
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+def _users(users: list[dict[str, Any]]) -> str:
+    tested = [user for user in users if user["q"] is not None]
+    lines = []
+    for user in sorted(tested, key=lambda one: (one["verdict"] != "named", one["p"]))[:FIRST]:
+        low, high = user["effect_interval_s"]
+        lines.append(
+            f"| {user['user']} | {user['verdict']} | {user['q']:.2g} | {user['effect_s']:.1f} ({low:.1f} to {high:.1f}) | {user['exposed_runs']} |"
+            f" {_number(user['runs_needed'], '.0f')} | {'; '.join(user['reasons'])} |"
+        )
+    return "\n".join(lines)
+
+
+def _methods(data: MeasuredRuns, ours: dict[str, Any]) -> str:
+    verdict = {user["user"]: user["verdict"] for user in ours["users"]}
+    plain = ExposureBlame().fit(data.exposure, data.time_s)
+    hours = ExposureBlame().fit(data.exposure, data.time_s, hour_and_weekend(data.start_s))
+    any_part = PresenceBlame(rule="any").fit(data.exposure, data.time_s)
+    large = PresenceBlame(rule="any").fit(np.where(data.exposure >= LARGE_JOB_NODES, 1.0, 0.0), data.time_s)
+    above = np.quantile(any_part.mi_bits_, 0.975)
+    found = {
+        f"exposure, no calendar, q ≤ {FOUND_Q}": plain.q_value_ <= FOUND_Q,
+        f"exposure, hours and weekends, q ≤ {FOUND_Q}": hours.q_value_ <= FOUND_Q,
+        f"the paper's mutual information, any part, q ≤ {CALIBRATION_Q}": (any_part.q_value_ <= CALIBRATION_Q)
+        & (any_part.sign_ > 0),
+        f"the same, more than 128 nodes, q ≤ {CALIBRATION_Q}": (large.q_value_ <= CALIBRATION_Q) & (large.sign_ > 0),
+        "the paper's as published: the highest 2.5 % of mutual information, slower with": (any_part.mi_bits_ > above)
+        & (any_part.sign_ > 0),
+    }
+    lines = []
+    for method, chosen in found.items():
+        names = [data.users[at] for at in np.flatnonzero(chosen)]
+        said = [
+            f"{sum(verdict[name] == one for name in names)} {one}" for one in ("named", "cannot tell", "no evidence")
+        ]
+        lines.append(f"| {method} | {len(names)} | {', '.join(said) if names else '–'} |")
+    return "\n".join(lines)
+
+
+def _drivers(rows: list[dict[str, Any]], published: dict[str, float]) -> str:
+    return "\n".join(
+        f"| {row['name']} | {row['correlation']:+.2f} | {row['q']:.2g} | {_number(published.get(row['name']), '+.3f')} |"
+        for row in rows
+    )
+
+
+def _strongest(data: MeasuredRuns, users: list[dict[str, Any]], published: dict[str, float]) -> str:
+    by_name = {user["user"]: user for user in users}
+    lines = []
+    for name, value in sorted(published.items(), key=lambda one: -abs(one[1]))[:FIRST]:
+        if name in by_name:
+            user = by_name[name]
+            mine = float(pearsonr(data.exposure[:, data.users.index(name)], data.time_s).statistic)
+            lines.append(f"| {name} | {value:+.3f} | {mine:+.3f} | {user['verdict']} | {_number(user['q'], '.2g')} |")
+        else:
+            lines.append(f"| {name} | {value:+.3f} | – | a column of the runs, no user | – |")
+    return "\n".join(lines)
+
+
+def _by_chance(data: MeasuredRuns) -> float:
+    rng = np.random.default_rng(1)
+    columns = data.exposure - data.exposure.mean(0)
+    columns /= np.linalg.norm(columns, axis=0)
+    times = data.time_s - data.time_s.mean()
+    times /= np.linalg.norm(times)
+    return float(np.median([np.abs(rng.permutation(times) @ columns).max() for _ in range(200)]))
+
+
+def main() -> None:
+    """Print the page."""
+    runs, exposure, correlation, *more = sys.argv[1:]
+    sys.stdout.write(report(Path(runs), Path(exposure), Path(correlation), *(int(count) for count in more)))
+
+
+if __name__ == "__main__":
+    main()

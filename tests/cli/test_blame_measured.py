@@ -1,0 +1,122 @@
+"""`flitwatch blame --runs --exposure`: verdicts on measured runs, and one clear line for every bad table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flitwatch.main import main
+
+RUNS, USERS, MONDAY_S = 90, 12, 1_767_571_200
+Rows = list[list[Any]]
+
+
+def tables() -> tuple[Rows, Rows]:
+    """Runs over 13 weeks with a circumstance, and who was beside them: u0 adds 40 s to 300."""
+    rng = np.random.default_rng(0)
+    start = MONDAY_S + np.sort(rng.uniform(0, 13 * 604_800, RUNS))
+    there = rng.random((RUNS, USERS)) < 0.35
+    groups = rng.integers(1, 9, RUNS)
+    time_s = 300 * rng.lognormal(0, 0.03, RUNS) + 40 * there[:, 0]
+    runs = [
+        [f"r{at}", datetime.fromtimestamp(start[at], UTC).isoformat(), time_s[at], 64, groups[at], "milc"] for at in range(RUNS)
+    ]  # fmt: skip
+    return runs, [[f"r{run}", f"u{user}", 20.0] for run, user in np.argwhere(there)]
+
+
+RUN_COLUMNS, EXPOSURE_COLUMNS = ["run", "start", "time_s", "nodes", "groups", "name"], ["run", "user", "amount"]
+
+
+def write(path: Path, rows: Rows, delimiter: str = ",", mark: bool = False) -> str:
+    with path.open("w", newline="", encoding="utf-8-sig" if mark else "utf-8") as file:
+        csv.writer(file, delimiter=delimiter).writerows(rows)
+    return str(path)
+
+
+def blame(folder: Path, runs: Rows, exposure: Rows, **how: Any) -> None:
+    first = write(folder / "runs.csv", [RUN_COLUMNS, *runs], **how)
+    second = write(folder / "exposure.csv", [EXPOSURE_COLUMNS, *exposure], **how)
+    main(["blame", "--runs", first, "--exposure", second, "--shuffles", "10", "--json"])
+
+
+@pytest.mark.parametrize("mark", [False, True])
+def test_the_culprit_is_named_with_seconds_and_node_hours(capfd, tmp_path, mark) -> None:
+    blame(tmp_path, *tables(), mark=mark)
+    answer = json.loads(capfd.readouterr().out)
+    first = answer["users"][0]
+    assert first["user"] == "u0" and first["verdict"] == "named" and first["q"] < 0.01
+    assert first["effect_interval_s"][0] < 40 < first["effect_interval_s"][1] and first["reasons"]
+    assert first["lost_node_hours"] == pytest.approx(first["effect_s"] * first["exposed_runs"] * 64 / 3600)
+    assert answer["named"] == 1 and len(answer["users"]) == USERS
+    assert set(answer["calibration"]) == {"shuffles", "q", "sets_with_a_name", "share"}
+    assert [driver["name"] for driver in answer["drivers"]] == ["groups"]
+    assert any("name" in note for note in answer["notes"]) and any("nodes" in note for note in answer["notes"])
+
+
+def test_epoch_seconds_and_any_order_of_rows_give_the_same(capfd, tmp_path) -> None:
+    runs, exposure = tables()
+    seconds = [[run, datetime.fromisoformat(start).timestamp(), *rest] for run, start, *rest in runs]
+    users = []
+    for some, more in ((runs, exposure), (seconds[::-1], exposure[::-1])):
+        blame(tmp_path, some, more)
+        users.append(json.loads(capfd.readouterr().out)["users"])
+    assert users[0][0]["user"] == users[1][0]["user"] and users[0][0]["q"] == pytest.approx(users[1][0]["q"])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda r, e: ([[r[0][0], "", *r[0][2:]], *r[1:]], e), "runs.csv:2: a run has no start"),
+        (lambda r, e: ([[r[0][0], "yesterday", *r[0][2:]], *r[1:]], e), "start is no time"),
+        (lambda r, e: ([[*r[0][:2], "nan", *r[0][3:]], *r[1:]], e), "time is not a finite number"),
+        (lambda r, e: ([[*r[0][:2], "0", *r[0][3:]], *r[1:]], e), "must be above zero"),
+        (lambda r, e: ([[*r[0][:4], "", "milc"], *r[1:]], e), "groups is not a number"),
+        (lambda r, e: (r + r[:1], e), "stands here twice"),
+        (lambda r, e: (r, e + e[:1]), "stand here twice"),
+        (lambda r, e: (r, [*e, ["r999", "u1", 3]]), "run 'r999' is not in"),
+        (lambda r, e: (r, [[*e[0][:2], -1], *e[1:]]), "cannot be negative"),
+        (lambda r, e: (r, [[*e[0][:2], "nan"], *e[1:]]), "not a finite number"),
+        (lambda r, e: (r[:12], [row for row in e if int(row[0][1:]) < 12]), "needs 20 runs, has 12"),
+        (lambda r, e: ([], e), "holds no runs"),
+        (lambda r, e: (r, []), "holds no users"),
+    ],
+)
+def test_a_bad_table_gets_one_clear_line_and_no_name(capfd, tmp_path, spoil, words) -> None:
+    with pytest.raises(SystemExit) as leave:
+        blame(tmp_path, *spoil(*tables()))
+    said = capfd.readouterr()
+    assert leave.value.code == 1 and words in said.err and said.out == "" and said.err.count("\n") == 1
+
+
+def test_another_delimiter_and_empty_files_are_named(capfd, tmp_path) -> None:
+    with pytest.raises(SystemExit):
+        blame(tmp_path, *tables(), delimiter=";")
+    assert "lacks run, start, time_s" in (said := capfd.readouterr().err) and "by commas, not by ';'" in said
+    for name in ("runs.csv", "exposure.csv"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(SystemExit):
+        main(["blame", "--runs", str(tmp_path / "runs.csv"), "--exposure", str(tmp_path / "exposure.csv")])
+    assert "the header lacks" in capfd.readouterr().err
+
+
+def test_one_source_at_a_time(capfd, tmp_path) -> None:
+    with pytest.raises(SystemExit) as leave:
+        main(["blame", "--runs", str(tmp_path / "runs.csv")])
+    assert leave.value.code == 2 and "give one of" in capfd.readouterr().err
+
+
+@pytest.mark.shared
+def test_the_measured_runs_are_taken_as_they_are(capfd, shared) -> None:
+    folder = shared / "data" / "variability"
+    files = [str(folder / f"perlmutter_milc_{part}.csv") for part in ("runs", "exposure")]
+    main(["blame", "--runs", files[0], "--exposure", files[1], "--shuffles", "20", "--json"])
+    answer = json.loads(capfd.readouterr().out)
+    assert answer["runs"] == 78 and answer["calibration"]["share"] <= 0.2
+    assert {"concurrent_jobs", "mean_group_ratio"} <= {driver["name"] for driver in answer["drivers"]}
+    assert all(user["reasons"] for user in answer["users"])
