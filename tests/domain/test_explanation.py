@@ -161,7 +161,7 @@ def test_who_was_gone_while_it_stayed_slow_loses_weight() -> None:
 
 
 def test_blame_raises_and_never_decides_alone() -> None:
-    found = Blamed(1, 0.001, None)
+    found = Blamed(1, 0.001, "named")
     made = scores(
         beside(1, T0 + 100, sent=(0, 1e12)),
         beside(2, T0 + 100, sent=(0, 1e12), blamed=found),

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain.blame import NAMED
 from flitwatch_domain.neighbourhood import nodes_near
 
 Floats = NDArray[np.float64]
@@ -41,10 +42,8 @@ class Blamed:
 
     @property
     def found(self) -> bool:
-        """Whether it names the user."""
-        from flitwatch_domain.blame import FOUND_Q
-
-        return self.verdict == "named" if self.verdict is not None else self.q is not None and self.q <= FOUND_Q
+        """Whether it names the user; estimates from before there were verdicts name nobody."""
+        return self.verdict == NAMED
 
 
 @dataclass(frozen=True)
