@@ -102,7 +102,8 @@ def select(problem: Problem, candidates: Bools, alpha: float, most: int, spread:
 
     `spread` (users,) is by how much scores wander more than those of independent runs: whoever comes by the week must not be taken for what weeks differ in.
     """
-    alive, tests, selected = candidates.copy(), int(candidates.sum()), []
+    selected: list[int] = []
+    alive, tests = candidates.copy(), int(candidates.sum())
     left = problem
     while len(selected) < most and alive.any() and left.freedom > 2:
         z = np.where(alive, left.scores() / spread, -np.inf)

@@ -84,7 +84,8 @@ def _beside(rng: np.random.Generator, world: str, user: int, start: Floats) -> F
     span = DAYS * DAY_S
     if world == "campaigns":
         weeks = np.flatnonzero(rng.random(DAYS // 7 + 1) < rng.uniform(0.2, 0.45))
-        windows, duty = [(week * WEEK_S, (week + 1) * WEEK_S) for week in weeks], rng.uniform(0.5, 0.9)
+        windows = [(float(week) * WEEK_S, float(week + 1) * WEEK_S) for week in weeks]
+        duty = rng.uniform(0.5, 0.9)
     elif user < STRONG + WEAK:
         windows, duty = [(0.0, span)], rng.uniform(0.15, 0.35)
     else:
