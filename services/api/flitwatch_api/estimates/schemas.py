@@ -93,14 +93,13 @@ class BlameEntry(BaseModel):
         description="Only `named` is a name: beyond chance, and neither the calendar, one week nor another user may stand for it."
     )
     reasons: list[str] = Field(description="Why; `in place 3` is another entry of this estimate.")
-    effect_s: float | None = Field(None, description="Seconds by which an exposed run takes longer on average.")
-    effect_low_s: float | None = Field(None, description="95 % interval of `effect_s`.")
-    effect_high_s: float | None = None
-    lost_node_hours: float | None = Field(None, description="effect_s x exposed runs x nodes of a run.")
-    lost_low_node_hours: float | None = None
-    lost_high_node_hours: float | None = None
+    effect_s: float | None = Field(description="Seconds by which an exposed run takes longer on average.")
+    effect_low_s: float | None = Field(description="95 % interval of `effect_s`.")
+    effect_high_s: float | None
+    lost_node_hours: float | None = Field(description="effect_s x exposed runs x nodes of a run.")
+    lost_low_node_hours: float | None
+    lost_high_node_hours: float | None
     runs_needed: float | None = Field(
-        None,
         description="Runs with which the present score would be enough for a name; null: named, or no sign of one.",
     )
     score: float = Field(description="Conditional z-score, given the others selected; high: exposed runs are slow.")

@@ -14,7 +14,14 @@ from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import NotFound
 
 #: Entries of estimates that were made before there were verdicts name nobody.
-_UNJUDGED = {"verdict": CANNOT_TELL, "reasons": ["made by an older version, which gave no verdicts: estimate anew"]}
+_FIGURES = (
+    "effect_s", "effect_low_s", "effect_high_s", "lost_node_hours", "lost_low_node_hours", "lost_high_node_hours", "runs_needed",
+)  # fmt: skip
+_UNJUDGED = {
+    "verdict": CANNOT_TELL,
+    "reasons": ["made by an older version, which gave no verdicts: estimate anew"],
+    **dict.fromkeys(_FIGURES),
+}
 KINDS = ("blame", "deviation", "forecast")
 _EMPTY = {"estimate_id": None, "created": None, "checked": None, "lacks": None, "score": None}
 CAVEATS = {

@@ -2089,28 +2089,28 @@ export interface components {
              * Effect S
              * @description Seconds by which an exposed run takes longer on average.
              */
-            effect_s?: number | null;
+            effect_s: number | null;
             /**
              * Effect Low S
              * @description 95 % interval of `effect_s`.
              */
-            effect_low_s?: number | null;
+            effect_low_s: number | null;
             /** Effect High S */
-            effect_high_s?: number | null;
+            effect_high_s: number | null;
             /**
              * Lost Node Hours
              * @description effect_s x exposed runs x nodes of a run.
              */
-            lost_node_hours?: number | null;
+            lost_node_hours: number | null;
             /** Lost Low Node Hours */
-            lost_low_node_hours?: number | null;
+            lost_low_node_hours: number | null;
             /** Lost High Node Hours */
-            lost_high_node_hours?: number | null;
+            lost_high_node_hours: number | null;
             /**
              * Runs Needed
              * @description Runs with which the present score would be enough for a name; null: named, or no sign of one.
              */
-            runs_needed?: number | null;
+            runs_needed: number | null;
             /**
              * Score
              * @description Conditional z-score, given the others selected; high: exposed runs are slow.

@@ -128,8 +128,7 @@ function Ranking({ application, by }: { application: Application; by: By }) {
           {who && <RunsBehind estimate={blame.estimate.estimate_id} by={by} place={who.place} />}
           <HowToRead
             lines={[
-              <>Only “named” is a name: runs beside its jobs were slow beyond chance (of such names a share of {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it.</>,
-              <>“Cannot tell” says why not; “no evidence” does not clear anybody.</>,
+              <>Only “named” is a name: runs beside its jobs were slow beyond chance (of such names a share of {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it. “Cannot tell” says why not; “no evidence” does not clear anybody.</>,
               <>Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one does not hide behind another.</>,
               <>“MI” is the published method ({blame.method.beside}), shown beside ours; where the two disagree, look at the runs.</>,
             ]}
