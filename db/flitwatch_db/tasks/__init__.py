@@ -5,7 +5,20 @@ The queue is procrastinate's (schema `queue`); what people and programs see of a
 
 from flitwatch_db.tasks.context import Handler, TaskContext
 from flitwatch_db.tasks.handlers import HANDLERS
+from flitwatch_db.tasks.process import Limits
 from flitwatch_db.tasks.table import Task, cancel, get, list_tasks, open_of, start
 from flitwatch_db.tasks.worker import Worker
 
-__all__ = ["HANDLERS", "Handler", "Task", "TaskContext", "Worker", "cancel", "get", "list_tasks", "open_of", "start"]
+__all__ = [
+    "HANDLERS",
+    "Handler",
+    "Limits",
+    "Task",
+    "TaskContext",
+    "Worker",
+    "cancel",
+    "get",
+    "list_tasks",
+    "open_of",
+    "start",
+]

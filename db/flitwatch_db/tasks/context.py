@@ -1,42 +1,46 @@
-"""What a running task sees of the outside: progress out, the cancel flag in."""
+"""What a running task sees of the outside, in its own process: progress out, the cancel flag in."""
 
 from __future__ import annotations
 
-import logging
+import contextlib
+import os
+import signal
 import threading
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from typing import Any
 
-import psycopg
+import orjson
 
-from flitwatch_db.connection import connect
-from flitwatch_db.tasks import table
-from flitwatch_domain.errors import Cancelled, FlitwatchError
+from flitwatch_domain.errors import Cancelled
 
-log = logging.getLogger(__name__)
-
-#: Progress is written, and the cancel flag read, this often.
+#: Progress is handed over this often.
 BEAT_S = 0.25
-#: The heartbeat is written at least this often, with or without progress.
-HEARTBEAT_S = 5.0
 
 #: A handler gets the task's argument and its context, and returns the result; both are JSON objects.
 Handler = Callable[[dict[str, Any], "TaskContext"], dict[str, Any]]
 
 
 class TaskContext:
-    """Given to a handler; its methods may be called from any thread and as often as one likes."""
+    """Given to a handler; its methods may be called from any thread and as often as one likes.
 
-    def __init__(self, dsn: str, task_id: int, attempt: int, stopping: threading.Event) -> None:
+    Parameters
+    ----------
+    dsn : str
+        The database.
+    task_id : int
+    pipe : Connection
+        To the worker: reports of progress and the ending go out as JSON; anything that comes in is the request to stop.
+    """
+
+    def __init__(self, dsn: str, task_id: int, pipe: Connection) -> None:
         self.dsn = dsn
         self.task_id = task_id
-        self._attempt = attempt
-        self._stopping = stopping
-        self._ended = threading.Event()
+        self._pipe = pipe
         self._cancel = threading.Event()
         self._lock = threading.Lock()
         self._progress: tuple[int, int, str] | None = None
-        self._monitor = threading.Thread(target=self._watch, name=f"task {task_id}", daemon=True)
+        threading.Thread(target=self._watch, name=f"task {task_id}", daemon=True).start()
 
     def report(self, done: int, total: int, message: str = "") -> None:
         """Say how far the work is: `done` of `total` (0: unknown), and in words."""
@@ -45,73 +49,31 @@ class TaskContext:
 
     def cancelled(self) -> bool:
         """Whether to stop: the owner asked, or the worker is being shut down (the task then starts again elsewhere)."""
-        return self._cancel.is_set() or self._stopping.is_set()
+        return self._cancel.is_set()
 
     def check(self) -> None:
         """Raise `Cancelled` if the work is to stop."""
         if self.cancelled():
             raise Cancelled(f"task {self.task_id} was cancelled")
 
-    @property
-    def by_owner(self) -> bool:
-        """Whether it was the owner who asked to stop."""
-        return self._cancel.is_set()
+    def end(self, ending: bytes) -> None:
+        """Hand over the last progress and the ending."""
+        self._tell_progress()
+        with self._lock:
+            self._pipe.send_bytes(ending)
 
-    def __enter__(self) -> TaskContext:
-        self._monitor.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._monitor.join()
+    def _tell_progress(self) -> None:
+        with self._lock:
+            if self._progress is not None:
+                self._pipe.send_bytes(orjson.dumps({"progress": self._progress}))
+                self._progress = None
 
     def _watch(self) -> None:
-        """Write progress and heartbeats and read the cancel flag until the work ends, through losses of the connection."""
-        conn: psycopg.Connection[Any] | None = None
-        silent_s = HEARTBEAT_S
-        while True:
-            last = self._ended.wait(BEAT_S)
-            try:
-                if conn is None:
-                    conn = connect(
-                        self.dsn, role="writer", application=f"flitwatch task {self.task_id}", autocommit=True
-                    )
-                with self._lock:
-                    progress, self._progress = self._progress, None
-                silent_s += BEAT_S
-                if progress is not None:
-                    self._write(conn, progress)
-                    silent_s = 0.0
-                elif silent_s >= HEARTBEAT_S and not last:
-                    conn.execute(
-                        "UPDATE task SET heartbeat_at = clock_timestamp() WHERE task_id = %s AND attempts = %s",
-                        [self.task_id, self._attempt],
-                    )
-                    silent_s = 0.0
-                self._read_flag(conn)
-            except (psycopg.Error, FlitwatchError) as problem:
-                log.warning("task %d: progress is not written: %s", self.task_id, problem)
-                if conn is not None:
-                    conn.close()
-                    conn = None
-            if last:
-                break
-        if conn is not None:
-            conn.close()
-
-    def _write(self, conn: psycopg.Connection[Any], progress: tuple[int, int, str]) -> None:
-        with conn.transaction():
-            conn.execute(
-                "UPDATE task SET done = %s, total = %s, message = %s, heartbeat_at = clock_timestamp()"
-                " WHERE task_id = %s AND attempts = %s AND state = 'running'",
-                [*progress, self.task_id, self._attempt],
-            )
-            table.tell(conn, self.task_id)
-
-    def _read_flag(self, conn: psycopg.Connection[Any]) -> None:
-        row = conn.execute(
-            "SELECT cancel_requested OR attempts <> %s OR state <> 'running' FROM task WHERE task_id = %s",
-            [self._attempt, self.task_id],
-        ).fetchone()
-        if row is None or row[0]:
-            self._cancel.set()
+        """Hand over progress and wait for the cancel flag; without a worker to work for, end the process and its children."""
+        with contextlib.suppress(OSError, EOFError):
+            while True:
+                if self._pipe.poll(BEAT_S):
+                    self._pipe.recv_bytes()
+                    self._cancel.set()
+                self._tell_progress()
+        os.killpg(os.getpgrp(), signal.SIGKILL)

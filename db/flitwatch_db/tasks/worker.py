@@ -1,4 +1,4 @@
-"""The worker: takes tasks from their queues, runs each in a thread, and picks up what dead workers left."""
+"""The worker: takes tasks from their queues, runs each in a process of its own, and picks up what dead workers left."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_db.connection import connect, conninfo
 from flitwatch_db.tasks import table, upkeep
-from flitwatch_db.tasks.context import Handler, TaskContext
-from flitwatch_domain.errors import Cancelled, FlitwatchError, Unavailable
+from flitwatch_db.tasks.process import Ending, Limits, TaskProcess
+from flitwatch_db.tasks.record import TaskRecord
+from flitwatch_domain.errors import FlitwatchError, Unavailable
 from flitwatch_domain.pulse import WAIT_S, Pulse
 
 log = logging.getLogger(__name__)
@@ -31,13 +32,15 @@ ATTEMPTS = 2
 WRITE_TIMEOUT_S = 120.0
 RECONNECT_S = 1.0
 SHUTDOWN_S = 10.0
+#: A signal to a service often goes to all its processes; a task that it ended first waits so long for the worker's own.
+SAME_SIGNAL_S = 1.0
 #: Runs also by itself, beside the tasks of the workers that serve its queue.
 MAINTENANCE = "db.maintain"
 _RECOVERY_LOCK = 7205759403792795
 
 
 class Interrupted(Exception):
-    """The worker is being shut down; the task goes back to the queue."""
+    """The worker is being shut down, or the task's process died; the task goes back to the queue."""
 
 
 class Worker:
@@ -48,11 +51,11 @@ class Worker:
     dsn : str
         The database.
     handlers : mapping
-        What it can do, by task name.
+        What it can do: by task name, the module whose table HANDLERS has the handler.
     queues : sequence of str, optional
         Only tasks of these queues (a name's first word); all that it has handlers for by default.
     concurrency : int
-        Tasks at a time, each in a thread.
+        Tasks at a time, each in a process.
     stalled_after_s : float
         After how much silence a worker counts as dead.
     periodic : mapping, optional
@@ -60,19 +63,25 @@ class Worker:
     services : mapping, optional
         By name: what runs in a thread beside the tasks until the worker stops.
     pulse : Pulse, optional
-        Beats as long as the loop that takes tasks comes round; tasks have threads of their own.
+        Beats as long as the loop that takes tasks comes round; tasks have processes of their own.
+    limits : Limits, optional
+        What each task may use.
+    prepare : callable, optional
+        Called first in each task's process, for instance to set up the log.
     """
 
     def __init__(
         self,
         dsn: str,
-        handlers: Mapping[str, Handler],
+        handlers: Mapping[str, str],
         queues: Sequence[str] | None = None,
         concurrency: int = 1,
         stalled_after_s: float = STALLED_AFTER_S,
         periodic: Mapping[str, tuple[str, Callable[[str], object]]] | None = None,
         services: Mapping[str, Callable[[str, threading.Event], None]] | None = None,
         pulse: Pulse | None = None,
+        limits: Limits | None = None,
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         self.dsn = dsn
         self.handlers = dict(handlers)
@@ -84,6 +93,8 @@ class Worker:
         if MAINTENANCE in self.handlers:
             self.services["upkeep"] = upkeep.run
         self.pulse = pulse or Pulse()
+        self.limits = limits or Limits()
+        self.prepare = prepare
         self.heartbeat_s = min(10.0, stalled_after_s / 4)
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self._stopping = threading.Event()
@@ -192,8 +203,8 @@ class Worker:
         from procrastinate import RetryStrategy
 
         again = RetryStrategy(retry_exceptions={Interrupted})
-        for name, handler in self.handlers.items():
-            app.task(name=name, queue=table.queue_of(name), retry=again)(self._job(handler))
+        for name in self.handlers:
+            app.task(name=name, queue=table.queue_of(name), retry=again)(self._job(name))
         for name, (cron, call) in self.periodic.items():
             regular = app.task(name=f"{name}.periodic", queue=table.queue_of(name), queueing_lock=f"{name}.periodic")
             app.periodic(cron=cron)(regular(self._regular(name, call)))
@@ -207,33 +218,30 @@ class Worker:
 
         return job
 
-    def _job(self, handler: Handler) -> Any:
+    def _job(self, name: str) -> Any:
         def job(task_id: int) -> None:
-            self._perform(task_id, handler)
+            self._perform(task_id, name)
 
         return job
 
-    def _perform(self, task_id: int, handler: Handler) -> None:
+    def _perform(self, task_id: int, name: str) -> None:
         """Run one task from its row to its end."""
         begun = self._begin(task_id)
         if begun is None:
             return
         attempt, args = begun
-        ending: tuple[str, dict[str, Any] | None, dict[str, Any] | None]
-        with TaskContext(self.dsn, task_id, attempt, self._stopping) as context:
-            try:
-                ending = ("succeeded", handler(args, context), None)
-            except Cancelled:
-                if self._stopping.is_set() and not context.by_owner:
-                    self._give_back(task_id, attempt)
-                    raise Interrupted from None
-                ending = ("cancelled", None, None)
-            except FlitwatchError as known:
-                ending = ("failed", None, {"kind": known.kind, "message": str(known)})
-            except Exception as unknown:
-                log.exception("task %d failed", task_id)
-                ending = ("failed", None, {"kind": "internal", "message": f"{type(unknown).__name__}: {unknown}"})
-        self._end(task_id, attempt, *ending)
+        process = TaskProcess(self.handlers[name], name, sorted(set(self.handlers.values())), self.limits, self.prepare)
+        with TaskRecord(self.dsn, task_id, attempt) as record:
+            ending = process.run(args, record, self._stopping.is_set)
+            if ending.state == "lost" and not self._stopping.wait(SAME_SIGNAL_S) and not record.cancelled():
+                if self._recover_row(task_id, "its process died"):
+                    raise Interrupted
+                return
+            stopped = self._stopping.is_set() and not record.cancelled()
+        if stopped and ending.state in ("cancelled", "lost"):
+            self._give_back(task_id, attempt)
+            raise Interrupted
+        self._end(task_id, attempt, Ending("cancelled") if ending.state == "lost" else ending)
 
     def _begin(self, task_id: int) -> tuple[int, dict[str, Any]] | None:
         """Mark a task as running; None if it was cancelled or has ended meanwhile."""
@@ -247,17 +255,15 @@ class Worker:
             table.tell(conn, task_id)
         return row
 
-    def _end(
-        self, task_id: int, attempt: int, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
-    ) -> None:
+    def _end(self, task_id: int, attempt: int, ending: Ending) -> None:
         self._write(
             task_id,
             "UPDATE task SET state = %s, result = %s, error = %s, finished_at = clock_timestamp()"
             " WHERE task_id = %s AND attempts = %s AND state = 'running'",
             [
-                state,
-                None if result is None else Jsonb(result),
-                None if error is None else Jsonb(error),
+                ending.state,
+                None if ending.result is None else Jsonb(ending.result),
+                None if ending.error is None else Jsonb(ending.error),
                 task_id,
                 attempt,
             ],
@@ -287,7 +293,8 @@ class Worker:
                 time.sleep(RECONNECT_S)
 
     async def _recover_forever(self, app: Any) -> None:
-        while True:
+        # One that is stopping beats no more; it must not take its own tasks, which it gives back, for a dead worker's.
+        while not self._stopping.is_set():
             try:
                 await self._recover(app)
             except (psycopg.Error, FlitwatchError, _connector_errors()) as problem:
@@ -313,25 +320,26 @@ class Worker:
                 else:
                     await app.job_manager.finish_job(job, status=Status.FAILED, delete_job=False)
 
-    def _recover_row(self, task_id: int) -> bool:
+    def _recover_row(self, task_id: int, why: str = "its worker died") -> bool:
         """Whether a task is to be tried again."""
         with connect(self.dsn, role="writer", application="flitwatch worker") as conn:
             conn.execute("SELECT pg_advisory_xact_lock(%s)", [_RECOVERY_LOCK])
             row = conn.execute(
                 "UPDATE task SET state = CASE WHEN cancel_requested THEN 'cancelled' WHEN attempts < %s THEN 'queued' ELSE 'failed' END,"
                 " finished_at = CASE WHEN cancel_requested OR attempts >= %s THEN clock_timestamp() END,"
-                " message = 'its worker died', error = CASE WHEN NOT cancel_requested AND attempts >= %s THEN %s END"
+                " message = %s, error = CASE WHEN NOT cancel_requested AND attempts >= %s THEN %s END"
                 " WHERE task_id = %s AND state = 'running' RETURNING state",
                 [
                     ATTEMPTS,
                     ATTEMPTS,
+                    why,
                     ATTEMPTS,
-                    Jsonb({"kind": "internal", "message": f"its worker died {ATTEMPTS} times"}),
+                    Jsonb({"kind": "internal", "message": f"{why} {ATTEMPTS} times"}),
                     task_id,
                 ],
             ).fetchone()
             if row is not None:
-                log.warning("task %d: its worker died; it is now %s", task_id, row[0])
+                log.warning("task %d: %s; it is now %s", task_id, why, row[0])
                 table.tell(conn, task_id)
                 return row[0] == "queued"
             queued = conn.execute("SELECT state = 'queued' FROM task WHERE task_id = %s", [task_id]).fetchone()

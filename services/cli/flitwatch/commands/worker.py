@@ -25,6 +25,12 @@ def handlers(table: str = "HANDLERS") -> dict:
     return found
 
 
+def homes() -> dict[str, str]:
+    """By task, the module whose table HANDLERS has it."""
+    installed = [name for name in HANDLER_MODULES if importlib.util.find_spec(name) is not None]
+    return {task: name for name in installed for task in importlib.import_module(name).HANDLERS}
+
+
 @click.command()
 @click.option(
     "--queue", "queues", multiple=True, help="Only tasks of this queue (a task name's first word); may be repeated."
@@ -37,17 +43,29 @@ def handlers(table: str = "HANDLERS") -> dict:
     show_default=True,
     help="Seconds of silence after which a worker is dead.",
 )
+@click.option(
+    "--memory-gib", type=click.FloatRange(0.1, 65536), default=8.0, show_default=True,
+    help="Resident memory that a task may use.",
+)
+@click.option(
+    "--hours", type=click.FloatRange(0.001, 8760), default=24.0, show_default=True, help="Wall time that a task may use."
+)
+@click.option(
+    "--file-gib", type=click.FloatRange(0.001, 65536), default=8.0, show_default=True,
+    help="Size of the largest file that a task may write.",
+)
 @database_options
 @metrics_option
 def worker(
-    queues: tuple[str, ...], concurrency: int, stalled_after: float, db_url: str | None, ephemeral: bool
-) -> None:
-    """Take tasks from the queue until stopped."""
-    from flitwatch_db.tasks import Worker
+    queues: tuple[str, ...], concurrency: int, stalled_after: float, memory_gib: float, hours: float, file_gib: float,
+    db_url: str | None, ephemeral: bool,
+) -> None:  # fmt: skip
+    """Take tasks from the queue until stopped; each runs in a process of its own, with limits."""
+    from flitwatch_db.tasks import Limits, Worker
 
-    known = handlers()
+    known = homes()
     if queues:
-        chosen = {name: handler for name, handler in known.items() if name.partition(".")[0] in queues}
+        chosen = {name: home for name, home in known.items() if name.partition(".")[0] in queues}
         if not chosen:
             fail(f"no task of queue {', '.join(queues)} is known here; known tasks: {', '.join(sorted(known))}", code=2)
         known = chosen
@@ -67,4 +85,6 @@ def worker(
             periodic=periodic,
             services=services,
             pulse=own_pulse(),
+            limits=Limits(memory_gib, hours, file_gib),
+            prepare=log_to_stderr,
         ).run()

@@ -1,0 +1,211 @@
+"""A task in a process of its own, with limits; whatever it does, it can be ended."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import logging
+import multiprocessing
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from flitwatch_db.tasks.context import BEAT_S, Handler, TaskContext
+from flitwatch_db.tasks.record import TaskRecord
+from flitwatch_domain.errors import Cancelled, FlitwatchError
+
+log = logging.getLogger(__name__)
+
+#: After the request to stop: when a task is asked by SIGTERM, and when it is killed.
+TERM_AFTER_S, KILL_AFTER_S = 2.0, 5.0
+#: Memory is looked at this often; a task gains about this much of a second's writing on its limit.
+LOOK_S = 0.5
+GIB = 2**30
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one task may use, its own child processes included.
+
+    Attributes
+    ----------
+    memory_gib : float
+        Resident memory, watched from outside: address space says little of a process that loads PyTorch.
+    hours : float
+        Wall time of one attempt.
+    file_gib : float
+        Size of any file that it writes (RLIMIT_FSIZE).
+    """
+
+    memory_gib: float = 8.0
+    hours: float = 24.0
+    file_gib: float = 8.0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an attempt ended: `succeeded`, `failed`, `cancelled`, or `lost` where its process died without a word."""
+
+    state: str
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+
+
+class TaskProcess:
+    """One attempt of a task.
+
+    Parameters
+    ----------
+    module, name : str
+        The task's name and the module whose table HANDLERS has it.
+    modules : list of str
+        What the server of forks loads once for all tasks.
+    prepare : callable, optional
+        Called first in the process, for instance to set up the log; found by its name there.
+    """
+
+    def __init__(
+        self, module: str, name: str, modules: list[str], limits: Limits, prepare: Callable[[], None] | None = None
+    ) -> None:
+        self._module, self._name = module, name
+        self._limits = limits
+        self._prepare = prepare
+        # Not `fork`: the worker has threads. Not `spawn`: every task would load everything again.
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(modules)
+
+    def run(self, args: dict[str, Any], record: TaskRecord, stopping: Callable[[], bool]) -> Ending:
+        """Run to the end, the limit or the request to stop; nothing of the task is left running."""
+        ours, theirs = self._context.Pipe()
+        child = self._context.Process(
+            target=_work,
+            args=(self._module, self._name, args, record.dsn, record.task_id, theirs, self._limits, self._prepare),
+            name=f"task {record.task_id}",
+        )
+        child.start()
+        theirs.close()
+        with ours:
+            try:
+                return self._attend(child, ours, record, stopping)
+            finally:
+                _kill(child, signal.SIGKILL)
+                child.join()
+
+    def _attend(self, child: BaseProcess, pipe: Connection, record: TaskRecord, stopping: Callable[[], bool]) -> Ending:
+        begun = looked = time.monotonic()
+        asked: float | None = None
+        terminated = False
+        while True:
+            try:
+                if pipe.poll(BEAT_S):
+                    message = orjson.loads(pipe.recv_bytes())
+                    if "progress" not in message:
+                        return Ending(**message)
+                    record.report(*message["progress"])
+                elif not child.is_alive():
+                    raise EOFError
+            except (EOFError, OSError):
+                return Ending("lost" if asked is None else "cancelled")
+            now = time.monotonic()
+            if asked is None and (record.cancelled() or stopping()):
+                asked = now
+                with contextlib.suppress(OSError):
+                    pipe.send_bytes(b"cancel")
+            if asked is not None and now - asked >= KILL_AFTER_S:
+                return Ending("cancelled")
+            if asked is not None and now - asked >= TERM_AFTER_S and not terminated:
+                _kill(child, signal.SIGTERM)
+                terminated = True
+            if now - begun > self._limits.hours * 3600:
+                return _over("ran longer than", f"{self._limits.hours:g} hours", "")
+            if now - looked >= LOOK_S:
+                looked = now
+                if resident_bytes(_pid(child)) > self._limits.memory_gib * GIB:
+                    return _over("used more than", f"{self._limits.memory_gib:g} GiB", " of memory")
+
+
+def _over(did: str, limit: str, of_what: str) -> Ending:
+    words = f"ended: it {did} {limit}{of_what}; your limit is {limit}. Ask for less: a smaller machine, fewer messages or fewer runs."
+    return Ending("failed", error={"kind": "too-costly", "message": words})
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory of a process and of all that descend from it; 0 for one that has ended."""
+    total = 0
+    for one in _family(pid):
+        with contextlib.suppress(OSError, ValueError):
+            total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * _PAGE
+    return total
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split():
+                    yield from _family(int(child))
+
+
+def _pid(child: BaseProcess) -> int:
+    assert child.pid is not None
+    return child.pid
+
+
+def _kill(child: BaseProcess, number: signal.Signals) -> None:
+    """Send a signal to a task's process and its children; before it leads a group of its own, to itself."""
+    try:
+        os.killpg(_pid(child), number)
+    except ProcessLookupError:
+        if child.is_alive():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(_pid(child), number)
+
+
+def _work(
+    module: str, name: str, args: dict[str, Any], dsn: str, task_id: int, pipe: Connection, limits: Limits,
+    prepare: Callable[[], None] | None,
+) -> None:  # fmt: skip
+    """The life of a task's process: its group is its own, so that signals reach its children too and the terminal's do not."""
+    os.setsid()
+    size = int(limits.file_gib * GIB)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if prepare is not None:
+        prepare()
+    context = TaskContext(dsn, task_id, pipe)
+    handler: Handler = importlib.import_module(module).HANDLERS[name]
+    context.end(_ending(handler, args, context, limits))
+    # The worker ends what is left of the group.
+    while True:
+        signal.pause()
+
+
+def _ending(handler: Handler, args: dict[str, Any], context: TaskContext, limits: Limits) -> bytes:
+    try:
+        return orjson.dumps({"state": "succeeded", "result": handler(args, context)}, option=orjson.OPT_NON_STR_KEYS)
+    except Cancelled:
+        return orjson.dumps({"state": "cancelled"})
+    except FlitwatchError as known:
+        return _failure(known.kind, str(known))
+    except Exception as unknown:
+        if isinstance(unknown, OSError) and unknown.errno == errno.EFBIG:
+            limit = f"{limits.file_gib:g} GiB"
+            return _failure("too-costly", f"ended: it wrote a file larger than {limit}; your limit is {limit}.")
+        log.exception("task %d failed", context.task_id)
+        return _failure("internal", f"{type(unknown).__name__}: {unknown}")
+
+
+def _failure(kind: str, message: str) -> bytes:
+    return orjson.dumps({"state": "failed", "error": {"kind": kind, "message": message}})

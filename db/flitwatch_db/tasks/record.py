@@ -1,0 +1,101 @@
+"""The row of a running task, kept by its worker: progress and heartbeats in, the cancel flag out."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+import psycopg
+
+from flitwatch_db.connection import connect
+from flitwatch_db.tasks import table
+from flitwatch_db.tasks.context import BEAT_S
+from flitwatch_domain.errors import FlitwatchError
+
+log = logging.getLogger(__name__)
+
+#: The heartbeat is written at least this often, with or without progress.
+HEARTBEAT_S = 5.0
+
+
+class TaskRecord:
+    """Writes one attempt of a task down, from a thread of its own that no task can hold up."""
+
+    def __init__(self, dsn: str, task_id: int, attempt: int) -> None:
+        self.dsn = dsn
+        self.task_id = task_id
+        self._attempt = attempt
+        self._ended = threading.Event()
+        self._cancel = threading.Event()
+        self._lock = threading.Lock()
+        self._progress: tuple[int, int, str] | None = None
+        self._monitor = threading.Thread(target=self._watch, name=f"task {task_id}", daemon=True)
+
+    def report(self, done: int, total: int, message: str) -> None:
+        """Keep progress, to be written soon."""
+        with self._lock:
+            self._progress = (done, total, message)
+
+    def cancelled(self) -> bool:
+        """Whether the owner asked to stop, or another worker has taken the task."""
+        return self._cancel.is_set()
+
+    def __enter__(self) -> TaskRecord:
+        self._monitor.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._monitor.join()
+
+    def _watch(self) -> None:
+        """Write progress and heartbeats and read the cancel flag until the work ends, through losses of the connection."""
+        conn: psycopg.Connection[Any] | None = None
+        silent_s = HEARTBEAT_S
+        while True:
+            last = self._ended.wait(BEAT_S)
+            try:
+                if conn is None:
+                    conn = connect(
+                        self.dsn, role="writer", application=f"flitwatch task {self.task_id}", autocommit=True
+                    )
+                with self._lock:
+                    progress, self._progress = self._progress, None
+                silent_s += BEAT_S
+                if progress is not None:
+                    self._write(conn, progress)
+                    silent_s = 0.0
+                elif silent_s >= HEARTBEAT_S and not last:
+                    conn.execute(
+                        "UPDATE task SET heartbeat_at = clock_timestamp() WHERE task_id = %s AND attempts = %s",
+                        [self.task_id, self._attempt],
+                    )
+                    silent_s = 0.0
+                self._read_flag(conn)
+            except (psycopg.Error, FlitwatchError) as problem:
+                log.warning("task %d: progress is not written: %s", self.task_id, problem)
+                if conn is not None:
+                    conn.close()
+                    conn = None
+            if last:
+                break
+        if conn is not None:
+            conn.close()
+
+    def _write(self, conn: psycopg.Connection[Any], progress: tuple[int, int, str]) -> None:
+        with conn.transaction():
+            conn.execute(
+                "UPDATE task SET done = %s, total = %s, message = %s, heartbeat_at = clock_timestamp()"
+                " WHERE task_id = %s AND attempts = %s AND state = 'running'",
+                [*progress, self.task_id, self._attempt],
+            )
+            table.tell(conn, self.task_id)
+
+    def _read_flag(self, conn: psycopg.Connection[Any]) -> None:
+        row = conn.execute(
+            "SELECT cancel_requested OR attempts <> %s OR state <> 'running' FROM task WHERE task_id = %s",
+            [self._attempt, self.task_id],
+        ).fetchone()
+        if row is None or row[0]:
+            self._cancel.set()
