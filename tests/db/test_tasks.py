@@ -215,7 +215,7 @@ def test_a_bad_argument_fails_with_a_reason(embedded_db: str, conn: psycopg.Conn
         failed = wait_for(conn, task_id, lambda t: not t.is_open)
     assert failed.state == "failed"
     assert failed.error is not None
-    assert failed.error["kind"] == "bad-request"
+    assert failed.error["kind"] == "bad-input"
 
 
 def test_a_task_starts_with_its_transaction(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
