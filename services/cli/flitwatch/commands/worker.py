@@ -44,14 +44,24 @@ def homes() -> dict[str, str]:
     help="Seconds of silence after which a worker is dead.",
 )
 @click.option(
-    "--memory-gib", type=click.FloatRange(0.1, 65536), default=8.0, show_default=True,
+    "--memory-gib",
+    type=click.FloatRange(0.1, 65536),
+    default=8.0,
+    show_default=True,
     help="Resident memory that a task may use.",
 )
 @click.option(
-    "--hours", type=click.FloatRange(0.001, 8760), default=24.0, show_default=True, help="Wall time that a task may use."
+    "--hours",
+    type=click.FloatRange(0.001, 8760),
+    default=24.0,
+    show_default=True,
+    help="Wall time that a task may use.",
 )
 @click.option(
-    "--file-gib", type=click.FloatRange(0.001, 65536), default=8.0, show_default=True,
+    "--file-gib",
+    type=click.FloatRange(0.001, 65536),
+    default=8.0,
+    show_default=True,
     help="Size of the largest file that a task may write.",
 )
 @database_options
