@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from fastapi import Request
@@ -9,11 +10,16 @@ from fastapi import Request
 from flitwatch_api.alerts import shown as alerts
 from flitwatch_api.names import Names
 from flitwatch_api.people.access import made_by
+from flitwatch_domain.errors import FlitwatchError
+
+log = logging.getLogger(__name__)
 
 #: Tasks about machines: arguments and results name nobody, and the lab's addresses are shared.
 ABOUT_MACHINES = frozenset(
     {"demo.count", "sim.study", "sim.study_help", "sim.collective", "sim.packet", "sim.whatif", "routing.loop", "routing.optimise", "routing.reconstruct"}
 )  # fmt: skip
+
+UNREADABLE = {"kind": "internal", "message": "this task's stored arguments or result cannot be shown; start it again"}
 
 
 def is_own(row: dict[str, Any], request: Request) -> bool:
@@ -23,6 +29,15 @@ def is_own(row: dict[str, Any], request: Request) -> bool:
 
 def shown_task(row: dict[str, Any], request: Request, names: Names) -> dict[str, Any]:
     """A task; below scope `names` only machines' and one's own with arguments and result, and nobody else's name."""
+    try:
+        return _shown(row, request, names)
+    except (FlitwatchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # A row of another version, say: it must not take the whole list with it, and shows nothing that might name somebody.
+        log.exception("task %s cannot be shown", row["task_id"])
+        return {**row, "args": None, "result": None, "message": "", "created_by": None, "error": UNREADABLE}
+
+
+def _shown(row: dict[str, Any], request: Request, names: Names) -> dict[str, Any]:
     if not names.pseudonyms:
         return row
     if is_own(row, request):
