@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -17,6 +18,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_domain.importers.text import read_bytes
 from flitwatch_domain.task_models import STARTABLE, read_arguments
+from flitwatch_domain.task_models.costs import check_cost, nodes_of
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_simulation import routings, topologies
 from flitwatch_simulation.loop.demand import KNOWN
@@ -164,3 +166,51 @@ def test_hostile_requests_are_refused_for_every_role_and_task(site: tuple[Served
             answer = api.http.post("/api/v1/tasks", json={"name": name, "args": {**GOOD[name], **change}}, headers=callers[role])  # fmt: skip
             assert answer.status_code == (403 if role == "viewer" else 422), (name, change, answer.text)
     assert api.http.get("/api/v1/tasks", headers=callers["operator"]).json()["items"] == before
+
+
+COSTLY: list[tuple[str, dict[str, Any], str]] = [
+    ("sim.collective", {"topology": "torus:6000000"}, r"6,000,000 nodes, your limit is 100,000"),
+    ("sim.collective", {"topology": "torus:999999999,999999999"}, r"nodes, your limit is"),
+    ("sim.collective", {"topology": "theta", "threads": 1024}, r"1,024 threads, your limit is 8"),
+    ("sim.collective", {"topology": "theta", "runs": 10_000_000}, r"10,000,000 runs, your limit is 100,000"),
+    ("sim.collective", {"topology": "theta", "pattern": "pairwise-alltoall", "runs": 100_000}, r"work, your limit is"),
+    ("sim.packet", {"topology": "theta", "routing": "adaptive0", "traffic": "alltoall", "bytes": 64}, r"11,943,936 messages, your limit is 2,000,000"),
+    ("sim.packet", {"topology": "theta", "routing": "adaptive0", "traffic": "uniform", "bytes": 2**50}, r"packets, your limit is"),
+    ("sim.study", {"study": "fig15", "parameters": {"topologies": {"ring": "torus:6000000"}, "runs": 2}}, r"6,000,000 nodes"),
+    ("sim.study", {"study": "fig11", "parameters": {"runs": 10_000_000}}, r"10,000,000 runs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("role", ["anonymous", "user", "operator", "service"])
+def test_what_costs_too_much_is_refused_before_it_starts(
+    site: tuple[Served, dict[str, dict[str, str]]], role: str
+) -> None:
+    """It says what is needed and what the limit is; of these an operator or a service may ask for one, a user for none."""
+    api, callers = site
+    larger = role in ("operator", "service")
+    before = api.http.get("/api/v1/tasks", headers=callers["operator"]).json()["items"]
+    for name, args, words in COSTLY:
+        if larger and args.get("traffic") == "alltoall":
+            check_cost(role, name, args)
+            continue
+        answer = api.http.post("/api/v1/tasks", json={"name": name, "args": args}, headers=callers[role])
+        assert answer.status_code == 413, (name, args, answer.text)
+        assert re.search("your limit is" if larger else words, answer.text), answer.text
+    assert api.http.get("/api/v1/tasks", headers=callers["operator"]).json()["items"] == before
+
+
+def test_an_admin_is_held_by_the_workers_limits_alone() -> None:
+    for name, args, _ in COSTLY:
+        check_cost("admin", name, args)
+
+
+@pytest.mark.parametrize("name", STARTABLE)
+def test_usual_requests_cost_little(name: str) -> None:
+    check_cost("user", name, GOOD[name])
+
+
+def test_machines_have_as_many_nodes_as_the_estimate_says() -> None:
+    for text in ("theta", "edison", "cori", "slingshot", "quartz1", "xgft:2;12,12;1,6;1,2", "dragonfly:3,2,4,4"):
+        assert nodes_of(text) == len(fabric_of(text).endpoints), text
+    assert nodes_of("torus:4,5") == 20
+    assert nodes_of("torus:" + ",".join(["999999999"] * 16)) > 1e100

@@ -22,6 +22,7 @@ from flitwatch_db.reads import runs
 from flitwatch_db.reads import tasks as reads
 from flitwatch_domain.errors import Forbidden, NotFound, TooCostly
 from flitwatch_domain.task_models import Arguments, NewTask
+from flitwatch_domain.task_models.costs import check_cost
 from flitwatch_domain.task_models.measured import Application
 
 http = APIRouter(prefix="/tasks", tags=["tasks"], responses=RESPONSES)
@@ -105,6 +106,7 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
             advice="Give fewer.",
         )
     _check_named(request, names, new.name, args)
+    check_cost(request.state.caller.role, new.name, args)
     task_id = await begin(request, platform, new.name, args)
     async with platform.reading() as conn:
         row = await _one(conn, task_id)
