@@ -56,9 +56,11 @@ def test_real_fabrics_end_in_the_database(
 ) -> None:
     path = shared / "data" / file
     result = succeed("import", "fabric", str(path), "--db", embedded_db)
-    assert {key: result[key] for key in ("kind", "switches", "endpoints", "links", "groups", "warnings")} == {
-        "kind": kind, "switches": switches, "endpoints": endpoints, "links": links, "groups": groups, "warnings": [],
+    assert {key: result[key] for key in ("kind", "switches", "endpoints", "links", "groups")} == {
+        "kind": kind, "switches": switches, "endpoints": endpoints, "links": links, "groups": groups,
     }  # fmt: skip
+    # One adapter of Selene is described by its maker's words alone.
+    assert ["names no node" in one for one in result["warnings"]] == ([True] if "selene" in file else [])
     with connect(embedded_db, role="reader") as conn:
         stored = fabrics.load(conn, result["fabric"])
     assert stored.summary() == {key: value for key, value in result.items() if key in stored.summary()}
