@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from psycopg.conninfo import conninfo_to_dict
 
 from flitwatch.main import cli
 from flitwatch.platform import database, embedded_folder, log_url
@@ -43,7 +44,7 @@ def test_the_projects_database_starts_for_a_command_and_stops_after_it(home: Pat
 
 def test_a_throw_away_database_is_gone_afterwards(home: Path) -> None:
     with database("postgresql://not/used", ephemeral=True) as url:
-        folder = Path(url.partition("host=")[2]).parent
+        folder = Path(str(conninfo_to_dict(url)["host"])).parent
         assert folder.is_dir()
     assert not folder.exists()
     assert not embedded_folder().exists()

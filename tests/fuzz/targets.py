@@ -240,7 +240,11 @@ class _OneRouter:
     """Whoever sends is the first router, with its own endpoints."""
 
     def find(self, kind: object, component: int | None, owner: object, hint: str) -> Place:
-        return Place(1, 0, port=0, endpoints=(0, 1, 2, 3, -1), device="router") if component != 7 else Place(device="nobody", reason="unknown")
+        return (
+            Place(1, 0, port=0, endpoints=(0, 1, 2, 3, -1), device="router")
+            if component != 7
+            else Place(device="nobody", reason="unknown")
+        )
 
 
 def _records(topic: str, lines: list[bytes]) -> list[Record]:

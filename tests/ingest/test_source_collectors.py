@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -330,3 +331,23 @@ def test_a_checkpoint_is_replaced_whole_and_a_broken_one_is_named(tmp_path: Path
     checkpoint.value["files"] = {"a": 2}
     checkpoint.save()
     assert Checkpoint(path).value == {"files": {"a": 2}}
+
+
+def test_a_full_disk_leaves_the_old_checkpoint_and_the_next_save_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "checkpoint"
+    checkpoint = Checkpoint(path)
+    checkpoint.value["read"] = 1
+    checkpoint.save()
+    checkpoint.value["read"] = 2
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        checkpoint.save()
+    assert Checkpoint(path).value == {"read": 1} and list(tmp_path.iterdir()) == [path]
+    checkpoint.save()
+    assert Checkpoint(path).value == {"read": 2}

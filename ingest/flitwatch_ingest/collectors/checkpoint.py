@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,10 @@ from typing import Any
 import orjson
 
 from flitwatch_domain.errors import BadInput
+
+log = logging.getLogger(__name__)
+#: No space, or none left of a quota: somebody frees some, and the next save succeeds.
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 class Checkpoint:
@@ -49,7 +55,10 @@ class Checkpoint:
         return value
 
     def save(self) -> None:
-        """Make the present value durable; does nothing if it has not changed."""
+        """Make the present value durable; does nothing if it has not changed.
+
+        On a full disk the old value stays until a later save: what is then read twice is counted once.
+        """
         if self._path is None:
             return
         data = orjson.dumps(self.value, option=orjson.OPT_INDENT_2)
@@ -63,6 +72,11 @@ class Checkpoint:
                 out.flush()
                 os.fsync(out.fileno())
             fresh.replace(self._path)
+        except OSError as problem:
+            if problem.errno not in _FULL:
+                raise
+            log.warning("%s cannot be written and is tried again: %s", self._path, problem.strerror)
+            return
         finally:
             with contextlib.suppress(FileNotFoundError):
                 fresh.unlink()
