@@ -171,7 +171,7 @@ def test_a_campaign_as_files_holds_its_truth_in_one_of_its_own(tmp_path: Path) -
     counters[1, 2, 4] = np.nan
     campaign = Campaign(
         "amg-128@drift", 1, "amg-128", "amg", 128, ("a", "b"), np.array([10, 20]), np.ones((2, 3)), counters, np.ones((2, 2)),
-        np.ones((2, 3, 4)), np.ones((2, 3, 4)), ("u1", "bench"), np.zeros((2, 2)), np.array([[0.0, 2.5], [1.5, 0]]), np.ones(2),
+        np.ones((2, 3, 4)), np.ones((2, 3, 4)), ("u1", "bench"), np.zeros((2, 2)), np.array([[0.0, 2.5], [1.5, 0]]), np.ones((2, 3)), np.ones(2),
     )  # fmt: skip
     truth = CampaignTruth(
         "amg-128@drift", 1, ("io", "owner"), np.zeros((2, 2)), np.zeros((2, 2)), np.array([0.4, 0]), np.array([1, 1]), ("grey", "null"),
