@@ -46,7 +46,7 @@ export async function refusals({ url, check, api, fabricUrl }) {
         const whole = new Set(first);
         await refuse(page, (path) => whole.has(path), 413);
         await page.goto(address);
-        await until(async () => (await missing()).filter((path) => whole.has(path)), (left) => left.length === 0, "each reason", 5000);
+        await until(async () => (await missing()).filter((path) => whole.has(path)), (left) => left.length === 0, "each reason", 20_000);
       }
       const absent = (await text()).split("\n").filter((line) => ABSENCE.test(line) && !line.includes("refused: "));
       assert.deepEqual(absent, [], "nothing is called absent that was refused");
