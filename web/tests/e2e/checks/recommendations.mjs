@@ -20,7 +20,7 @@ export async function recommendations({ url, check }) {
     assert.equal(await page.locator(".matrices canvas").count(), 6);
     await page.locator(".before-after .segmented button", { hasText: "Pod 1" }).click();
     assert.equal(query(page).slice, "1");
-    const [file] = await Promise.all([page.waitForEvent("download"), page.locator("a", { hasText: "Download LFTs" }).click()]);
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /Download LFTs/ }).click()]);
     assert.match(readFileSync(await file.path(), "utf8"), /Unicast lids/);
     await page.locator(".before-after button", { hasText: "Export" }).click();
     const [picture] = await Promise.all([page.waitForEvent("download"), page.locator('[role="menuitem"]', { hasText: "PNG" }).click()]);
@@ -33,7 +33,7 @@ export async function recommendations({ url, check }) {
     await page.goto(`${url}/recommendations?id=2`);
     await page.waitForSelector(".recommendation-verdict");
     assert.match(await page.locator(".recommendation-verdict").textContent(), /Not recommended.*unsure/s);
-    assert.equal(await page.locator("a", { hasText: "Download LFTs" }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: /Download LFTs/ }).count(), 0);
     await page.goto(`${url}/recommendations?id=1`);
     await until(() => page.locator(".environment code").textContent(), (text) => text === "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3", "the line");
   }, { fixtureOnly: true });
