@@ -25,7 +25,6 @@ from flitwatch_simulation.loop.demand import KNOWN
 from flitwatch_simulation.packet.machine import build, fabric_of
 from flitwatch_simulation.studies.registry import ALIASES, STUDIES
 from flitwatch_simulation.workloads.patterns import PATTERNS
-from flitwatch_simulation.workloads.placement import POLICIES
 
 SEEN = {
     "allocation": ["n1"], "interval_s": 1.0, "request_flits": 9, "request_packets": 3, "stalled_cycles": 2, "cumulative_latency_us": 3.0,
@@ -119,7 +118,6 @@ def test_the_models_know_what_the_engines_know() -> None:
 
     assert set(get_args(machines.MessagePattern)) == set(PATTERNS)
     assert set(get_args(machines.LoopPattern)) == set(KNOWN) >= set(MATRICES)
-    assert set(get_args(machines.Placement)) == set(POLICIES)
     for study in (*STUDIES, *ALIASES):
         read_arguments("sim.study", {"study": study})
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.task_models.machines import Placement
 
-POLICIES = (
-    "contiguous",
-    "random-node",
-    "random-router",
-    "random-chassis",
-    "random-cabinet",
-    "random-group",
-    "cyclic",
-    "random-rank",
-)
+POLICIES: tuple[str, ...] = get_args(Placement)
 
 
 def place(
