@@ -28,7 +28,7 @@ export async function moments({ url, check, api, fabricUrl }) {
     const alone = await until(drawn, (n) => n > 0, "the job's own outline");
     await page.locator('section[aria-label="Neighbours"] button', { hasText: "show" }).click();
     await until(drawn, (n) => n > alone, "the neighbour's outline beside it");
-    assert.match(await page.locator(".placement-key").textContent(), new RegExp(`${LEFT}, left at \\d\\d:\\d\\d`));
+    assert.match(await page.locator(".placement-key").textContent(), new RegExp(`${LEFT}, left at (\\d+ \\w+ )?\\d\\d:\\d\\d`));
     await page.locator('section[aria-label="Placement"] a', { hasText: "Open" }).click();
     await page.waitForURL(/\/fabric\//);
     assert.ok(query(page).to, "the time goes with it");

@@ -38,15 +38,15 @@ export async function refusals({ url, check, api, fabricUrl }) {
         return [...seen].filter((path) => !said.includes(`refused: ${path}`));
       };
       await until(missing, (left) => left.length === 0 || left.length < seen.size, "some reason", 5000);
-      // Where the page as a whole waits for one answer, the others have no place yet: they are refused while that one is given.
-      const first = await missing();
-      if (first.length) {
+      // Where a part of the page waits for one answer, what comes after it has no place yet: it is refused again while the answers before it are given.
+      let left = await missing();
+      while (left.length) {
+        const before = new Set(left);
         await page.unrouteAll();
         seen.clear();
-        const whole = new Set(first);
-        await refuse(page, (path) => whole.has(path), 413);
+        await refuse(page, (path) => before.has(path), 413);
         await page.goto(address);
-        await until(async () => (await missing()).filter((path) => whole.has(path)), (left) => left.length === 0, "each reason", 20_000);
+        left = await until(async () => (seen.size ? (await missing()).filter((path) => before.has(path)) : left), (now) => now.length < before.size, "another reason", 20_000);
       }
       const absent = (await text()).split("\n").filter((line) => ABSENCE.test(line) && !line.includes("refused: "));
       assert.deepEqual(absent, [], "nothing is called absent that was refused");
