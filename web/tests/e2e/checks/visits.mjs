@@ -140,7 +140,7 @@ export async function visits({ url, check, api, timed }) {
     await page.locator('[role="menuitem"]').nth(1).click();
     const beside = page.locator('section[aria-label="Runs side by side"]');
     await until(() => beside.locator("figure").count(), (n) => n === 3, "three runs");
-    await until(() => beside.textContent(), (text) => /QCD of steps.*allocation/s.test(text), "the guideline");
+    await until(() => beside.textContent(), (text) => /Step variation.*allocation/s.test(text), "the guideline");
     await beside.locator(".segmented button", { hasText: "Table" }).click();
     assert.equal(await beside.locator("thead th").count(), 4);
     assert.deepEqual(await violations(page), []);
