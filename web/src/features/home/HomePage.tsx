@@ -159,6 +159,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
       {past === null && fresh.state === "stale" && <StaleBanner fresh={fresh} shown="" />}
       <Figures figures={figures} />
       {refused([overviewAnswer]) && <div className="home-refused"><Unanswered line what="the last hour" asked={[overviewAnswer]} /></div>}
+      {refused([running]) && <div className="home-refused"><Unanswered line what="the running jobs" asked={[running]} /></div>}
       <div className="home-grid">
         <div className="home-left">
           <section className="card home-attention" data-calm={calm || undefined} aria-label="Needs attention">

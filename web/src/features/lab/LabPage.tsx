@@ -38,7 +38,7 @@ export function LabPage() {
   const navigate = useNavigate({ from: "/lab" });
   const queries = useQueryClient();
   const [asking, setAsking] = useState<StudyCard | null>(null);
-  const tasks = useQuery({ ...tasksQuery(), refetchInterval: ({ state }) => (state.data?.items.some((task) => !isOver(task)) ? 2000 : 15_000) });
+  const tasks = useQuery({ ...tasksQuery(), enabled: search.view !== "noise", refetchInterval: ({ state }) => (state.data?.items.some((task) => !isOver(task)) ? 2000 : 15_000) });
   const mine = tasks.data?.items.filter((task) => /^(sim|routing|demo)\./.test(task.name) && task.name !== "sim.study_help") ?? [];
   const shown = search.task ?? mine[0]?.task_id;
   const open = (task: number) => void navigate({ search: { task }, replace: true });
