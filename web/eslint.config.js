@@ -32,6 +32,6 @@ export default tseslint.config(
   },
   { files: ["tests/**/*.mjs", "bench/**/*.mjs", "scripts/**/*.mjs"], languageOptions: { globals: { ...globals.node, ...globals.browser } } },
   room(["src/lib/**"], ["**/app/*", "**/features/**", "**/charts/*", "**/components/*", "**/api/*"]),
-  room(["src/charts/**", "src/components/**", "src/api/**"], ["**/app/*", "**/features/**"]),
+  room(["src/charts/**", "src/components/**", "src/api/**", "src/machine/**"], ["**/app/*", "**/features/**"]),
   room(["src/features/**"], ["**/app/*"]),
 );

@@ -10,7 +10,7 @@ import { useKeys } from "../lib/keys";
 import { currentMachine, machineStore, rememberMachine } from "../lib/machine";
 import { useStore } from "../lib/store";
 import { themeStore, toggleTheme } from "../lib/theme";
-import { devices } from "../features/fabric/scene";
+import { devices } from "../machine/scene";
 import { AccountMenu } from "./AccountMenu";
 import { Freshness } from "./Freshness";
 import { OldData } from "./OldData";

@@ -15,7 +15,7 @@ import { AXES, CLASSES, SPANS, type FabricSearch, type Span, type View } from ".
 import { AgainstMenu } from "./AgainstMenu";
 import { SPAN_LABELS, type Clockwork } from "./clockwork";
 import { exportEntries } from "./exports";
-import type { Scene, Values } from "./scene";
+import type { Scene, Values } from "../../machine/scene";
 import type { FabricJobs } from "./useJobs";
 
 interface Props {

@@ -21,7 +21,7 @@ import { DistributionPanel } from "./DistributionPanel";
 import "./fabric.css";
 import { GroupMatrix } from "./GroupMatrix";
 import { RouterPanel } from "./RouterPanel";
-import { devices, sceneOf, type Scene } from "./scene";
+import { devices, sceneOf, type Scene } from "../../machine/scene";
 import { TimePanel } from "./TimePanel";
 import { useJobs } from "./useJobs";
 import { useSelection } from "./useSelection";

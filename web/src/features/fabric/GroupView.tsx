@@ -10,8 +10,8 @@ import { usePalette } from "../../charts/usePalette";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { answered, refused, Unanswered } from "../../components/Notice";
 import { change, plural, ratio } from "../../lib/format";
-import { routerText, shortPlace } from "./scene";
-import type { ViewProps } from "./usePicture";
+import { routerText, shortPlace } from "../../machine/scene";
+import type { ViewProps } from "../../machine/usePicture";
 
 /** The group of the selected router, with its links. */
 export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, earlier, linkClass }: ViewProps & { moment: Moment; earlier: Moment | null; linkClass: string | null }) {

@@ -8,7 +8,7 @@ import { useAddressOrder } from "../../components/addressSort";
 import { OrderedTable, type Column, type Sort } from "../../components/DataTable";
 import { Empty, Unanswered, Waiting } from "../../components/Notice";
 import { ratio, si } from "../../lib/format";
-import type { Scene } from "./scene";
+import type { Scene } from "../../machine/scene";
 
 /** The worst first, until a reader orders otherwise. */
 export const WORST: Sort = { key: "ratio", descending: true };

@@ -8,8 +8,8 @@ import { RingDrawing, ringAt, ringLayout, ringShape, shownChords, type Chord } f
 import { changeFactor } from "../../charts/scale";
 import { answered, Unanswered, type Asked } from "../../components/Notice";
 import { count } from "../../lib/format";
-import { usePicture, type PictureGeometry, type ViewProps } from "./usePicture";
-import type { Scene } from "./scene";
+import { usePicture, type PictureGeometry, type ViewProps } from "../../machine/usePicture";
+import type { Scene } from "../../machine/scene";
 
 interface Props extends ViewProps {
   congestion: Congestion | null;

@@ -16,7 +16,7 @@ import { plural, ratio, shortRatio, si } from "../../lib/format";
 import { intervalText, parseTime, type TimeWindow } from "../../lib/time";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
-import { placeOf, shortPlace, type Scene } from "./scene";
+import { placeOf, shortPlace, type Scene } from "../../machine/scene";
 
 interface Props {
   scene: Scene;

@@ -17,7 +17,7 @@ import { save } from "../../lib/csv";
 import { bytes, count, fraction, plural, si } from "../../lib/format";
 import { intervalText, parseTime, ZONE } from "../../lib/time";
 import { choices, FILTERS, sampledLinks, sampledSums, type SampledLink } from "./sampled";
-import type { ViewProps } from "./usePicture";
+import type { ViewProps } from "../../machine/usePicture";
 
 const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 

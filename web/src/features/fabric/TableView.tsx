@@ -11,8 +11,8 @@ import { useStore } from "../../lib/store";
 import { SILENT } from "../../charts/scale";
 import type { Rows } from "./address";
 import { LinkTable, linkScope, PairTable, WORST } from "./LinkTables";
-import type { ViewProps } from "./usePicture";
-import type { Scene, Values } from "./scene";
+import type { ViewProps } from "../../machine/usePicture";
+import type { Scene, Values } from "../../machine/scene";
 
 export interface RouterRow {
   router: number;

@@ -12,8 +12,8 @@ import { refused, Unanswered } from "../../components/Notice";
 import { count } from "../../lib/format";
 import { useStore } from "../../lib/store";
 import { SampledTree } from "./SampledTree";
-import { routerText } from "./scene";
-import type { ViewProps } from "./usePicture";
+import { routerText } from "../../machine/scene";
+import type { ViewProps } from "../../machine/usePicture";
 
 interface Props extends ViewProps {
   moment: Moment;

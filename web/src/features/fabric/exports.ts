@@ -8,7 +8,7 @@ import { csv, save } from "../../lib/csv";
 import type { Store } from "../../lib/store";
 import { linkColumns, linkRows, linkScope } from "./LinkTables";
 import type { View } from "./address";
-import type { Scene, Values } from "./scene";
+import type { Scene, Values } from "../../machine/scene";
 import { routerColumns, routerRows } from "./TableView";
 import type { FabricJobs } from "./useJobs";
 

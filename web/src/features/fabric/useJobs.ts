@@ -6,7 +6,7 @@ import { ApiError } from "../../api/client";
 import type { Occupancy } from "../../api/shapes";
 import type { Asked } from "../../components/Notice";
 import { plural } from "../../lib/format";
-import type { JobOverlay, Scene } from "./scene";
+import type { JobOverlay, Scene } from "../../machine/scene";
 
 export interface FabricJobs {
   overlays: JobOverlay[];

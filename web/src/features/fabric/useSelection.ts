@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { Store } from "../../lib/store";
-import { hottestRouter, type Scene, type Values } from "./scene";
+import { hottestRouter, type Scene, type Values } from "../../machine/scene";
 
 /** The chosen router; until one is chosen, the hottest one of the job (or machine) when the page was opened: it does not jump about. */
 export function useSelection(

@@ -9,7 +9,7 @@ import { emptySums, PrefixSums, type Sums } from "../../lib/prefix";
 import { Store } from "../../lib/store";
 import type { TimeWindow } from "../../lib/time";
 import { frameStepSeconds, type Clockwork } from "./clockwork";
-import type { Scene, Values } from "./scene";
+import type { Scene, Values } from "../../machine/scene";
 
 interface Inputs {
   scene: Scene | null;

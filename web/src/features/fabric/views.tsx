@@ -6,9 +6,9 @@ import type { View } from "./address";
 import { GroupView } from "./GroupView";
 import { RingView } from "./RingView";
 import { TableView } from "./TableView";
-import { TilesView } from "./TilesView";
+import { TilesView } from "../../machine/TilesView";
 import { TreeView } from "./TreeView";
-import type { ViewProps } from "./usePicture";
+import type { ViewProps } from "../../machine/usePicture";
 
 const VIEWS_OF: Record<string, View[]> = {
   dragonfly: ["tiles", "ring", "group", "table"],

@@ -29,7 +29,7 @@ import { currentMachine, machineStore } from "../../lib/machine";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
-import { sceneOf, type Values } from "../fabric/scene";
+import { sceneOf, type Values } from "../../machine/scene";
 import { attention, HOT, jobStalls, type Item, JOB_FACTOR, JOB_STALLS } from "./attention";
 import { Figures, type HomeFigure } from "./Figures";
 import "./home.css";

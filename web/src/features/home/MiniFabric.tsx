@@ -4,8 +4,8 @@ import { HeatLegend } from "../../charts/legends";
 import { plural } from "../../lib/format";
 import { useStore, type Store } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
-import type { Scene, Values } from "../fabric/scene";
-import { TilesView } from "../fabric/TilesView";
+import type { Scene, Values } from "../../machine/scene";
+import { TilesView } from "../../machine/TilesView";
 
 const NO_JOBS: string[] = [];
 

@@ -13,8 +13,8 @@ import { PictureCard } from "../../components/PictureCard";
 import { change, ratio } from "../../lib/format";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
-import { sceneOf, type Scene, type Values } from "../fabric/scene";
-import { TilesView } from "../fabric/TilesView";
+import { sceneOf, type Scene, type Values } from "../../machine/scene";
+import { TilesView } from "../../machine/TilesView";
 
 const shape = v.looseObject({
   fabric: v.string(), job: v.string(), best: v.string(),

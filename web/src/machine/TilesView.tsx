@@ -1,7 +1,7 @@
 import { useCallback } from "react";
-import { Layers } from "../../charts/Canvas";
-import { rectShape } from "../../charts/overlay";
-import { TilesDrawing, tileAt, tileRect, tilesLayout } from "../../charts/tiles";
+import { Layers } from "../charts/Canvas";
+import { rectShape } from "../charts/overlay";
+import { TilesDrawing, tileAt, tileRect, tilesLayout } from "../charts/tiles";
 import { usePicture, type PictureGeometry, type ViewProps } from "./usePicture";
 
 /** Every panel of the machine as a grid of routers. */

@@ -1,13 +1,13 @@
 /** What the views of routers as cells share: canvases, hover, tooltip, overlay. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { contextOf, useFontReady, useSize } from "../../charts/Canvas";
-import { outline } from "../../charts/outline";
-import { drawOverlay, type CellShape } from "../../charts/overlay";
-import type { Palette } from "../../charts/palette";
-import type { TilesMarks } from "../../charts/tiles";
-import { usePalette } from "../../charts/usePalette";
-import { hideTooltip, showTooltip } from "../../components/tooltip";
-import type { Store } from "../../lib/store";
+import { contextOf, useFontReady, useSize } from "../charts/Canvas";
+import { outline } from "../charts/outline";
+import { drawOverlay, type CellShape } from "../charts/overlay";
+import type { Palette } from "../charts/palette";
+import type { TilesMarks } from "../charts/tiles";
+import { usePalette } from "../charts/usePalette";
+import { hideTooltip, showTooltip } from "../components/tooltip";
+import type { Store } from "../lib/store";
 import { routerText, type JobOverlay, type Scene, type Values } from "./scene";
 
 export interface ViewProps {

@@ -1,10 +1,10 @@
 /** A fabric as its views need it: the machine, its arrangement, and the words for its parts. */
-import type { Fabric, Routers } from "../../api/shapes";
-import { arrange, cellsOf, type Arrangement, type Machine } from "../../charts/arrange";
-import type { PanelFigures, RouterWindow } from "../../charts/window";
-import type { Sums } from "../../lib/prefix";
-import { change, count, plural, ratio } from "../../lib/format";
-import { SILENT } from "../../charts/scale";
+import type { Fabric, Routers } from "../api/shapes";
+import { arrange, cellsOf, type Arrangement, type Machine } from "../charts/arrange";
+import type { PanelFigures, RouterWindow } from "../charts/window";
+import type { Sums } from "../lib/prefix";
+import { change, count, plural, ratio } from "../lib/format";
+import { SILENT } from "../charts/scale";
 
 export interface Scene {
   fabric: Fabric;
