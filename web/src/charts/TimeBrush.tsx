@@ -1,8 +1,8 @@
 /** One time axis for everything: the machine's stall ratio, change marks, gaps, the window and the one it is compared with. */
 import { memo, useId, useMemo, useRef, useState, type PointerEvent } from "react";
-import { axisText } from "../lib/format";
 import { clock, day, intervalText, timeTicks, ZONE, type TimeWindow } from "../lib/time";
 import { zoomOf } from "../lib/zoom";
+import { ValueAxis } from "./axis";
 import { useSize } from "./Canvas";
 import { dragged, gripAt, timelineLayout, type Grip, type TimelineLayout, type TimelineMark, type TimelineSeries } from "./timeline";
 
@@ -138,12 +138,7 @@ const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, la
           </g>
         ) : null;
       })}
-      {layout.ticks.map((tick) => (
-        <g key={tick}>
-          <line className="grid" x1={left} x2={right} y1={layout.y(tick)} y2={layout.y(tick)} />
-          <text x={left - 8} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.ticks)(tick)}</text>
-        </g>
-      ))}
+      <ValueAxis ticks={layout.ticks} y={layout.y} left={left} right={right} />
       <path d={layout.band} className="spread" />
       <path d={layout.median} className="median" />
       <path d={layout.high} className="high" />

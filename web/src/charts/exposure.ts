@@ -16,8 +16,11 @@ export interface ExposureDot {
 
 export interface ExposureLayout {
   dots: ExposureDot[];
-  yTicks: { y: number; value: number }[];
-  xTicks: { x: number; value: number }[];
+  /** Pixels of a time and of an exposure above 0. */
+  y: (time: number) => number;
+  x: (exposure: number) => number;
+  yTicks: number[];
+  xTicks: number[];
   /** Median times without and with exposure, each over its own part. */
   medians: { x0: number; x1: number; y: number; value: number; exposed: boolean }[];
   /** Where the runs without exposure end. */
@@ -49,7 +52,6 @@ export function exposureLayout(runs: ExposedRun[], width: number, height: number
     return [{ exposed, value, y: y(value), x0: exposed ? split + 4 : LEFT, x1: exposed ? width - RIGHT : split - 4 }];
   });
   return {
-    dots, medians, split, bottom, yTicks: y.ticks(4).map((value) => ({ value, y: y(value) })),
-    xTicks: most > 0 ? x.ticks(4).filter((value) => value > 0).map((value) => ({ value, x: x(value) })) : [],
+    dots, medians, split, bottom, x, y, yTicks: y.ticks(4), xTicks: most > 0 ? x.ticks(4).filter((value) => value > 0) : [],
   };
 }

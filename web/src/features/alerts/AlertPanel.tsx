@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { alertQuery } from "../../api/alerts";
 import type { AlertDetail } from "../../api/alertShapes";
+import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import { thresholdLayout } from "../../charts/threshold";
 import type { Column } from "../../components/DataTable";
@@ -11,7 +12,7 @@ import { SeverityMark } from "../../components/Icon";
 import { Failure, Waiting } from "../../components/Notice";
 import { PageLink } from "../../components/PageLink";
 import { PictureCard } from "../../components/PictureCard";
-import { axisText, count, duration, plural, si } from "../../lib/format";
+import { count, duration, plural, si } from "../../lib/format";
 import { clock, moment, parseTime, ZONE } from "../../lib/time";
 import { SilenceDialog } from "./SilenceDialog";
 import { lasted, levelOf, ownPath, unitOf, valueText } from "./standing";
@@ -86,13 +87,8 @@ function Picture({ rows, above, clear, fired, label }: PictureProps) {
     <div ref={box} className="chart-box">
       {size && layout && (
         <svg width={size.width} height={size.height} role="img" aria-label={label}>
-          {layout.yTicks.map((tick) => (
-            <g key={tick}>
-              <line className="grid" x1={layout.left} x2={layout.right} y1={layout.y(tick)} y2={layout.y(tick)} />
-              <text x={layout.left - 6} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.yTicks)(tick)}</text>
-            </g>
-          ))}
-          {layout.xTicks.map((tick) => <text key={tick} x={layout.x(tick)} y={size.height - 4} textAnchor="middle">{clock(tick)}</text>)}
+          <ValueAxis ticks={layout.yTicks} y={layout.y} left={layout.left} right={layout.right} gap={6} />
+          <BaseAxis ticks={layout.xTicks} x={layout.x} y={size.height - 4} text={(tick) => clock(tick)} />
           {above !== null && <line className="expected" x1={layout.left} x2={layout.right} y1={layout.y(above)} y2={layout.y(above)} />}
           {clear !== null && clear !== above && <line className="grid strong" x1={layout.left} x2={layout.right} y1={layout.y(clear)} y2={layout.y(clear)} />}
           <path className="high" d={layout.path} />

@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import * as v from "valibot";
 import { dryRunShape, type DryRun } from "../../api/alertShapes";
 import { cancelTask, isOver, taskQuery, type Task } from "../../api/tasks";
+import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
@@ -89,9 +90,10 @@ function Spans({ run, name }: { run: DryRun; name: (fired: Fired) => string }) {
     <div ref={box} className="chart-box dry-run-box">
       {size && size.width > 200 && (
         <svg width={size.width} height={Math.min(rows.length, SHOWN) * 18 + 24} role="img" aria-label={`${said(run)}: ${plural(rows.length, "series", "series")}`}>
-          {ticks.map((tick) => (
-            <g key={tick}><line className="grid" x1={x(tick / 1000)} x2={x(tick / 1000)} y1={0} y2={Math.min(rows.length, SHOWN) * 18 + 4} /><text x={x(tick / 1000)} y={Math.min(rows.length, SHOWN) * 18 + 18} textAnchor="middle">{tick % 86_400_000 === 0 ? day(tick) : clock(tick)}</text></g>
-          ))}
+          <BaseAxis
+            ticks={ticks} x={(tick) => x(tick / 1000)} y={Math.min(rows.length, SHOWN) * 18 + 18} grid={[0, Math.min(rows.length, SHOWN) * 18 + 4]}
+            text={(tick) => (tick % 86_400_000 === 0 ? day(tick) : clock(tick))}
+          />
           {rows.slice(0, SHOWN).map((row, i) => (
             <g key={row}>
               <text x={left - 8} y={i * 18 + 13} textAnchor="end">{row.length > 14 ? `${row.slice(0, 13)}…` : row}</text>

@@ -4,6 +4,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { blameDetailQuery, type By } from "../../api/estimates";
 import type { BlameDetail } from "../../api/estimateShapes";
+import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import { exposureLayout } from "../../charts/exposure";
 import type { Column } from "../../components/DataTable";
@@ -65,15 +66,10 @@ function Dots({ rows, name }: { rows: Row[]; name: string }) {
     <div ref={box} className="chart-box">
       {size && layout && (
         <svg width={size.width} height={size.height} role="img" aria-label={`Times of ${rows.length} runs against exposure to jobs of ${name}. ${layout.medians.map((m) => `Median ${m.exposed ? "with" : "without"}: ${ratio(m.value)} s`).join(". ")}`}>
-          {layout.yTicks.map((tick) => (
-            <g key={tick.value}>
-              <line className="grid" x1={44} x2={size.width - 12} y1={tick.y} y2={tick.y} />
-              <text x={38} y={tick.y + 4} textAnchor="end">{count(tick.value)}</text>
-            </g>
-          ))}
+          <ValueAxis ticks={layout.yTicks} y={layout.y} left={44} right={size.width - 12} gap={6} text={count} />
           <line className="grid strong" x1={layout.split} x2={layout.split} y1={4} y2={layout.bottom} />
           <text x={(44 + layout.split) / 2} y={layout.bottom + 16} textAnchor="middle">none</text>
-          {layout.xTicks.map((tick) => <text key={tick.value} x={tick.x} y={layout.bottom + 16} textAnchor="middle">{count(tick.value)}</text>)}
+          <BaseAxis ticks={layout.xTicks} x={layout.x} y={layout.bottom + 16} text={count} />
           <text x={size.width - 12} y={size.height - 5} textAnchor="end">exposure: overlap × shared nodes by group</text>
           <text x={44} y={size.height - 5}>time, s</text>
           {layout.dots.map((dot) => {

@@ -4,12 +4,13 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { runForecastQuery } from "../../api/estimates";
 import type { RunForecast } from "../../api/estimateShapes";
+import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import { foretoldLayout } from "../../charts/foretold";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { axisText, plural, ratio } from "../../lib/format";
+import { plural, ratio } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
 import { nextText } from "./nextText";
 
@@ -70,13 +71,8 @@ function Band({ forecast }: { forecast: RunForecast }) {
     <div ref={box} className="chart-box">
       {size && layout && (
         <svg width={size.width} height={size.height} role="img" aria-label={`${plural(forecast.observed.step.length, "step")} observed${forecast.newest ? `, ${nextText(forecast.newest)}` : ""}`}>
-          {layout.yTicks.map((tick) => (
-            <g key={tick}>
-              <line className="grid" x1={44} x2={size.width - 8} y1={layout.y(tick)} y2={layout.y(tick)} />
-              <text x={36} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.yTicks)(tick)}</text>
-            </g>
-          ))}
-          {layout.xTicks.map((tick, i) => <text key={tick} x={layout.x(tick)} y={size.height - 6} textAnchor="middle">{i === 0 ? `step ${tick}` : tick}</text>)}
+          <ValueAxis ticks={layout.yTicks} y={layout.y} left={44} right={size.width - 8} />
+          <BaseAxis ticks={layout.xTicks} x={layout.x} y={size.height - 6} text={(tick, i) => (i === 0 ? `step ${tick}` : tick)} />
           <path d={layout.spread} className="foretold" />
           <path d={layout.usual} className="median" />
           <path d={layout.time} className="high" />

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { outlookQuery } from "../../api/estimates";
 import type { Outlook } from "../../api/estimateShapes";
+import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import { rangesLayout, ROW } from "../../charts/ranges";
 import type { Column } from "../../components/DataTable";
@@ -66,7 +67,10 @@ function Ranges({ past, elapsed }: { past: PastRow[]; elapsed: number | null }) 
           })}
           {layout.own !== null && <line className="own" x1={layout.own} x2={layout.own} y1={0} y2={layout.height - 20} />}
           {layout.own !== null && <text className="strong" x={layout.own} y={layout.height - 6} textAnchor={layout.own > size.width - 60 ? "end" : "middle"}>this job: {duration(elapsed)}</text>}
-          {layout.ticks.filter((tick) => layout.own === null || Math.abs(layout.x(tick) - layout.own) > 80).map((tick) => <text key={tick} x={layout.x(tick)} y={layout.height - 6} textAnchor="middle">{duration(tick)}</text>)}
+          <BaseAxis
+            ticks={layout.ticks.filter((tick) => layout.own === null || Math.abs(layout.x(tick) - layout.own) > 80)}
+            x={layout.x} y={layout.height - 6} text={(tick) => duration(tick)}
+          />
         </svg>
       )}
     </div>

@@ -6,6 +6,7 @@ import { line } from "d3-shape";
 import { useMemo } from "react";
 import { jobQuery, runsQuery, runStepsQuery } from "../../api/queries";
 import type { Run } from "../../api/shapes";
+import { ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { refused, Unanswered, type Asked } from "../../components/Notice";
@@ -116,7 +117,7 @@ function Steps({ time, most, label }: { time: (number | null)[]; most: number; l
     <div ref={box} className="step-chart beside-steps" style={{ height: HEIGHT }}>
       {width > 80 && (
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>
-          {[0, most].map((tick) => <g key={tick}><line className="grid" x1={28} x2={width - 2} y1={y(tick)} y2={y(tick)} /><text x={22} y={y(tick) + 4} textAnchor="end">{ratio(tick)}</text></g>)}
+          <ValueAxis ticks={[0, most]} y={y} left={28} right={width - 2} gap={6} text={ratio} />
           <path className="high" d={path} />
         </svg>
       )}

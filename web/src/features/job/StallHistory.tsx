@@ -5,11 +5,12 @@ import { scaleLinear } from "d3-scale";
 import { useMemo } from "react";
 import { overviewQuery, timeseriesQuery } from "../../api/queries";
 import type { Timeseries } from "../../api/shapes";
+import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { axisText, plural, ratio } from "../../lib/format";
+import { plural, ratio } from "../../lib/format";
 import { clock, day, parseTime, timeTicks, ZONE } from "../../lib/time";
 
 interface Props {
@@ -84,15 +85,11 @@ export function StallHistory({ fabric, routers, from, to, slowAt }: Props) {
         <div ref={box} className="step-chart">
           {size && layout && (
             <svg width={size.width} height={size.height} role="img" aria-label="Stall ratio of the job's routers and of the whole machine over the job's life">
-              {layout.y.ticks(3).map((tick) => (
-                <g key={tick}>
-                  <line className="grid" x1={44} x2={size.width - 8} y1={layout.y(tick)} y2={layout.y(tick)} />
-                  <text x={36} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.y.ticks(3))(tick)}</text>
-                </g>
-              ))}
-              {timeTicks(span, Math.max(2, Math.floor(size.width / 130))).filter((tick) => layout.x(tick) < size.width - 60).map((tick) => (
-                <text key={tick} x={layout.x(tick)} y={size.height - 6} textAnchor="middle">{long ? `${day(tick)} ${clock(tick)}` : clock(tick)}</text>
-              ))}
+              <ValueAxis ticks={layout.y.ticks(3)} y={layout.y} left={44} right={size.width - 8} />
+              <BaseAxis
+                ticks={timeTicks(span, Math.max(2, Math.floor(size.width / 130))).filter((tick) => layout.x(tick) < size.width - 60)}
+                x={layout.x} y={size.height - 6} text={(tick) => (long ? `${day(tick)} ${clock(tick)}` : clock(tick))}
+              />
               {slowAt !== null && slowAt > span.from && <rect className="slow" x={layout.x(slowAt)} width={Math.max(1, size.width - 8 - layout.x(slowAt))} y={8} height={size.height - 32} />}
               <path d={layout.machine} className="median" />
               <path d={layout.own} className="high" />

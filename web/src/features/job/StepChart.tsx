@@ -1,7 +1,7 @@
 import { useMemo } from "react";
+import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import { stepsLayout, type StepSeries } from "../../charts/steps";
-import { axisText } from "../../lib/format";
 
 /** The run against the 10–90 % range of other runs; runs laid beside it are dashed. */
 export function StepChart({ series, label, slowFrom }: { series: StepSeries; label: string; slowFrom: number | null }) {
@@ -11,13 +11,8 @@ export function StepChart({ series, label, slowFrom }: { series: StepSeries; lab
     <div ref={box} className="step-chart">
       {size && layout && (
         <svg width={size.width} height={size.height} role="img" aria-label={label}>
-          {layout.yTicks.map((tick) => (
-            <g key={tick}>
-              <line className="grid" x1={44} x2={size.width - 8} y1={layout.y(tick)} y2={layout.y(tick)} />
-              <text x={36} y={layout.y(tick) + 4} textAnchor="end">{axisText(layout.yTicks)(tick)}</text>
-            </g>
-          ))}
-          {layout.xTicks.map((tick) => <text key={tick} x={layout.x(tick)} y={size.height - 6} textAnchor="middle">{tick === series.step[0] ? `step ${tick}` : tick}</text>)}
+          <ValueAxis ticks={layout.yTicks} y={layout.y} left={44} right={size.width - 8} />
+          <BaseAxis ticks={layout.xTicks} x={layout.x} y={size.height - 6} text={(tick) => (tick === series.step[0] ? `step ${tick}` : tick)} />
           {slowFrom !== null && <rect className="slow" x={layout.x(slowFrom)} width={Math.max(1, size.width - 8 - layout.x(slowFrom))} y={8} height={size.height - 32} />}
           <path d={layout.band} className="spread" />
           <path d={layout.mean} className="median" />

@@ -1,5 +1,6 @@
 /** Distributions side by side: a box from the first to the third quartile, a line at the median, whiskers to the ends, dots where figures are kept. */
 import { scaleLinear } from "d3-scale";
+import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
@@ -42,7 +43,7 @@ function Picture({ series }: { series: BoxSeries }) {
     <div ref={box} className="boxes">
       {width > LEFT + 80 && (
         <svg width={width} height={height} role="img" aria-label={`${unitName(series.name)} of ${boxes.length} variants; the table lists their quartiles`}>
-          {x.ticks(6).map((tick) => <g key={tick}><line className="grid" x1={x(tick)} x2={x(tick)} y1={0} y2={height - 20} /><text x={x(tick)} y={height - 6} textAnchor="middle">{figure(tick)}</text></g>)}
+          <BaseAxis ticks={x.ticks(6)} x={x} y={height - 6} text={figure} grid={[0, height - 20]} />
           {boxes.map((one, i) => {
             const y = i * ROW + ROW / 2;
             return (

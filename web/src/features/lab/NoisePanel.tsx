@@ -4,12 +4,13 @@ import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { useMemo } from "react";
 import { measuredQuery, simulatedQuery } from "../../api/noise";
+import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
 import { Empty, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { axisText, fraction } from "../../lib/format";
+import { fraction } from "../../lib/format";
 import { noiseSeries, type NoisePoint, type NoiseSeries } from "./noiseSeries";
 
 interface Row extends NoisePoint {
@@ -72,8 +73,8 @@ function Picture({ series, least, most, kind }: { series: NoiseSeries[]; least: 
       <div ref={box} className="chart-box noise-box">
         {size && size.width > 160 && size.height > 90 && (
           <svg width={size.width} height={size.height} role="img" aria-label={`${kind} slowdown of ${series.length} series over the share of perturbing processes; the table lists the same figures`}>
-            {y.ticks(5).map((tick) => <g key={tick}><line className={`grid ${tick === 1 ? "strong" : ""}`} x1={left} x2={right} y1={y(tick)} y2={y(tick)} /><text x={left - 6} y={y(tick) + 4} textAnchor="end">{axisText(y.ticks(5))(tick)}</text></g>)}
-            {[0, 0.25, 0.5, 0.75, 1].map((tick) => <text key={tick} x={x(tick)} y={bottom + 16} textAnchor="middle">{tick}</text>)}
+            <ValueAxis ticks={y.ticks(5)} y={y} left={left} right={right} gap={6} strong={1} />
+            <BaseAxis ticks={[0, 0.25, 0.5, 0.75, 1]} x={x} y={bottom + 16} />
             {series.map((one, i) => {
               const last = one.points.findLast((p) => p.slowdown !== null);
               return (
