@@ -1,6 +1,10 @@
-"""Tables, migrations and queries: the only package that speaks SQL about Flitwatch's data."""
+"""Tables, migrations and queries: the only package that speaks SQL about Flitwatch's data. A folder a noun, reads and writes together.
 
-from flitwatch_db.connection import async_pool, connect, conninfo, pool
-from flitwatch_db.editions import Edition, edition
+Modules named `reads` and `*_reads` are the API's queries: asynchronous, read-only, big answers as numpy columns. Every statement is a
+constant or composed of `psycopg.sql` identifiers that stand in this package; what a caller sends travels as a parameter.
+"""
+
+from flitwatch_db.core.connection import async_pool, connect, conninfo, pool
+from flitwatch_db.core.editions import Edition, edition
 
 __all__ = ["Edition", "async_pool", "connect", "conninfo", "edition", "pool"]

@@ -20,7 +20,8 @@ from typing import IO
 
 import psycopg
 
-from flitwatch_db import embedded_host, logins
+from flitwatch_db import embedded_host
+from flitwatch_db.core import logins
 from flitwatch_domain.errors import Unavailable
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class Embedded:
     -----
     Nothing listens on the network. The socket and the data belong to the user who starts the server (as root, to the system user
     `flitwatch-db`, because PostgreSQL refuses to run as root) and are closed to everyone else. Within, each login has a password of its own
-    (`flitwatch_db.logins`): random, in files of folder `logins` that only whoever starts the server can read.
+    (`flitwatch_db.core.logins`): random, in files of folder `logins` that only whoever starts the server can read.
     """
 
     def __init__(

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch_db import connect, estimate_store, estimates
-from flitwatch_db.events import emit
+from flitwatch_db import connect
+from flitwatch_db.core.events import emit
+from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.tasks import Handler, TaskContext
 from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import BadInput, NotEnoughData

@@ -9,7 +9,8 @@ import pytest
 
 from alerting.receivers import Hook, config
 from flitwatch_alerting.deliver import dispatch, plan
-from flitwatch_db import alerts, connect
+from flitwatch_db import connect
+from flitwatch_db.alerts import store as alerts
 from flitwatch_domain.alerts import Sample, Standing, read_rule
 
 

@@ -18,9 +18,14 @@ from alerting.receivers import SLOW, Hook, config
 from flitwatch_alerting.config import Config
 from flitwatch_alerting.engine import Engine
 from flitwatch_alerting.evaluate import dry_run
-from flitwatch_db import connect, counters, events, fabrics, jobs, runs
-from flitwatch_db.alerts import add_silence, now_s, rules
-from flitwatch_db.explanation import explain
+from flitwatch_db import connect
+from flitwatch_db.alerts.store import add_silence, now_s, rules
+from flitwatch_db.core import events
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.jobs.explanation import explain
+from flitwatch_db.runs import store as runs
 from flitwatch_domain.alerts import read_rule
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.generators import dragonfly
@@ -314,7 +319,7 @@ def test_a_lost_connection_and_a_table_that_is_away_are_waited_for(embedded_db: 
 
 
 def test_labels_of_a_rule_are_on_its_alerts_and_route_and_group_them(embedded_db: str, hook: Hook) -> None:
-    from flitwatch_db.alerts import save_rule
+    from flitwatch_db.alerts.store import save_rule
 
     foretell(embedded_db, 150, 140, 160)
     net = {**SLOW, "name": "net", "labels": {"team": "net"}, "where": {"exe": "milc"}, "summary": "{team}: {exe}"}
@@ -338,7 +343,7 @@ def test_labels_of_a_rule_are_on_its_alerts_and_route_and_group_them(embedded_db
 
 
 def test_rules_of_the_api_outlive_the_file_and_an_alert_ends_with_its_rule(embedded_db: str, hook: Hook) -> None:
-    from flitwatch_db.alerts import delete_rule, save_rule
+    from flitwatch_db.alerts.store import delete_rule, save_rule
 
     foretell(embedded_db, 150, 140, 160)
     with connect(embedded_db, role="writer") as conn:

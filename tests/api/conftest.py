@@ -16,7 +16,8 @@ from fixtures.databases import Server
 from api.world import World, seed
 from flitwatch_api.serve import listen, server
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, people
+from flitwatch_db import connect
+from flitwatch_db.people import accounts as people
 
 
 @dataclass(frozen=True)

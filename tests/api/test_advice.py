@@ -23,11 +23,12 @@ from flitwatch_api.advice.http import _each, _one
 from flitwatch_api.advice.schemas import AdviceRequest
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, people
-from flitwatch_db.advice import Basis
+from flitwatch_db import connect
 from flitwatch_db.embedded import Embedded
+from flitwatch_db.estimates.advice import Basis
 from flitwatch_db.migrations import migrate
-from flitwatch_db.people import Caller
+from flitwatch_db.people import accounts as people
+from flitwatch_db.people.accounts import Caller
 from flitwatch_domain.errors import Unauthenticated
 
 NOW = 1_790_000_000.0
@@ -216,7 +217,7 @@ def test_other_peoples_names_are_unknown_below_scope_names() -> None:
 
 
 def test_the_basis_is_read_from_the_tables(served_world: str) -> None:
-    from flitwatch_db.advice import load
+    from flitwatch_db.estimates.advice import load
 
     with connect(served_world, role="writer") as conn:
         conn.read_only = True
@@ -358,7 +359,7 @@ def test_the_routing_mode_is_the_one_that_the_nic_counters_chose() -> None:
 
 
 def test_a_new_recommendation_of_a_mode_comes_with_the_basis(embedded_db: str) -> None:
-    from flitwatch_db.advice import load
+    from flitwatch_db.estimates.advice import load
 
     with connect(embedded_db, role="writer") as conn:
         for environment in ("MPICH_GNI_ROUTING_MODE=ADAPTIVE_0", "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3"):

@@ -12,7 +12,9 @@ from psycopg.types.json import Jsonb
 from api.conftest import Served, bearer, operating, serving
 from flitwatch_alerting.tasks import HANDLERS
 from flitwatch_api.settings import Settings
-from flitwatch_db import alerts, connect, people
+from flitwatch_db import connect
+from flitwatch_db.alerts import store as alerts
+from flitwatch_db.people import accounts as people
 from flitwatch_db.tasks import get
 from flitwatch_domain.alerts import Sample, Standing, read_rule
 

@@ -14,7 +14,12 @@ from api.conftest import Served, serving
 from api.world import T0
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, counters, estimate_store, fabrics, jobs, runs
+from flitwatch_db import connect
+from flitwatch_db.counters import store as counters
+from flitwatch_db.estimates import store as estimate_store
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS, TABLE_II
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.jobs import Job

@@ -19,8 +19,10 @@ from flitwatch_api.events import http
 from flitwatch_api.events.hub import PUBLIC, QUEUE, Stream, encode
 from flitwatch_api.people import callers
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, events, people
-from flitwatch_db.events import Event
+from flitwatch_db import connect
+from flitwatch_db.core import events
+from flitwatch_db.core.events import Event
+from flitwatch_db.people import accounts as people
 
 
 def emit(url: str, *payloads: dict, kind: str = "job") -> list[int]:
@@ -250,7 +252,8 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
     """Closed buckets are held in memory until the writer says that they changed."""
     import numpy as np
 
-    from flitwatch_db import counters, fabrics
+    from flitwatch_db.counters import store as counters
+    from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.counters import ROUTER_COLUMNS
     from flitwatch_domain.generators import dragonfly
 

@@ -12,7 +12,8 @@ from fixtures.databases import Server
 from api.conftest import Served, bearer, serving
 from api.world import T0, seed
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, people
+from flitwatch_db import connect
+from flitwatch_db.people import accounts as people
 
 
 @pytest.mark.parametrize("job", ["100", "101", "102", "103", "104", "105_7"])

@@ -17,8 +17,9 @@ from api.conftest import Served, serving
 from api.world import World, seed
 from flitwatch.main import cli
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, jobs
+from flitwatch_db import connect
 from flitwatch_db.archive import archive, restore
+from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 

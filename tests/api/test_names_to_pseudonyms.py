@@ -21,8 +21,13 @@ from flitwatch_alerting.tasks import HANDLERS as ALERTING
 from flitwatch_api.app import create_app
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
-from flitwatch_db import alerts, connect, jobs, people, recommendations, runs, tasks
-from flitwatch_db.alerts import save_rule
+from flitwatch_db import connect, tasks
+from flitwatch_db.alerts import store as alerts
+from flitwatch_db.alerts.store import save_rule
+from flitwatch_db.estimates import recommendations
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.people import accounts as people
+from flitwatch_db.runs import store as runs
 from flitwatch_domain.alerts import read_rule
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.jobs import Job

@@ -11,7 +11,8 @@ from psycopg.types.json import Jsonb
 
 from api.conftest import Served, serving
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, noise_bench
+from flitwatch_db import connect
+from flitwatch_db.runs import noise_bench
 from flitwatch_db.tasks import start
 from flitwatch_domain.task_models.simulations import CollectiveOptions
 from flitwatch_simulation import routings, topologies

@@ -13,7 +13,9 @@ from api.conftest import Served, bearer, serving
 from flitwatch_api.app import create_app
 from flitwatch_api.openapi import text
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, fabrics, people
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.people import accounts as people
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain

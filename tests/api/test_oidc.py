@@ -23,7 +23,8 @@ from api.conftest import Served, serving
 from flitwatch_api.people.oidc import provider_of
 from flitwatch_api.people.roles import Roles, inside
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, people
+from flitwatch_db import connect
+from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadRequest, Conflict, Forbidden, Unavailable
 
 WEB = Path(__file__).resolve().parents[2] / "web"

@@ -21,8 +21,11 @@ from flitwatch_api.people.access import RANK, SAFE, Need, check
 from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.callers import UNKNOWN_BURST
 from flitwatch_api.settings import Settings
-from flitwatch_db import audit, connect, jobs, people
+from flitwatch_db import connect
 from flitwatch_db import tasks as queue
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.people import accounts as people
+from flitwatch_db.people import audit
 from flitwatch_domain.errors import BadRequest, Conflict, Forbidden
 from flitwatch_domain.jobs import Job
 

@@ -10,8 +10,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from api.conftest import Served
 from api.world import HOSTILE, World
 from flitwatch_api.events.hub import encode
-from flitwatch_db import connect, ingest
-from flitwatch_db.events import Event
+from flitwatch_db import connect
+from flitwatch_db.core.events import Event
+from flitwatch_db.ingest import store as ingest
 
 
 def test_ingest_status_counts_and_names(api: Served, world: World) -> None:

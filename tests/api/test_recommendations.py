@@ -10,8 +10,11 @@ import pytest
 from api.conftest import Served, bearer, operating, serving
 from flitwatch_api.names import replaced
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, jobs, people, runs, tasks
-from flitwatch_db.recommendations import Recommendation, as_json, save
+from flitwatch_db import connect, tasks
+from flitwatch_db.estimates.recommendations import Recommendation, as_json, save
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.people import accounts as people
+from flitwatch_db.runs import store as runs
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run
 from flitwatch_simulation.tasks import HANDLERS

@@ -10,7 +10,10 @@ import pytest
 from api.conftest import Served, bearer, serving
 from flitwatch_api.refusals import public, without_folders, without_values
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, events, ingest, people
+from flitwatch_db import connect
+from flitwatch_db.core import events
+from flitwatch_db.ingest import store as ingest
+from flitwatch_db.people import accounts as people
 
 REASONS = {
     "cut short 6": "cut short 6",

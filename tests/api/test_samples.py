@@ -7,8 +7,9 @@ import pytest
 
 from api.conftest import serving
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, fabrics
-from flitwatch_db.samples import Summary, write_samples
+from flitwatch_db import connect
+from flitwatch_db.counters.samples import Summary, write_samples
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_simulation.namespaces import figure_214
 
 START_S = 1_795_000_000 // 3600 * 3600

@@ -11,7 +11,8 @@ import pytest
 from api.conftest import Served
 from api.test_congestion import summed
 from api.world import HOSTILE, T0, THROUGH, World
-from flitwatch_db import connect, route_changes
+from flitwatch_db import connect
+from flitwatch_db.fabrics import route_changes
 
 
 def table(rows: list) -> np.ndarray:

@@ -13,7 +13,8 @@ from fixtures.databases import Server
 
 from api.conftest import Served, bearer, serving
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, people
+from flitwatch_db import connect
+from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_domain.importers.text import read_bytes

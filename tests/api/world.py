@@ -8,7 +8,13 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_db import connect, counters, events, fabrics, ingest, jobs, runs
+from flitwatch_db import connect
+from flitwatch_db.core import events
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.ingest import store as ingest
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import dragonfly, xgft

@@ -17,7 +17,7 @@ from integration.incidents import Told, World, draws, is_felt, score
 
 from flitwatch_db import connect
 from flitwatch_db.embedded import Embedded
-from flitwatch_db.explanation import explain
+from flitwatch_db.jobs.explanation import explain
 from flitwatch_db.migrations import migrate
 
 

@@ -1,4 +1,4 @@
-"""What `flitwatch_db.counters.write_batch` costs: core-seconds of the server and of the client for each second of a machine's feed.
+"""What `flitwatch_db.counters.store.write_batch` costs: core-seconds of the server and of the client for each second of a machine's feed.
 
     python tests/benchmarks/write_batch.py --routers 3264 --seconds 60 --batch-s 1 [--timescale]
 
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from flitwatch_db import connect
-from flitwatch_db.counters import Batch, PortRows, Rows, write_batch
+from flitwatch_db.counters.store import Batch, PortRows, Rows, write_batch
 from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.counters import ROUTER_COLUMNS

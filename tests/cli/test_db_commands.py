@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from flitwatch.main import main
-from flitwatch_db import connect, jobs
+from flitwatch_db import connect
+from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.jobs import Job
 
 pytestmark = pytest.mark.integration

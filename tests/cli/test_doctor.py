@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from flitwatch.main import cli
-from flitwatch_db import connect, log_keep
+from flitwatch_db import connect
+from flitwatch_db.core import log_keep
 from flitwatch_stream.log import Log, open_log
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import CountedAt
 from flitwatch_routing import lft
 

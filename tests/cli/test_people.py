@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from flitwatch.first_admin import ensure_admin
 from flitwatch.main import cli
-from flitwatch_db import connect, people
+from flitwatch_db import connect
+from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadRequest, NotFound, Unauthenticated
 
 PASSWORD = "correct horse battery"

@@ -10,7 +10,8 @@ from api.conftest import serving
 from flitwatch.slurm.agent import Agent
 from flitwatch.slurm.questions import Api
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, people
+from flitwatch_db import connect
+from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import Forbidden
 
 

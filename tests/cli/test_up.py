@@ -24,8 +24,8 @@ from fixtures.databases import PLACE
 from flitwatch.commands.up import METRICS, _processes
 from flitwatch.exposure import Exposure
 from flitwatch_db import connect
+from flitwatch_db.core.logins import LOGINS
 from flitwatch_db.embedded import Embedded
-from flitwatch_db.logins import LOGINS
 
 #: Of each process' own figures.
 COMMAND = {"writer": "writer", "worker": "worker", "estimates": "worker", "alerting": "alerting"}

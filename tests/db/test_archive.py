@@ -19,8 +19,8 @@ from flitwatch_db.archive import archive, restore
 from flitwatch_db.archive.forgetting import forget
 from flitwatch_db.archive.policy import Policy, policy, set_policy
 from flitwatch_db.archive.shapes import FABRIC_SHAPES, SHAPES, WIDTHS_S, unit_of
-from flitwatch_db.erasure import erase
-from flitwatch_db.maintenance import maintain
+from flitwatch_db.core.maintenance import maintain
+from flitwatch_db.people.erasure import erase
 from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, NotFound
 
 

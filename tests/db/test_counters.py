@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flitwatch_db import connect
-from flitwatch_db.counters import Batch, PortRows, Rows, write_batch, write_port_totals
+from flitwatch_db.counters.store import Batch, PortRows, Rows, write_batch, write_port_totals
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
 

@@ -9,9 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from flitwatch.main import cli
-from flitwatch_db import connect, events, ingest
-from flitwatch_db.erasure import erase, left
-from flitwatch_db.picking import picked
+from flitwatch_db import connect
+from flitwatch_db.core import events
+from flitwatch_db.ingest import store as ingest
+from flitwatch_db.people.erasure import erase, left
+from flitwatch_db.people.picking import picked
 
 USER = "alicevictim"
 REASON = "submit: 'alicevictim' is not a time"

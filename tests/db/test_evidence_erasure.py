@@ -17,10 +17,11 @@ from click.testing import CliRunner, Result
 from psycopg import sql
 
 from flitwatch.main import cli
-from flitwatch_db import connect, people
-from flitwatch_db.erasure import erase
-from flitwatch_db.evidence import export
-from flitwatch_db.explanation import explain
+from flitwatch_db import connect
+from flitwatch_db.jobs.evidence import export
+from flitwatch_db.jobs.explanation import explain
+from flitwatch_db.people import accounts as people
+from flitwatch_db.people.erasure import erase
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 
 

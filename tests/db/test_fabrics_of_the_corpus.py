@@ -7,7 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.importers import read_fabric
 

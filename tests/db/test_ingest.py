@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from flitwatch_db import connect, events, ingest
-from flitwatch_db.observations import Observation, write_observations
+from flitwatch_db import connect
+from flitwatch_db.core import events
+from flitwatch_db.counters.observations import Observation, write_observations
+from flitwatch_db.ingest import store as ingest
 from flitwatch_domain.errors import Conflict
 
 NOW = datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)

@@ -10,8 +10,12 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
-from flitwatch_db import connect, estimates, fabrics, jobs, planes
-from flitwatch_db.reads import jobs as reads
+from flitwatch_db import connect
+from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.fabrics import planes
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import reads
+from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import ibnetdiscover
 from flitwatch_domain.jobs import Job
@@ -147,7 +151,7 @@ def test_exposure_counts_nodes_however_many_endpoints_they_have(embedded_db: str
 
 
 def test_a_run_on_nodes_of_many_endpoints_is_stored(embedded_db: str) -> None:
-    from flitwatch_db import runs
+    from flitwatch_db.runs import store as runs
     from flitwatch_domain.runs import Run
 
     with connect(embedded_db, role="writer") as conn:

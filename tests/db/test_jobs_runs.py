@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flitwatch_db import async_pool, connect, fabrics, jobs, runs
-from flitwatch_db.reads import runs as reads
+from flitwatch_db import async_pool, connect
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.runs import reads
+from flitwatch_db.runs import store as runs
 from flitwatch_domain import generators
 from flitwatch_domain.errors import BadInput, Conflict, NotFound
 from flitwatch_domain.fabric import Fabric

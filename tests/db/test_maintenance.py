@@ -6,10 +6,11 @@ import numpy as np
 import psycopg
 import pytest
 
-from flitwatch_db import connect, events, log_keep
-from flitwatch_db.counters import Batch, Rows, write_batch
-from flitwatch_db.logins import url_for
-from flitwatch_db.maintenance import maintain, set_keep, status
+from flitwatch_db import connect
+from flitwatch_db.core import events, log_keep
+from flitwatch_db.core.logins import url_for
+from flitwatch_db.core.maintenance import maintain, set_keep, status
+from flitwatch_db.counters.store import Batch, Rows, write_batch
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadRequest
 from flitwatch_stream.log import Log, TopicPartition

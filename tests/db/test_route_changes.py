@@ -8,7 +8,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from flitwatch_db import connect, events, fabrics, route_changes
+from flitwatch_db import connect
+from flitwatch_db.core import events
+from flitwatch_db.fabrics import route_changes
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain import generators
 
 T0 = datetime(2026, 3, 1, 12, tzinfo=UTC)

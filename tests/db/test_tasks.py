@@ -13,8 +13,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from flitwatch_db import connect, events
-from flitwatch_db.advice import load
+from flitwatch_db import connect
+from flitwatch_db.core import events
+from flitwatch_db.estimates.advice import load
 from flitwatch_db.tasks import Task, cancel, get, list_tasks, start
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 

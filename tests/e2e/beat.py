@@ -9,7 +9,10 @@ from datetime import UTC, datetime
 import numpy as np
 import psycopg
 
-from flitwatch_db import connect, counters, events, fabrics
+from flitwatch_db import connect
+from flitwatch_db.core import events
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.generators import dragonfly

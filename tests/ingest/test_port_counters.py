@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from ingest.writing import START_S, append
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.importers import ibnetdiscover
 from flitwatch_ingest.writer.drain import drain

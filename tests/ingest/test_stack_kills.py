@@ -17,8 +17,9 @@ import pytest
 from ingest.writing import quality, stored
 from integration.feed import SECOND_0, Feed
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
 from flitwatch_db.embedded import Embedded
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.errors import MissingDependency
 from flitwatch_domain.generators import dragonfly

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from ingest.writing import Quarters, append, quality, stored
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
 from flitwatch_db.embedded import Embedded
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.generators import dragonfly
 from flitwatch_stream.log import open_log

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ingest.writing import Quarters, quality, stored
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain

@@ -16,7 +16,8 @@ import pytest
 import zstandard
 from ingest.writing import NODES, START_S, Quarters, append, kept, quality, stored
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ingest.writer import WriterSettings

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from ingest.writing import Kept, kept
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers import read_fabric
 from flitwatch_ingest.collectors.checkpoint import Checkpoint

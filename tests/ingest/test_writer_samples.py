@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
 from flitwatch_simulation.namespaces import figure_214

@@ -10,7 +10,8 @@ from integration.hosts import Host
 from integration.platform import Platform, totals
 from integration.report import Report
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
 
 ROUTERS = 24

@@ -13,7 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from flitwatch_db import connect, counters, fabrics, jobs, runs
+from flitwatch_db import connect
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.fabric import Endpoints
 from flitwatch_domain.generators import dragonfly

@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_db import connect, counters, fabrics, jobs, runs
-from flitwatch_db.explanation import explain
+from flitwatch_db import connect
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.jobs.explanation import explain
+from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep

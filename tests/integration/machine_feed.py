@@ -21,7 +21,8 @@ from integration.report import Report
 from flitwatch.ingest_bench.checks import carried_at, checked
 from flitwatch.ingest_bench.load import Order
 from flitwatch.ingest_bench.sets import metric_sets, write_registry
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
 from flitwatch_stream.log import open_log
 

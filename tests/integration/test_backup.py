@@ -19,8 +19,10 @@ from ingest.writing import Quarters, append, quality, stored
 from psycopg.conninfo import conninfo_to_dict
 
 from flitwatch.stack.timescale import Timescale, programs
-from flitwatch_db import connect, fabrics, jobs, migrations
+from flitwatch_db import connect, migrations
 from flitwatch_db.embedded import Embedded
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
 from flitwatch_db.tasks import start
 from flitwatch_domain.errors import MissingDependency
 from flitwatch_domain.generators import dragonfly

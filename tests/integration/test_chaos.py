@@ -17,7 +17,8 @@ from integration.feed import SECOND_0, Feed
 from integration.platform import Platform, totals
 
 from flitwatch.stack.daemon import free_port
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
 
 KILLS = int(os.environ.get("FLITWATCH_CHAOS_KILLS", "20"))

@@ -8,7 +8,7 @@ import pytest
 from integration.incidents import Told, World, draws, is_felt, score
 
 from flitwatch_db import connect
-from flitwatch_db.explanation import explain
+from flitwatch_db.jobs.explanation import explain
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 #: One of the seeds that the thresholds were chosen on (1, 3, 4, 7 and 8): this keeps what they reach; `benchmarks.explanation` checks others.

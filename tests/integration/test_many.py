@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from ingest.writing import Quarters, append, quality, stored
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.tasks import start
 from flitwatch_domain.generators import dragonfly
 from flitwatch_stream.log import open_log

@@ -7,7 +7,10 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from flitwatch_db import around, connect, counters, fabrics
+from flitwatch_db import connect
+from flitwatch_db.counters import store as counters
+from flitwatch_db.estimates import step_counters as around
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.generators import dragonfly
 

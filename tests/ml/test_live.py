@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flitwatch_db import connect, estimate_store, tasks
+from flitwatch_db import connect, tasks
+from flitwatch_db.estimates import store as estimate_store
 from flitwatch_ml.forecast import StepSeries, forecasters
 from flitwatch_ml.forecast.serving import dump, load
 from flitwatch_ml.work import forecast as work

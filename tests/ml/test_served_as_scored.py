@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from flitwatch_db import connect, estimates, fabrics
+from flitwatch_db import connect
+from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import cori_like
 from flitwatch_ml import tasks
 from flitwatch_ml.work import blame as work

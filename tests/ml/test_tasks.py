@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flitwatch_db import connect, estimates
+from flitwatch_db import connect
+from flitwatch_db.estimates import inputs as estimates
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml import tasks
 from flitwatch_ml.work import blame as work

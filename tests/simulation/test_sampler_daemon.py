@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.sampling import Reach
 from flitwatch_ingest.sampler import make_plan
 from flitwatch_ingest.writer import WriterSettings

@@ -12,8 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from flitwatch_db import connect, noise_bench, sweeps
-from flitwatch_db.tasks import Task, cancel, get, list_tasks, start
+from flitwatch_db import connect
+from flitwatch_db.runs import noise_bench
+from flitwatch_db.tasks import Task, cancel, get, list_tasks, start, sweeps
 from flitwatch_simulation.studies import registry
 
 pytestmark = pytest.mark.integration

@@ -12,8 +12,9 @@ import pytest
 
 import flitwatch_db
 from flitwatch.main import main
-from flitwatch_db import fabrics, migrations
+from flitwatch_db import migrations
 from flitwatch_db.embedded import Embedded
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_simulation.twin.spec import load_spec
 from flitwatch_stream.log import open_log
 

@@ -11,8 +11,11 @@ import numpy as np
 import psycopg
 import pytest
 
-from flitwatch_db import connect, counters, fabrics, jobs
-from flitwatch_db.moments import holdings, injected_flits_per_s
+from flitwatch_db import connect
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.jobs.moments import holdings, injected_flits_per_s
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound
 from flitwatch_domain.generators import dragonfly

@@ -15,15 +15,15 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
-from flitwatch_db import erasure
-from flitwatch_db.additive import ensure_chunks
 from flitwatch_db.archive import fabrics
 from flitwatch_db.archive.folder import Folder
 from flitwatch_db.archive.parts import Part, moment
 from flitwatch_db.archive.shapes import WIDTHS_S, Shape
 from flitwatch_db.archive.writing import OnStep
-from flitwatch_db.connection import connect
-from flitwatch_db.counters import LATEST_TS_S
+from flitwatch_db.core.additive import ensure_chunks
+from flitwatch_db.core.connection import connect
+from flitwatch_db.counters.store import LATEST_TS_S
+from flitwatch_db.people import erasure
 from flitwatch_domain.errors import BadInput, BadRequest
 
 Conn = psycopg.Connection[Any]

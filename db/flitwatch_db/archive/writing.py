@@ -19,8 +19,8 @@ from flitwatch_db.archive import fabrics
 from flitwatch_db.archive.folder import PART, Folder, Key
 from flitwatch_db.archive.parts import BATCH_ROWS
 from flitwatch_db.archive.shapes import SHAPES, WIDTHS_S, Shape
-from flitwatch_db.connection import connect
-from flitwatch_db.editions import edition
+from flitwatch_db.core.connection import connect
+from flitwatch_db.core.editions import edition
 from flitwatch_db.migrations import available
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 

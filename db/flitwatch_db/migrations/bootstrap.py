@@ -8,11 +8,11 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from flitwatch_db.editions import edition
+from flitwatch_db.core.editions import edition
 
 log = logging.getLogger(__name__)
 
-#: Those of services are logins once they have passwords (`flitwatch_db.logins`); the owner of the tables never has one.
+#: Those of services are logins once they have passwords (`flitwatch_db.core.logins`); the owner of the tables never has one.
 ROLES = ("flitwatch_owner", "flitwatch_writer", "flitwatch_reader", "flitwatch_gate", "flitwatch_keeper")
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from flitwatch_db.connection import connect
-from flitwatch_db.logins import LOGINS
+from flitwatch_db.core.connection import connect
+from flitwatch_db.core.logins import LOGINS
 from flitwatch_db.migrations import bootstrap, queue
 from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
 

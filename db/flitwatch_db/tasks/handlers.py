@@ -27,7 +27,7 @@ def count(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
 
 def maintain(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """`db.maintain {}`: retention and policies."""
-    from flitwatch_db.maintenance import maintain as run
+    from flitwatch_db.core.maintenance import maintain as run
 
     def step(done: int, total: int, what: str) -> None:
         context.check()

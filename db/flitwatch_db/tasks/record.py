@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from flitwatch_db.connection import connect
+from flitwatch_db.core.connection import connect
 from flitwatch_db.tasks import table
 from flitwatch_db.tasks.context import BEAT_S
 from flitwatch_domain.errors import FlitwatchError

@@ -12,7 +12,7 @@ import psycopg
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from flitwatch_db import events
+from flitwatch_db.core import events
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 from flitwatch_domain.plain import check_numbers
 

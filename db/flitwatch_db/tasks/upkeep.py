@@ -7,8 +7,8 @@ import threading
 
 import psycopg
 
-from flitwatch_db.connection import connect
-from flitwatch_db.maintenance import maintain
+from flitwatch_db.core.connection import connect
+from flitwatch_db.core.maintenance import maintain
 from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from flitwatch_db.connection import connect, conninfo
+from flitwatch_db.core.connection import connect, conninfo
 from flitwatch_db.tasks import table, upkeep
 from flitwatch_db.tasks.process import Ending, Limits, TaskProcess
 from flitwatch_db.tasks.record import TaskRecord

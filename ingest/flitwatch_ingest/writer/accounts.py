@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from flitwatch_db import jobs as job_table
-from flitwatch_db import runs as run_table
-from flitwatch_db import samples as sample_table
+from flitwatch_db.counters import samples as sample_table
+from flitwatch_db.jobs import store as job_table
+from flitwatch_db.runs import store as run_table
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, split_job_id

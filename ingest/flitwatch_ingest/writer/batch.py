@@ -12,8 +12,11 @@ import numpy as np
 import psycopg
 
 from flitwatch_core.codec import Ledger
-from flitwatch_db import counters, events, ingest, observations
-from flitwatch_db.ingest import DeadLetter, Gap, GapKey, Minute, Position
+from flitwatch_db.core import events
+from flitwatch_db.counters import observations
+from flitwatch_db.counters import store as counters
+from flitwatch_db.ingest import store as ingest
+from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Minute, Position
 from flitwatch_domain.errors import Conflict
 from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_samples
 from flitwatch_ingest.writer.gathered import Gathered, letter_of

@@ -8,8 +8,9 @@ from typing import Any
 
 import psycopg
 
-from flitwatch_db import connect, ingest
-from flitwatch_db.ingest import Position
+from flitwatch_db import connect
+from flitwatch_db.ingest import store as ingest
+from flitwatch_db.ingest.store import Position
 from flitwatch_domain.errors import Cancelled, Unavailable
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.measures import Measures

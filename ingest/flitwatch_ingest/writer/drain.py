@@ -6,7 +6,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from flitwatch_db import connect, ingest
+from flitwatch_db import connect
+from flitwatch_db.ingest import store as ingest
 from flitwatch_domain.errors import Conflict, Unavailable
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_ingest.writer.measures import Measures

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from flitwatch_core.codec import GAP_REASONS
-from flitwatch_db.ingest import Gap, GapKey
+from flitwatch_db.ingest.store import Gap, GapKey
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_ingest.schemas import RowKind
 from flitwatch_ingest.writer.topic_feed import TopicFeed

@@ -6,9 +6,9 @@ import logging
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from flitwatch_db.ingest import RAW_BYTES, DeadLetter
-from flitwatch_db.observations import Observation
-from flitwatch_db.samples import Summary
+from flitwatch_db.counters.observations import Observation
+from flitwatch_db.counters.samples import Summary
+from flitwatch_db.ingest.store import RAW_BYTES, DeadLetter
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep

@@ -1,7 +1,7 @@
 """The topics that are this writer's, and the consumer that reads them.
 
 LDMS spreads a node's samples over all partitions of a topic, so a topic is one writer's as a whole: who has which is divided by locks
-in the database (`flitwatch_db.shares`), and the consumer reads the topics by name in a group of its own.
+in the database (`flitwatch_db.ingest.topic_leases`), and the consumer reads the topics by name in a group of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 
-from flitwatch_db.shares import Shares
+from flitwatch_db.ingest.topic_leases import Shares
 from flitwatch_ingest.writer.merging import Merger
 from flitwatch_stream import topics
 from flitwatch_stream.log import Consumer, Log, OnAssign, Record, TopicPartition

@@ -9,8 +9,8 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 
-from flitwatch_db import ingest
-from flitwatch_db.shares import Shares
+from flitwatch_db.ingest import store as ingest
+from flitwatch_db.ingest.topic_leases import Shares
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
 from flitwatch_domain.pulse import Pulse
 from flitwatch_ingest.registry import Schemas, open_registry

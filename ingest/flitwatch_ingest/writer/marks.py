@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from flitwatch_db.ingest import Position
+from flitwatch_db.ingest.store import Position
 from flitwatch_stream.log import TopicPartition
 
 

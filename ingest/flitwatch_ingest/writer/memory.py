@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flitwatch_core.codec import Ledger
-from flitwatch_db.counters import Batch as CounterBatch
-from flitwatch_db.ingest import Position
+from flitwatch_db.counters.store import Batch as CounterBatch
+from flitwatch_db.ingest.store import Position
 from flitwatch_ingest.schemas import Claims
 from flitwatch_ingest.writer.batch import Batch, counter_rows
 from flitwatch_ingest.writer.clock import FeedClocks

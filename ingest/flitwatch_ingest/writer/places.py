@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 
 from flitwatch_core.codec import Ledger
-from flitwatch_db import fabrics
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain import cray
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_ingest.schemas import RowKind

@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from flitwatch_db import ingest
+from flitwatch_db.ingest import store as ingest
 from flitwatch_ingest.writer.gathered import header
 from flitwatch_stream import topics
 from flitwatch_stream.log import Record

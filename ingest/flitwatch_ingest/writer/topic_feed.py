@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from flitwatch_core.codec import Feed, Kind, Ledger, Need, Role, reason
-from flitwatch_db.ingest import DeadLetter
-from flitwatch_db.observations import Observation
+from flitwatch_db.counters.observations import Observation
+from flitwatch_db.ingest.store import DeadLetter
 from flitwatch_domain.errors import BadInput
 from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.schemas import Claims, Column, RowKind, RowSchema, chart_arrays, json_schema

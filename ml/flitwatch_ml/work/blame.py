@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_db import estimates
-from flitwatch_db.estimate_store import Entry, Estimate
+from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.estimates.store import Entry, Estimate
 from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_domain.neighbourhood import Definition, Neighbourhood, circumstances, neighbourhood

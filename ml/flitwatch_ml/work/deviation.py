@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flitwatch_db import estimates
-from flitwatch_db.estimate_store import Estimate
+from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.estimates.store import Estimate
 from flitwatch_ml.deviation import DeviationModel
 from flitwatch_ml.work.sets import Floats, result_of
 

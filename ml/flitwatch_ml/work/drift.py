@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 from numpy.typing import ArrayLike, NDArray
 
-from flitwatch_db import estimates
+from flitwatch_db.estimates import inputs as estimates
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from flitwatch_db import estimates
-from flitwatch_db.estimate_store import Estimate
+from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.estimates.store import Estimate
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.folds import distinct_runs
 from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest, chronological

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from flitwatch_db import around, connect, estimate_store, estimates
-from flitwatch_db.estimate_store import Forecast
-from flitwatch_db.events import emit
+from flitwatch_db import connect
+from flitwatch_db.core.events import emit
+from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.estimates import step_counters as around
+from flitwatch_db.estimates import store as estimate_store
+from flitwatch_db.estimates.store import Forecast
 from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_ml.forecast.series import StepSeries

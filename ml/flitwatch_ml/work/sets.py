@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_db import estimates
-from flitwatch_db.estimate_store import Estimate
+from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.estimates.store import Estimate
 from flitwatch_domain.errors import NotEnoughData
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,9 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from flitwatch_db import connect, estimate_store, estimates, tasks
+from flitwatch_db import connect, tasks
+from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.estimates import store as estimate_store
 from flitwatch_ml.blame.verdict import NAMING_RUNS as BLAME_RUNS
 from flitwatch_ml.deviation.model import MIN_RUNS as DEVIATION_RUNS
 from flitwatch_ml.work.drift import measure

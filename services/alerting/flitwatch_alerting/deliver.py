@@ -9,7 +9,7 @@ from typing import Any
 
 from flitwatch_alerting.config import Config, Receiver
 from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, Absent, labels_of, send
-from flitwatch_db import alerts
+from flitwatch_db.alerts import store as alerts
 from flitwatch_domain.alerts import check_silence, matches
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.pulse import Pulse

@@ -13,7 +13,8 @@ import psycopg
 from flitwatch_alerting import deliver
 from flitwatch_alerting.config import Config
 from flitwatch_alerting.evaluate import announce, evaluate
-from flitwatch_db import alerts, connect
+from flitwatch_db import connect
+from flitwatch_db.alerts import store as alerts
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.pulse import Pulse
 

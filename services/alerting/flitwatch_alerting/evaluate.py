@@ -8,9 +8,10 @@ from typing import Any
 
 import psycopg
 
-from flitwatch_db import alerts, signals
-from flitwatch_db.events import emit
-from flitwatch_db.explanation import explain
+from flitwatch_db.alerts import signals
+from flitwatch_db.alerts import store as alerts
+from flitwatch_db.core.events import emit
+from flitwatch_db.jobs.explanation import explain
 from flitwatch_domain.alerts import COUNTED, Rule, Sample, Standing, advance, is_absent
 from flitwatch_domain.errors import NotFound
 

@@ -19,9 +19,9 @@ from fastapi import Depends, Request
 
 from flitwatch_api.platform import Reader
 from flitwatch_api.refusals import public
-from flitwatch_db.people import RESERVED
-from flitwatch_db.reads.jobs import Shown
-from flitwatch_db.reads.settings import pseudonym_key
+from flitwatch_db.jobs.reads import Shown
+from flitwatch_db.people.accounts import RESERVED
+from flitwatch_db.people.pseudonyms import pseudonym_key
 from flitwatch_domain.errors import Unavailable
 
 DIGITS = 8

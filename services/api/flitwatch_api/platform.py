@@ -19,7 +19,7 @@ from flitwatch_api.fabric.topologies import Topologies
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.settings import Settings
 from flitwatch_db import async_pool, connect
-from flitwatch_db.reads.columns import Connection
+from flitwatch_db.core.columns import Connection
 from flitwatch_domain.errors import Unavailable
 
 T = TypeVar("T")

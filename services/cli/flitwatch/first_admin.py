@@ -16,7 +16,9 @@ def ensure_admin(url: str) -> Path | None:
 
     Where no file can be written (read-only containers) the password is printed once, on standard error.
     """
-    from flitwatch_db import audit, connect, people
+    from flitwatch_db import connect
+    from flitwatch_db.people import accounts as people
+    from flitwatch_db.people import audit
 
     with connect(url, role="gate", application="flitwatch accounts") as conn:
         password = people.first_admin(conn)

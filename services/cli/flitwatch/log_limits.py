@@ -38,7 +38,8 @@ def log_limits(url: str, topics: Mapping[str, int]) -> LogLimits | None:
 def _of_table(url: str) -> LogLimits:
     import psycopg
 
-    from flitwatch_db import connect, log_keep
+    from flitwatch_db import connect
+    from flitwatch_db.core import log_keep
     from flitwatch_domain.errors import Unavailable
 
     try:

@@ -11,8 +11,8 @@ from typing import Any
 
 import psycopg
 
-from flitwatch_db import connect, sweeps, tasks
-from flitwatch_db.tasks import TaskContext
+from flitwatch_db import connect, tasks
+from flitwatch_db.tasks import TaskContext, sweeps
 from flitwatch_domain.errors import Cancelled, NotFound
 from flitwatch_domain.task_models.simulations import Collective
 from flitwatch_domain.task_models.studies import StudyHelp, read_study

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import packet
-from flitwatch_db import connect, fabrics
-from flitwatch_db.moments import Holding, holdings, injected_flits_per_s
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs.moments import Holding, holdings, injected_flits_per_s
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.errors import BadRequest, NotFound

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch_db.advice import BASIS_QUEUE, Basis, Row
+from flitwatch_db.estimates.advice import BASIS_QUEUE, Basis, Row
 from flitwatch_domain.hostlist import compress
 
 #: Fewer comparable runs say too little for an interval.

@@ -16,7 +16,7 @@ from flitwatch_api.names import Names, sees_names
 from flitwatch_api.people.access import needs
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.advice import Basis
+from flitwatch_db.estimates.advice import Basis
 
 http = APIRouter(tags=["advice"], responses=RESPONSES)
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import psycopg
 
-from flitwatch_db.advice import Basis, load
+from flitwatch_db.estimates.advice import Basis, load
 from flitwatch_domain.errors import FlitwatchError, Unavailable
 
 #: Entries of one frame: unpickling it holds the interpreter for less than a millisecond or two.

@@ -28,9 +28,8 @@ from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.begin import begin
 from flitwatch_api.tasks.schemas import Task
 from flitwatch_api.tasks.shown import shown_task
-from flitwatch_db import alerts as store
-from flitwatch_db.reads import alerts as reads
-from flitwatch_db.reads import tasks as task_reads
+from flitwatch_db.alerts import reads, store
+from flitwatch_db.tasks import reads as task_reads
 from flitwatch_domain.alerts import Rule, read_rule
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 

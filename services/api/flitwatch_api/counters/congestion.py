@@ -15,8 +15,8 @@ from flitwatch_api.counters.store import PAIRS
 from flitwatch_api.counters.windows import Window, add_known, grid_at, nansum, window_ending, window_sums
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
 from flitwatch_api.platform import Platform
-from flitwatch_db.reads import counters as reads
-from flitwatch_db.reads.columns import Connection
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.counters import reads
 
 DEFAULT_WINDOW_S = 60
 _CLASS_COLUMNS = [column for name in COLUMN_CLASSES for column in (f"{name}_flits", f"{name}_stall_cycles")]

@@ -18,7 +18,7 @@ from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import MAX_WINDOW_S, FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.reads.counters import PORT_BUCKET_S
+from flitwatch_db.counters.reads import PORT_BUCKET_S
 
 http = APIRouter(prefix="/fabrics/{fabric}", tags=["counters"], responses=RESPONSES)
 

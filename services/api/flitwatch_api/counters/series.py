@@ -17,10 +17,12 @@ from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment
 from flitwatch_api.platform import Platform
-from flitwatch_db.reads import counters as reads
-from flitwatch_db.reads import fabrics, ingest, jobs
-from flitwatch_db.reads.columns import Connection
-from flitwatch_db.reads.fabrics import Reach
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.counters import reads
+from flitwatch_db.fabrics import reads as fabrics
+from flitwatch_db.fabrics.reads import Reach
+from flitwatch_db.ingest import reads as ingest
+from flitwatch_db.jobs import reads as jobs
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadRequest
 

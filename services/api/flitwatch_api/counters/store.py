@@ -20,9 +20,9 @@ import psycopg
 from numpy.typing import NDArray
 
 from flitwatch_api.fabric.topology import Topology
-from flitwatch_db.events import Event
-from flitwatch_db.reads import counters as reads
-from flitwatch_db.reads.columns import Connection
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.events import Event
+from flitwatch_db.counters import reads
 
 #: How long a closed bucket is believed, whatever the writer says.
 BELIEVED_S = 900.0

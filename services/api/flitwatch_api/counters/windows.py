@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from flitwatch_api.counters.limits import MAX_ROWS, need
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.fabric.topology import Topology
-from flitwatch_db.reads.columns import Connection
-from flitwatch_db.reads.fabrics import Reach
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.fabrics.reads import Reach
 
 #: Steps of a series, in seconds.
 STEPS = (

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from flitwatch_api.names import Names
-from flitwatch_db.reads import estimates as reads
-from flitwatch_db.reads import jobs, runs
-from flitwatch_db.reads.columns import Connection
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.estimates import reads
+from flitwatch_db.jobs import reads as jobs
+from flitwatch_db.runs import reads as runs
 from flitwatch_domain.errors import NotFound
 
 #: Stalls are taken over the job's last minutes: long enough for a steady ratio, short enough to be about now.

@@ -7,8 +7,8 @@ from typing import Any
 
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import make_cursor, read_page_cursor
-from flitwatch_db.reads import estimates as reads
-from flitwatch_db.reads.columns import Connection
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.estimates import reads
 from flitwatch_domain.blame import CANNOT_TELL
 from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import NotFound

@@ -17,7 +17,7 @@ from flitwatch_api.parameters import MAX_ID
 from flitwatch_api.people.callers import BELIEVED_S, Callers, address_of, counted_as
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.reads import events as reads
+from flitwatch_db.core import event_reads as reads
 from flitwatch_domain.errors import BadRequest, FlitwatchError
 
 http = APIRouter(tags=["events"], responses=RESPONSES)

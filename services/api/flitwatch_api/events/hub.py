@@ -16,8 +16,8 @@ import psycopg
 from flitwatch_api import refusals
 from flitwatch_api.answers import dump
 from flitwatch_db import conninfo
-from flitwatch_db.events import Event
-from flitwatch_db.reads import events as reads
+from flitwatch_db.core import event_reads as reads
+from flitwatch_db.core.events import Event
 from flitwatch_domain.errors import TooMany, Unavailable
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from flitwatch_api.explanation import schemas
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.explanation import explain
+from flitwatch_db.jobs.explanation import explain
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
 

@@ -14,7 +14,7 @@ from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.reads import fabrics as reads
+from flitwatch_db.fabrics import reads
 
 http = APIRouter(prefix="/fabrics", tags=["fabrics"], responses=RESPONSES)
 UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller's copy (If-None-Match) is current."}}

@@ -12,8 +12,8 @@ from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.jobs.service import holders
 from flitwatch_api.names import Names
 from flitwatch_api.platform import Platform
-from flitwatch_db.reads import fabrics as reads
-from flitwatch_db.reads.columns import Connection
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.fabrics import reads
 
 
 async def describe(

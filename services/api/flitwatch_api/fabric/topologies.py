@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from flitwatch_api.answers import Kept, keep
 from flitwatch_api.fabric.topology import Topology
-from flitwatch_db import fabrics
-from flitwatch_db.events import Event
-from flitwatch_db.reads import fabrics as reads
-from flitwatch_db.reads.columns import Connection
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.events import Event
+from flitwatch_db.fabrics import reads
+from flitwatch_db.fabrics import store as fabrics
 
 if TYPE_CHECKING:
     from flitwatch_api.platform import Platform

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_db.reads.fabrics import FabricHead
+from flitwatch_db.fabrics.reads import FabricHead
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.fabric import Fabric, Technology
 

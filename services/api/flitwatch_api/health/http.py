@@ -14,7 +14,7 @@ from flitwatch_api.people.callers import address_of
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import MEDIA_TYPE as PROBLEM
 from flitwatch_api.problems import Problem
-from flitwatch_db.reads.health import missing_migrations
+from flitwatch_db.migrations.health import missing_migrations
 from flitwatch_domain.errors import Unavailable
 
 http = APIRouter(tags=["health"])

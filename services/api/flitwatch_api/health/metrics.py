@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from flitwatch_api.ingest.lag import topics
 from flitwatch_api.noted import Noted
 from flitwatch_api.platform import Platform
-from flitwatch_db.reads import ingest
+from flitwatch_db.ingest import reads as ingest
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 BUCKETS_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15)

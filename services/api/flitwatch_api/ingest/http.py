@@ -15,7 +15,7 @@ from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_pa
 from flitwatch_api.people.access import needs
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.reads import ingest as reads
+from flitwatch_db.ingest import reads
 from flitwatch_domain.errors import NotFound
 
 http = APIRouter(prefix="/ingest", tags=["ingest"], responses=RESPONSES)

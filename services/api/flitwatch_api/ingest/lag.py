@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from flitwatch_db.reads import ingest
-from flitwatch_db.reads.columns import Connection
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.ingest import reads as ingest
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_stream.log import open_log
 

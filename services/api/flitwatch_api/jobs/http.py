@@ -13,7 +13,7 @@ from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import CursorText, FabricId, Limit, Text, Time, at_moment
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.reads import fabrics
+from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_domain.errors import BadRequest
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)

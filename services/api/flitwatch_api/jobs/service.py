@@ -8,9 +8,9 @@ from typing import Any
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment, make_cursor, read_cursor
-from flitwatch_db.reads import jobs as reads
-from flitwatch_db.reads import runs
-from flitwatch_db.reads.columns import Connection
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.jobs import reads
+from flitwatch_db.runs import reads as runs
 from flitwatch_domain.errors import BadRequest, NotFound
 
 MOST_NEIGHBOURS = 50

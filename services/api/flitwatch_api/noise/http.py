@@ -13,7 +13,7 @@ from flitwatch_api.noise import schemas
 from flitwatch_api.parameters import Limit, Text
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.reads import noise as reads
+from flitwatch_db.runs import noise_reads as reads
 
 http = APIRouter(prefix="/noise", tags=["noise"], responses=RESPONSES)
 

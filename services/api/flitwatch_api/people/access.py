@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 
 from flitwatch_api.people.callers import Callers, address_of
-from flitwatch_db.people import Caller
+from flitwatch_db.people.accounts import Caller
 from flitwatch_domain.errors import Forbidden, Unauthenticated
 
 Role = Literal["anyone", "viewer", "user", "operator", "admin"]

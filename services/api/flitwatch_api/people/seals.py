@@ -12,7 +12,7 @@ from joserfc.jwk import OctKey
 from joserfc.jwt import JWTClaimsRegistry
 
 from flitwatch_api.platform import Platform
-from flitwatch_db import people
+from flitwatch_db.people import accounts as people
 
 ALGORITHM = "HS256"
 

@@ -14,7 +14,7 @@ from flitwatch_api.people.callers import Callers, base_of, cookie_of, set_cookie
 from flitwatch_api.people.oidc import ATTEMPT_S, Attempt, Provider
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db import people
+from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import NotFound, Unauthenticated
 
 http = APIRouter(prefix="/session/oidc", tags=["people"], responses=RESPONSES)

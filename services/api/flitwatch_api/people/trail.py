@@ -19,8 +19,8 @@ from flitwatch_api.logs import request_id
 from flitwatch_api.noted import Noted
 from flitwatch_api.people.callers import address_of
 from flitwatch_api.platform import Platform
-from flitwatch_db import audit
-from flitwatch_db.audit import Entry
+from flitwatch_db.people import audit
+from flitwatch_db.people.audit import Entry
 from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)

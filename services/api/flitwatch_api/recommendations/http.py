@@ -15,7 +15,7 @@ from flitwatch_api.people.access import made_by, needs
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.recommendations import schemas
-from flitwatch_db.reads import recommendations as reads
+from flitwatch_db.estimates import recommendation_reads as reads
 from flitwatch_domain.errors import NotFound
 
 http = APIRouter(prefix="/recommendations", tags=["recommendations"], responses=RESPONSES)

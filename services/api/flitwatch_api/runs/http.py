@@ -15,7 +15,7 @@ from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_pa
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.runs import schemas
-from flitwatch_db.reads import runs as reads
+from flitwatch_db.runs import reads
 from flitwatch_domain.errors import NotFound
 
 http = APIRouter(prefix="/runs", tags=["runs"], responses=RESPONSES)

@@ -17,8 +17,8 @@ from flitwatch_api.parameters import LATEST_S, CursorText, FabricId, Limit, Time
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.samples import schemas
-from flitwatch_db.reads import fabrics
-from flitwatch_db.reads import samples as reads
+from flitwatch_db.counters import sample_reads as reads
+from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.sampling import reported
 

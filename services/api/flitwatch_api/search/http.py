@@ -13,7 +13,7 @@ from flitwatch_api.names import TheNames
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.search import schemas
-from flitwatch_db.reads.search import search as find
+from flitwatch_db.jobs.search import search as find
 
 http = APIRouter(tags=["search"], responses=RESPONSES)
 

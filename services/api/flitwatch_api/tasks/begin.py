@@ -9,7 +9,7 @@ from fastapi import Request
 from flitwatch_api.people.access import made_by
 from flitwatch_api.platform import Platform
 from flitwatch_db import tasks as queue
-from flitwatch_db.people import Caller
+from flitwatch_db.people.accounts import Caller
 from flitwatch_domain.errors import TooMany
 
 

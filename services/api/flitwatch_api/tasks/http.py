@@ -18,8 +18,8 @@ from flitwatch_api.tasks import schemas
 from flitwatch_api.tasks.begin import begin
 from flitwatch_api.tasks.shown import is_own, shown_task
 from flitwatch_db import tasks as queue
-from flitwatch_db.reads import runs
-from flitwatch_db.reads import tasks as reads
+from flitwatch_db.runs import reads as runs
+from flitwatch_db.tasks import reads
 from flitwatch_domain.errors import Forbidden, NotFound, TooCostly
 from flitwatch_domain.task_models import Arguments, NewTask
 from flitwatch_domain.task_models.costs import check_cost

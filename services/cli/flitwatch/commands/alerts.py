@@ -53,7 +53,7 @@ def list_(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Alerts that fire now."""
     from flitwatch.platform import database
     from flitwatch_db import connect
-    from flitwatch_db.alerts import firing
+    from flitwatch_db.alerts.store import firing
 
     with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         rows = firing(conn)
@@ -97,7 +97,7 @@ def test(
 
 def _rule(conn: Any, name: str, config: Path | None) -> Any:
     from flitwatch_alerting.config import read_config
-    from flitwatch_db.alerts import rules
+    from flitwatch_db.alerts.store import rules
     from flitwatch_domain.alerts import read_rule
     from flitwatch_domain.importers.yaml_text import read_yaml
 

@@ -112,7 +112,7 @@ def _batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: np.ran
     """`count` seconds of every router, and the ten seconds of its ports if they are whole."""
     import numpy as np
 
-    from flitwatch_db import counters
+    from flitwatch_db.counters import store as counters
     from flitwatch_domain.counters import ROUTER_COLUMNS
 
     size = len(fabric.routers)
@@ -135,7 +135,9 @@ def _store(url: str, fabric: Fabric, history: int) -> tuple[int, float]:
     """Store `history` seconds that end now; return their start and the time it took."""
     import numpy as np
 
-    from flitwatch_db import connect, counters, fabrics
+    from flitwatch_db import connect
+    from flitwatch_db.counters import store as counters
+    from flitwatch_db.fabrics import store as fabrics
 
     begin, rng = time.perf_counter(), np.random.default_rng(1)
     history -= history % BATCH_S
@@ -155,7 +157,7 @@ def _store(url: str, fabric: Fabric, history: int) -> tuple[int, float]:
 def _tell(conn: Any, fabric_id: int, through_s: int, routers: int) -> None:
     from datetime import UTC, datetime
 
-    from flitwatch_db import events
+    from flitwatch_db.core import events
 
     through, ports = (datetime.fromtimestamp(s, UTC).isoformat() for s in (through_s, through_s // BATCH_S * BATCH_S))
     payload = {"fabric_id": fabric_id, "through": through, "ports_through": ports, "routers": routers}
@@ -166,7 +168,9 @@ def _write_feed(url: str, fabric: Fabric, first_s: int) -> None:
     """Write a second of every router each second, as the writer does, until killed."""
     import numpy as np
 
-    from flitwatch_db import connect, counters, fabrics
+    from flitwatch_db import connect
+    from flitwatch_db.counters import store as counters
+    from flitwatch_db.fabrics import store as fabrics
 
     rng, second = np.random.default_rng(2), first_s
     with connect(url, role="writer", durable=False) as conn:

@@ -64,7 +64,8 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
     from flitwatch.ingest_bench.baseline import baseline
     from flitwatch.ingest_bench.checks import checked
     from flitwatch.ingest_bench.servers import servers
-    from flitwatch_db import connect, fabrics
+    from flitwatch_db import connect
+    from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.generators import dragonfly
 
     fabric = dragonfly(round(routers / ROUTERS_PER_GROUP), name="bench-ingest")

@@ -63,7 +63,7 @@ def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Show edition, size, and how much each table of times holds and keeps."""
     from flitwatch_db import connect, migrations
-    from flitwatch_db.maintenance import status as read_status
+    from flitwatch_db.core.maintenance import status as read_status
 
     with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         found: dict[str, Any] = read_status(conn) | {"pending": migrations.pending(conn)}
@@ -99,9 +99,11 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 @json_option
 def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Drop what is older than it is kept; the worker does so every ten minutes by itself."""
-    from flitwatch_db import audit, connect, log_keep
-    from flitwatch_db.maintenance import maintain as run
-    from flitwatch_db.maintenance import set_keep
+    from flitwatch_db import connect
+    from flitwatch_db.core import log_keep
+    from flitwatch_db.core.maintenance import maintain as run
+    from flitwatch_db.core.maintenance import set_keep
+    from flitwatch_db.people import audit
 
     wanted = [_parse_keep(keep) for keep in keeps]
     with database(db_url, ephemeral) as url:
@@ -139,8 +141,8 @@ def logins(folder: Path, own: bool, draw: bool, viewer: str | None, db_url: str 
 
     The embedded database does so by itself. Run it again whenever you like: passwords that the folder holds stay.
     """
-    from flitwatch_db import logins as ours
     from flitwatch_db import migrations
+    from flitwatch_db.core import logins as ours
 
     if draw:
         ours.write(folder, ours.draw(folder, ours.LOGINS))
@@ -164,7 +166,7 @@ def evidence(
 ) -> None:
     """Write everything that is known about a job to one file, with its users' real names."""
     from flitwatch_db import connect
-    from flitwatch_db.evidence import export
+    from flitwatch_db.jobs.evidence import export
 
     path = out or Path(f"job-{job_id.replace('/', '_')}.zip")
     with (
@@ -195,11 +197,13 @@ def erase(
     user: str, yes: bool, archives: tuple[Path, ...], account: bool, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
     """Delete a user's jobs, runs and every kept result that names the user, here and in archives; counters, the log, backups and the audit log stay."""
-    from flitwatch_db import audit, connect, people
+    from flitwatch_db import connect
     from flitwatch_db.archive.forgetting import forget
     from flitwatch_db.archive.policy import policy
-    from flitwatch_db.erasure import erase as run
-    from flitwatch_db.erasure import left as rest
+    from flitwatch_db.people import accounts as people
+    from flitwatch_db.people import audit
+    from flitwatch_db.people.erasure import erase as run
+    from flitwatch_db.people.erasure import left as rest
 
     with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
         folders = _archives_of(policy(conn), archives)
@@ -302,8 +306,9 @@ def archive_policy(
     folder: Path | None, after_days: float, drop_after_days: float | None, off: bool, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:  # fmt: skip
     """Archive ended jobs once a day before retention drops their counters, and delete old archived jobs if wanted."""
-    from flitwatch_db import audit, connect
+    from flitwatch_db import connect
     from flitwatch_db.archive.policy import Policy, policy, set_policy
+    from flitwatch_db.people import audit
 
     if off and folder is not None:
         raise click.UsageError("--off and --folder exclude each other")
@@ -328,7 +333,8 @@ def archive_policy(
 
 def _note(url: str, action: str, target: str, **details: Any) -> None:
     """Write to the audit log, before it is done, what takes names out of the database or brings them back."""
-    from flitwatch_db import audit, connect
+    from flitwatch_db import connect
+    from flitwatch_db.people import audit
 
     with connect(url, role="gate", application="flitwatch audit") as conn:
         audit.by_command(conn, action, target, **details)

@@ -118,7 +118,8 @@ def plan(
 ) -> None:  # fmt: skip
     """Write the plan of HOST in FABRIC (a name or number in the database) to standard output."""
     from flitwatch import platform
-    from flitwatch_db import connect, fabrics
+    from flitwatch_db import connect
+    from flitwatch_db.fabrics import store as fabrics
     from flitwatch_ingest.sampler import make_plan
 
     with platform.database(db_url, ephemeral) as url, connect(url) as conn:

@@ -28,7 +28,8 @@ def create(
     account: str, label: str, scopes: tuple[str, ...], days: float, as_json: bool, db_url: str | None, ephemeral: bool
 ) -> None:
     """Make a token of an account; its secret is shown this once and stored hashed."""
-    from flitwatch_db import audit, people
+    from flitwatch_db.people import accounts as people
+    from flitwatch_db.people import audit
 
     with gate(db_url, ephemeral) as conn:
         number, secret, expires = people.add_token(conn, account, label, scopes, days)
@@ -42,7 +43,7 @@ def create(
 @database_options
 def list_(account: str | None, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
     """List tokens, without their secrets."""
-    from flitwatch_db import people
+    from flitwatch_db.people import accounts as people
 
     with gate(db_url, ephemeral) as conn:
         rows = people.tokens(conn, account)
@@ -60,7 +61,8 @@ def list_(account: str | None, as_json: bool, db_url: str | None, ephemeral: boo
 @database_options
 def revoke(token_id: int, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
     """End a token; a running API believes it for five seconds more at most."""
-    from flitwatch_db import audit, people
+    from flitwatch_db.people import accounts as people
+    from flitwatch_db.people import audit
 
     with gate(db_url, ephemeral) as conn:
         people.revoke(conn, token_id)

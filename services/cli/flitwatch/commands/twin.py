@@ -244,7 +244,7 @@ def _first_job(epoch_s: int) -> int:
 
 def _has_runs(db_url: str, cluster: str) -> bool:
     import flitwatch_db
-    from flitwatch_db import estimates
+    from flitwatch_db.estimates import inputs as estimates
 
     with flitwatch_db.connect(db_url, role="reader") as connection:
         return estimates.has_runs(connection, cluster)
@@ -267,7 +267,7 @@ def _beside(argv: list[str]) -> Iterator[None]:
 def _register(fabric: Any, db_url: str) -> int:
     """Register the fabric; a measured one of the same name is never touched."""
     import flitwatch_db
-    from flitwatch_db import fabrics
+    from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import Conflict
 
     with flitwatch_db.connect(db_url) as connection:

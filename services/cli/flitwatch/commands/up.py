@@ -290,7 +290,7 @@ def _with_metrics(processes: list[Process], metrics: tuple[str, int] | None) -> 
 
 def _environment(database_url: str, log_url: str, service: str) -> dict[str, str]:
     """What a service is told: its own logins' passwords, never the owner's."""
-    from flitwatch_db.logins import url_for
+    from flitwatch_db.core.logins import url_for
 
     own = url_for(database_url, service)
     log = own if log_url == database_url else log_url

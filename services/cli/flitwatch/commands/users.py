@@ -43,7 +43,8 @@ def users() -> None:
 @database_options
 def add(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
     """Make an account; a service gets no password, only tokens."""
-    from flitwatch_db import audit, people
+    from flitwatch_db.people import accounts as people
+    from flitwatch_db.people import audit
 
     password = None if role == "service" else read_password(name)
     with gate(db_url, ephemeral) as conn:
@@ -57,7 +58,7 @@ def add(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool
 @database_options
 def list_(as_json: bool, db_url: str | None, ephemeral: bool) -> None:
     """List accounts."""
-    from flitwatch_db import people
+    from flitwatch_db.people import accounts as people
 
     with gate(db_url, ephemeral) as conn:
         rows = people.accounts(conn)
@@ -76,7 +77,8 @@ def list_(as_json: bool, db_url: str | None, ephemeral: bool) -> None:
 @database_options
 def disable(name: str, enable: bool, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
     """Let an account in no more; its sessions end, and its tokens are refused."""
-    from flitwatch_db import audit, people
+    from flitwatch_db.people import accounts as people
+    from flitwatch_db.people import audit
 
     with gate(db_url, ephemeral) as conn:
         people.change(conn, name, disabled=not enable)
@@ -91,7 +93,8 @@ def disable(name: str, enable: bool, as_json: bool, db_url: str | None, ephemera
 @database_options
 def role(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
     """Give an account another role; its sessions end."""
-    from flitwatch_db import audit, people
+    from flitwatch_db.people import accounts as people
+    from flitwatch_db.people import audit
 
     with gate(db_url, ephemeral) as conn:
         people.change(conn, name, role=role)
@@ -105,7 +108,8 @@ def role(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: boo
 @database_options
 def passwd(name: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
     """Give an account another password; its sessions end."""
-    from flitwatch_db import audit, people
+    from flitwatch_db.people import accounts as people
+    from flitwatch_db.people import audit
 
     password = read_password(name)
     with gate(db_url, ephemeral) as conn:
@@ -121,7 +125,8 @@ def passwd(name: str, as_json: bool, db_url: str | None, ephemeral: bool) -> Non
 @database_options
 def rename(name: str, new: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
     """Give an account another name, for example to free it for somebody who comes by the centre's own login."""
-    from flitwatch_db import audit, people
+    from flitwatch_db.people import accounts as people
+    from flitwatch_db.people import audit
 
     with gate(db_url, ephemeral) as conn:
         people.rename(conn, name, new)

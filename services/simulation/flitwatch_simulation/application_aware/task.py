@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flitwatch_db import connect, recommendations
-from flitwatch_db.recommendations import Recommendation
+from flitwatch_db import connect
+from flitwatch_db.estimates import recommendations
+from flitwatch_db.estimates.recommendations import Recommendation
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.routes import Advice, Observation
 from flitwatch_simulation.application_aware.advice import (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_db.recommendations import Part, Recommendation, as_json
+from flitwatch_db.estimates.recommendations import Part, Recommendation, as_json
 from flitwatch_domain.fabric import Fabric, LinkClass
 from flitwatch_routing import lft
 from flitwatch_simulation.loop.machine import Carried

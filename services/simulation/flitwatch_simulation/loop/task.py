@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_db import connect, recommendations
+from flitwatch_db import connect
+from flitwatch_db.estimates import recommendations
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.routes import Loop, Optimise
 from flitwatch_routing.baselines import ftree_tables

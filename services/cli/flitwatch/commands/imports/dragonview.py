@@ -48,8 +48,9 @@ def dragonview(
 
 def save(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> int:
     """Write a snapshot's fabric, counters and jobs within the caller's transaction; return the fabric's id."""
-    from flitwatch_db import counters, fabrics
-    from flitwatch_db import jobs as job_table
+    from flitwatch_db.counters import store as counters
+    from flitwatch_db.fabrics import store as fabrics
+    from flitwatch_db.jobs import store as job_table
     from flitwatch_domain.errors import Conflict, NotFound
 
     try:

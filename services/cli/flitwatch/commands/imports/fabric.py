@@ -60,7 +60,7 @@ def fabric(
 
 def store(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, timeless: bool = False) -> int:
     """Save a fabric in one transaction and return its id; one that is there already, and the same, is left alone."""
-    from flitwatch_db import fabrics
+    from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import NotFound
 
     with conn.transaction():

@@ -23,7 +23,7 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
     The exit status is 3 where records were refused, and 4 where counters came and none of them has a place in a fabric.
     """
     from flitwatch.commands.imports.through_log import NOTHING_PLACED, door, finish, say
-    from flitwatch_db import imports
+    from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors.checkpoint import Checkpoint
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 

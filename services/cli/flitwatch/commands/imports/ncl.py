@@ -21,7 +21,7 @@ from flitwatch.console import database_options, emit, json_option
 def ncl(folder: Path, run_json: Path | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Import the runs in FOLDER: *.timings.json with *.counters.N.bin, or the older *.nettiles.N.yaml."""
     from flitwatch.commands.imports.through_log import door, finish
-    from flitwatch_db import imports
+    from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors.checkpoint import Checkpoint
     from flitwatch_ingest.collectors.ncl import NclCollector
 

@@ -19,7 +19,7 @@ def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: b
     """Store the JSON lines of noise_bench in FILE. Importing the same file again changes nothing."""
     from flitwatch import platform
     from flitwatch_db import connect
-    from flitwatch_db import noise_bench as store
+    from flitwatch_db.runs import noise_bench as store
 
     measurements = read(file)
     with platform.database(db_url, ephemeral) as url, connect(url) as conn:

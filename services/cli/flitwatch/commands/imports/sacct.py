@@ -49,7 +49,7 @@ def sacct(
     """
     from flitwatch.commands.imports.through_log import door, finish
     from flitwatch.commands.imports.zones import zone_named
-    from flitwatch_db import imports
+    from flitwatch_db.ingest import imports
     from flitwatch_domain.importers.packed import open_plain
     from flitwatch_ingest.sources import sacct as source
     from flitwatch_ingest.sources.rejection import Rejection
@@ -86,7 +86,7 @@ def sacct(
 
 def _carry(through: Door, found: list[Found]) -> None:
     """Number a batch's incarnations behind those that are stored, and write it."""
-    from flitwatch_db import imports
+    from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors.sacct import publish_jobs
     from flitwatch_ingest.sources.incarnations import number_restarts, unnumbered
 
@@ -113,7 +113,7 @@ class _Counted:
 
 
 def _held(conn: psycopg.Connection[Any], keys: set[JobKey]) -> dict[JobKey, list[Held]]:
-    from flitwatch_db import imports
+    from flitwatch_db.ingest import imports
     from flitwatch_ingest.sources.incarnations import Held
 
     held: defaultdict[JobKey, list[Held]] = defaultdict(list)

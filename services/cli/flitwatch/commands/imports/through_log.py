@@ -56,7 +56,7 @@ class Door:
 
     def rejected(self) -> dict[str, Any]:
         """The report's keys about what was refused, by the decoder or by the writer."""
-        from flitwatch_db import imports
+        from flitwatch_db.ingest import imports
 
         names = {*self.sources, *(f"{source}#rejected" for source in self.sources)}
         count, found = imports.refused(self.conn, names, MOST_LISTED, self.shared, self.before)
@@ -67,7 +67,8 @@ class Door:
 def door(db_url: str | None, ephemeral: bool) -> Iterator[Door]:
     """Open the database, its log and a producer."""
     from flitwatch import platform
-    from flitwatch_db import connect, imports
+    from flitwatch_db import connect
+    from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors import Publisher
     from flitwatch_stream.log import open_log
 

@@ -1,0 +1,89 @@
+"""Alerts, rules and silences as the API shows them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from psycopg.rows import dict_row
+from psycopg.sql import SQL
+
+from flitwatch_db.core.columns import Connection
+
+Row = dict[str, Any]
+_HEAD = SQL(
+    "alert_id, rule, labels, phase, severity, since, seen, fired_at, resolved_at, value, peak, probability, summary,"
+    " coalesce((evidence ->> 'simulated')::boolean, false) AS simulated, evidence ->> 'page' AS page, evidence -> 'rule' ->> 'summary' AS template,"
+    " evidence -> 'rule' -> 'where' AS about"
+)
+
+
+async def _rows(conn: Connection, query: Any, parameters: Any = None) -> list[Row]:
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
+
+
+async def page(
+    conn: Connection,
+    limit: int,
+    before: int | None,
+    phase: str | None,
+    rule: str | None,
+    from_: datetime | None,
+    to: datetime | None,
+) -> list[Row]:
+    """Alerts numbered below `before`, newest first, that were open at some time of [from, to]."""
+    return await _rows(
+        conn,
+        SQL("SELECT ")
+        + _HEAD
+        + SQL(
+            " FROM alert WHERE (%(before)s::bigint IS NULL OR alert_id < %(before)s) AND (%(phase)s::text IS NULL OR phase = %(phase)s)"
+            " AND (%(rule)s::text IS NULL OR rule = %(rule)s) AND (%(from)s::timestamptz IS NULL OR coalesce(resolved_at, now()) >= %(from)s)"
+            " AND (%(to)s::timestamptz IS NULL OR since <= %(to)s) ORDER BY alert_id DESC LIMIT %(limit)s"
+        ),
+        {"before": before, "phase": phase, "rule": rule, "from": from_, "to": to, "limit": limit},
+    )
+
+
+async def one(conn: Connection, number: int) -> Row | None:
+    """An alert with its evidence and what was told of it."""
+    rows = await _rows(conn, SQL("SELECT ") + _HEAD + SQL(", evidence FROM alert WHERE alert_id = %s"), [number])
+    if not rows:
+        return None
+    notices = await _rows(
+        conn,
+        SQL(
+            "SELECT receiver, status, turn, created_at AS created, delivered_at AS delivered, attempts,"
+            " tried_at AS tried, error FROM alert_notice"
+            " WHERE alert_id = %s ORDER BY notice_id DESC LIMIT 100"
+        ),
+        [number],
+    )
+    return {**rows[0], "notices": notices}
+
+
+async def rules(conn: Connection) -> list[Row]:
+    """Every rule, by name."""
+    return await _rows(conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule ORDER BY name"))
+
+
+async def rule(conn: Connection, name: str) -> Row | None:
+    """One rule."""
+    rows = await _rows(
+        conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule WHERE name = %s"), [name]
+    )
+    return rows[0] if rows else None
+
+
+async def silences(conn: Connection, limit: int) -> list[Row]:
+    """Silences, the last to end first."""
+    return await _rows(
+        conn,
+        SQL(
+            "SELECT silence_id, matchers, starts_at AS starts, ends_at AS ends, comment, created_by, created_at AS created,"
+            " now() >= starts_at AND now() < ends_at AS active FROM alert_silence ORDER BY ends_at DESC, silence_id DESC LIMIT %s"
+        ),
+        [limit],
+    )

@@ -1,0 +1,175 @@
+"""Sums by key, and their way into an additive table: numpy, binary COPY into a staging table, one upsert that adds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, LiteralString, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+
+from flitwatch_db.core import packing
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Rows keyed by (fabric_id, ts_s, device); `samples` is None where the table has none."""
+
+    fabric_id: NDArray[np.int32]
+    ts_s: NDArray[np.int64]
+    device: NDArray[np.int32]
+    samples: NDArray[np.int32] | None
+    seconds: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+    def floored(self, width_s: int) -> Sums:
+        """The same rows in buckets of `width_s`; keys may repeat now."""
+        return replace(self, ts_s=self.ts_s - self.ts_s % width_s)
+
+
+def add_up(sums: Sums) -> Sums:
+    """Return one row a key, in the order of the key; unknown (NaN) plus known is known, unknown plus unknown unknown."""
+    order = np.lexsort((sums.device, sums.ts_s, sums.fabric_id))
+    fabric_id, ts_s, device = sums.fabric_id[order], sums.ts_s[order], sums.device[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (fabric_id[1:] != fabric_id[:-1]) | (ts_s[1:] != ts_s[:-1]) | (device[1:] != device[:-1])
+    samples = None if sums.samples is None else sums.samples[order]
+    seconds, values = sums.seconds[order], sums.values[order]
+    if new.all():
+        return Sums(fabric_id, ts_s, device, samples, seconds, values)
+    starts = np.flatnonzero(new)
+    known = ~np.isnan(values)
+    totals = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
+    totals[~np.logical_or.reduceat(known, starts, axis=0)] = np.nan
+    return Sums(
+        fabric_id[starts],
+        ts_s[starts],
+        device[starts],
+        None if samples is None else np.add.reduceat(samples, starts),
+        np.add.reduceat(seconds, starts),
+        totals,
+    )
+
+
+@dataclass(frozen=True)
+class Table:
+    """The shape that the widths of one kind of table share, and its staging table."""
+
+    staging: str
+    ddl: str
+    columns: int
+    copy: str
+    upsert: str
+
+
+@cache
+def rows_table(device: str, seconds: str, values: tuple[str, ...]) -> Table:
+    """The shape of `<device>_1s`, `_1m` and `_1h`; the names come from this package's own lists, never from data."""
+    names = ["fabric_id", "ts", device, "samples", seconds, *values]
+    staging = f"staging_{device}"
+    floats = ", ".join(f"{name} float8" for name in values)
+    adds = [f"{c} = t.{c} + excluded.{c}" for c in ("samples", seconds)]
+    adds += [f"{c} = coalesce(t.{c} + excluded.{c}, t.{c}, excluded.{c})" for c in values]
+    return Table(
+        staging,
+        f"CREATE TEMPORARY TABLE IF NOT EXISTS {staging} (fabric_id int, ts timestamptz, {device} int, samples int,"
+        f" {seconds} float8, {floats}) ON COMMIT DELETE ROWS",
+        len(names),
+        f"COPY pg_temp.{staging} ({', '.join(names)}) FROM STDIN (FORMAT binary)",
+        f"INSERT INTO {{table}} AS t ({', '.join(names)}) SELECT fabric_id, {{ts}}, {', '.join(names[2:])} FROM pg_temp.{staging}"  # noqa: S608
+        f" ON CONFLICT (fabric_id, ts, {device}) DO UPDATE SET {', '.join(adds)}",
+    )
+
+
+_PORT_NAMES = "fabric_id, ts, router, port_seconds, flits, stall_cycles, packets"
+PORTS = Table(
+    "staging_port",
+    "CREATE TEMPORARY TABLE IF NOT EXISTS staging_port (fabric_id int, ts timestamptz, router int, port_seconds float8,"
+    " flits float8[], stall_cycles float8[], packets float8[]) ON COMMIT DELETE ROWS",
+    7,
+    f"COPY pg_temp.staging_port ({_PORT_NAMES}) FROM STDIN (FORMAT binary)",
+    f"INSERT INTO {{table}} AS t ({_PORT_NAMES}) SELECT {_PORT_NAMES} FROM pg_temp.staging_port"  # noqa: S608
+    " ON CONFLICT (fabric_id, ts, router) DO UPDATE SET port_seconds = t.port_seconds + excluded.port_seconds,"
+    " flits = array_add(t.flits, excluded.flits), stall_cycles = array_add(t.stall_cycles, excluded.stall_cycles),"
+    " packets = array_add(t.packets, excluded.packets)",
+)
+
+
+def merge(conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, widths_s: Mapping[str, int]) -> None:
+    """Add sums whose keys are unique to `<device>_<suffix>` for each suffix and width in seconds, from narrow to wide.
+
+    A second's batch has one row a device, and then its minute and its hour have the same rows: they are staged once and added three times.
+    """
+    assert sums.samples is not None
+    staged: Sums | None = None
+    for suffix, width_s in widths_s.items():
+        sums = add_up(sums.floored(width_s))
+        name = f"{device}_{suffix}"
+        ensure_chunks(conn, name, sums.ts_s)
+        if staged is None or len(staged.ts_s) != len(sums.ts_s):
+            _stage(conn, table, _pack(table, sums))
+            staged = sums
+        ts = "ts" if staged is sums else f"date_bin('{width_s} s', ts, 'epoch')"
+        conn.execute(cast(LiteralString, table.upsert.format(table=name, ts=ts)))
+
+
+def _pack(table: Table, sums: Sums) -> bytes:
+    assert sums.samples is not None
+    return packing.rows(
+        packing.int4(sums.fabric_id), packing.timestamptz(sums.ts_s), packing.int4(sums.device), packing.int4(sums.samples),
+        packing.float8s(np.column_stack((sums.seconds, sums.values))), columns=table.columns,
+    )  # fmt: skip
+
+
+def merge_ports(conn: psycopg.Connection[Any], sums: Sums, ports: int, packets: bool) -> None:
+    """Add sums whose values are flits, stall cycles and (where `packets`) packets of `ports` ports side by side."""
+    n = len(sums.ts_s)
+    stream = packing.rows(
+        packing.int4(sums.fabric_id), packing.timestamptz(sums.ts_s), packing.int4(sums.device), packing.float8(sums.seconds),
+        packing.float8_array(sums.values[:, :ports], n), packing.float8_array(sums.values[:, ports : 2 * ports], n),
+        packing.float8_array(sums.values[:, 2 * ports :] if packets else None, n), columns=PORTS.columns,
+    )  # fmt: skip
+    ensure_chunks(conn, "port_10s", sums.ts_s)
+    _stage(conn, PORTS, stream)
+    conn.execute(cast(LiteralString, PORTS.upsert.format(table="port_10s")))
+
+
+def _stage(conn: psycopg.Connection[Any], table: Table, stream: bytes) -> None:
+    with conn.cursor() as cursor:
+        cursor.execute(cast(LiteralString, table.ddl))
+        cursor.execute(cast(LiteralString, f"TRUNCATE pg_temp.{table.staging}"))
+        with cursor.copy(cast(LiteralString, table.copy)) as copy:
+            copy.write(stream)
+
+
+#: (table, hour) that a connection found made and committed, and when it looked.
+_made: WeakKeyDictionary[psycopg.Connection[Any], dict[tuple[str, int], float]] = WeakKeyDictionary()
+#: After so long it looks again: retention may have dropped the chunk meanwhile.
+LOOK_AGAIN_S = 60.0
+
+
+def ensure_chunks(conn: psycopg.Connection[Any], name: str, ts_s: NDArray[np.int64]) -> None:
+    """Make the partitions that these times need."""
+    made = _made.setdefault(conn, {})
+    now = time.monotonic()
+    # No chunk is shorter than an hour, so whole hours name them all.
+    hours = [
+        hour
+        for hour in np.unique(ts_s // 3600 * 3600).tolist()
+        if now - made.get((name, hour), -LOOK_AGAIN_S) >= LOOK_AGAIN_S
+    ]
+    if not hours:
+        return
+    row = conn.execute(
+        "SELECT ensure_chunks(%s, ARRAY(SELECT to_timestamp(unnest(%s::float8[]))))", [name, [float(h) for h in hours]]
+    ).fetchone()
+    if row is not None and row[0] == 0:
+        # Nothing was made now, so what is there is committed, and a roll-back does not take it away.
+        if len(made) > 10_000:
+            made.clear()
+        made.update({(name, hour): now for hour in hours})

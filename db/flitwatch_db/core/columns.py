@@ -1,0 +1,79 @@
+"""Big results as numpy columns: each column travels as one value, packed by the server, without a Python object per number."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg import sql
+
+from flitwatch_db.core import packing
+
+Kind = Literal["i4", "i8", "f8"]
+Columns = dict[str, NDArray[Any]]
+Connection = psycopg.AsyncConnection[Any]
+
+#: What stands for NULL in a column of that kind.
+UNKNOWN = {"i4": "-1", "i8": "-1", "f8": "'NaN'::float8"}
+
+
+async def columns(conn: Connection, source: sql.Composable, parameters: Any, kinds: dict[str, Kind]) -> Columns:
+    """Run a query and return its named columns.
+
+    Parameters
+    ----------
+    source : Composable
+        A SELECT whose result has a column for each key of `kinds`.
+    kinds : dict of {"i4", "i8", "f8"}
+        The columns' types; NULL becomes -1 in an integer column and NaN in a float column.
+
+    Returns
+    -------
+    dict of array[n]
+        In one unspecified order, the same for all columns.
+    """
+    outputs = [
+        sql.SQL("array_send(array_agg(coalesce({}, {})))").format(sql.Identifier(name), sql.SQL(UNKNOWN[kind]))
+        for name, kind in kinds.items()
+    ]
+    query = sql.SQL("SELECT {} FROM ({}) AS source").format(sql.SQL(", ").join(outputs), source)
+    async with conn.cursor(binary=True) as cursor:
+        await cursor.execute(query, parameters)
+        row = await cursor.fetchone()
+    assert row is not None
+    return {name: packing.unpack(sent, f">{kind}") for (name, kind), sent in zip(kinds.items(), row, strict=True)}
+
+
+def packed_arrays(array: sql.Composable) -> sql.Composable:
+    """An aggregate that sends a `float8[]` expression of every row: (bytes, lengths) for `unpack_arrays`."""
+    # Rows may differ in length, which array_agg refuses; NULL elements would make elements differ in width.
+    known = sql.SQL("coalesce(array_replace({}, NULL, 'NaN'), '{{}}'::float8[])").format(array)
+    return sql.SQL("string_agg(array_send({known}), ''::bytea), array_send(array_agg(cardinality({known})))").format(
+        known=known
+    )
+
+
+def unpack_arrays(sent: bytes | None, lengths: bytes | None) -> NDArray[np.float64]:
+    """Read what `packed_arrays` sent: float64[rows, longest], NaN where unknown."""
+    sizes = packing.unpack(lengths, ">i4").astype(np.int64)
+    if sent is None or not len(sizes):
+        return np.empty((0, 0))
+    widest = int(sizes.max())
+    raw = np.frombuffer(sent, dtype=np.uint8)
+    if widest and bool((sizes == widest).all()):
+        return _elements(raw.reshape(len(sizes), -1), widest)
+    values = np.full((len(sizes), widest), np.nan)
+    spans = np.where(sizes == 0, 12, 20 + 12 * sizes)
+    starts = np.concatenate(([0], np.cumsum(spans)[:-1]))
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        rows = np.flatnonzero(sizes == size)
+        values[rows, :size] = _elements(raw[starts[rows][:, None] + np.arange(20 + 12 * size)], size)
+    return values
+
+
+def _elements(rows: NDArray[np.uint8], size: int) -> NDArray[np.float64]:
+    """Arrays of `size` elements, one a row of bytes: a head of 20 bytes, then length (4) and value (8) of each."""
+    body = np.ascontiguousarray(rows[:, 20:]).reshape(len(rows), size, 12)
+    return np.ascontiguousarray(body[:, :, 4:]).view(">f8").reshape(len(rows), size).astype(np.float64)

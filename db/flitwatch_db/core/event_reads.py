@@ -1,0 +1,45 @@
+"""Events: what was emitted after a number, and how far each fabric's rows are complete."""
+
+from __future__ import annotations
+
+from psycopg.rows import class_row
+from psycopg.sql import SQL
+
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.events import Event
+
+#: How far back the newest `counters` events are looked for: more than an hour of a writer's batches.
+RECENT = 20_000
+
+
+async def after(conn: Connection, number: int, limit: int) -> list[Event]:
+    """Events with numbers above `number`, in order."""
+    async with conn.cursor(row_factory=class_row(Event)) as cursor:
+        await cursor.execute(
+            SQL("SELECT event_id, at, kind, payload FROM event WHERE event_id > %s ORDER BY event_id LIMIT %s"),
+            [number, limit],
+        )
+        return await cursor.fetchall()
+
+
+async def newest(conn: Connection) -> int:
+    """The newest event's number, 0 where there is none."""
+    row = await (await conn.execute("SELECT coalesce(max(event_id), 0) FROM event")).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def listen(conn: Connection) -> None:
+    """Have this connection told of every new event."""
+    await conn.execute("LISTEN flitwatch_event")
+
+
+async def completeness(conn: Connection) -> dict[int, tuple[str, str | None]]:
+    """Per fabric: `through` and `ports_through` of its newest `counters` event (RFC 3339)."""
+    cursor = await conn.execute(
+        "SELECT DISTINCT ON (payload->>'fabric_id') payload->>'fabric_id', payload->>'through', payload->>'ports_through' FROM event"
+        " WHERE event_id > (SELECT coalesce(max(event_id), 0) - %s FROM event) AND kind = 'counters'"
+        " ORDER BY payload->>'fabric_id', event_id DESC",
+        [RECENT],
+    )
+    return {int(f): (t, p) for f, t, p in await cursor.fetchall() if f is not None and f.isdigit() and t is not None}

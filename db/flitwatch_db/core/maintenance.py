@@ -1,0 +1,191 @@
+"""Keeping the database small: retention by our own hand, or by the full edition's policies; and how it stands."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from flitwatch_db.core import log_keep
+from flitwatch_db.core.connection import connect
+from flitwatch_db.core.editions import edition
+from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, FlitwatchError
+
+log = logging.getLogger(__name__)
+
+#: Called before each step with (done, total, what).
+OnStep = Callable[[int, int, str], object]
+
+#: Dropping waits no longer than this for readers and writers to leave a table; the next round tries again.
+LOCK_TIMEOUT = "5s"
+
+#: Tables without chunks: rows older than this are deleted.
+KEEP_ROWS = {
+    "event": ("at", timedelta(days=7)),
+    "dead_letter": ("at", timedelta(days=90)),
+    "ingest_minute": ("ts", timedelta(days=400)),
+    "gap": ("to_ts", timedelta(days=400)),
+}
+TASK_KEEP = timedelta(days=90)
+
+
+@dataclass(frozen=True)
+class _TimeTable:
+    name: str
+    keep: timedelta | None
+
+
+def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> None:
+    """Keep a table's chunks for so many days after their first row was written; None keeps them for ever."""
+    with conn.cursor() as cursor:
+        cursor.execute(
+            "UPDATE time_table SET keep = make_interval(secs => %s) WHERE name = %s",
+            [None if days is None else days * 86400, table],
+        )
+        if cursor.rowcount == 0:
+            names = ", ".join(t.name for t in _time_tables(conn))
+            raise BadRequest(f"{table!r} is not a table of times", advice=f"These are: {names}.")
+
+
+def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> dict[str, Any]:
+    """Archive what is due, then drop what is older than it is kept; return what was done, by table.
+
+    Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round (`skipped`). What one
+    table refuses (`failed`, with its reason) stops no other.
+    """
+    with connect(url, role="keeper", application="flitwatch maintain", autocommit=True) as conn:
+        conn.execute(sql.SQL("SET lock_timeout = {}").format(LOCK_TIMEOUT))
+        kind = edition(conn)
+        archived = _archive(conn, url, on_step)
+        steps: dict[str, Callable[[], int]] = {
+            table.name: partial(_retain, conn, kind, table) for table in _time_tables(conn)
+        }
+        steps |= {"log": partial(log_keep.trim, conn)}
+        steps |= {name: partial(_delete_rows, conn, name) for name in KEEP_ROWS}
+        steps |= {"task": partial(_delete_tasks, conn)}
+        dropped: dict[str, int] = {}
+        skipped: list[str] = []
+        failed: dict[str, str] = {}
+        for done, (name, step) in enumerate(steps.items()):
+            on_step(done, len(steps), name)
+            try:
+                dropped[name] = step()
+            except psycopg.errors.LockNotAvailable:
+                skipped.append(name)
+            except psycopg.Error as problem:
+                if conn.closed:
+                    raise
+                failed[name] = problem.diag.message_primary or str(problem)
+                log.error("nothing of %s is dropped: %s", name, failed[name])
+        on_step(len(steps), len(steps), "")
+    return {"edition": kind, "archive": archived, "dropped": dropped, "skipped": skipped, "failed": failed}
+
+
+def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> dict[str, Any] | None:
+    """Archive before anything is dropped; None where no policy is set.
+
+    Where it cannot be done no job is dropped, but counters are: a full disk for archives must not fill the database's disk as well.
+    """
+    if conn.execute("SELECT FROM setting WHERE key = 'archive' AND value <> 'null'").fetchone() is None:
+        return None
+    from flitwatch_db.archive import policy
+
+    try:
+        return policy.run(conn, url, lambda done, total, what: on_step(done, total, f"archive: {what}"))
+    except Cancelled:
+        raise
+    except Conflict as busy:
+        return {"skipped": str(busy)}
+    except FlitwatchError as problem:
+        log.error("jobs are not archived: %s", problem)
+        return {"error": str(problem)}
+
+
+def _time_tables(conn: psycopg.Connection[Any]) -> list[_TimeTable]:
+    rows = conn.execute("SELECT name, keep FROM time_table ORDER BY name").fetchall()
+    return [_TimeTable(*row) for row in rows]
+
+
+def _is_partitioned(conn: psycopg.Connection[Any], table: str) -> bool:
+    row = conn.execute("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", [f"flitwatch.{table}"]).fetchone()
+    return row is not None and row[0]
+
+
+def _retain(conn: psycopg.Connection[Any], kind: str, table: _TimeTable) -> int:
+    """Age counts from the writing of a chunk's first row, so that an imported archive is not old on arrival."""
+    # A database that was plain at its first migration keeps its native partitions when TimescaleDB is installed later.
+    if kind == "timescale" and not _is_partitioned(conn, table.name):
+        # The full edition does the work itself; its jobs are (re)made to say what the table says.
+        conn.execute("SELECT set_policies(%s)", [table.name])
+        return 0
+    total = 0
+    while dropped := _count(conn, "SELECT drop_old_chunks(%s)", table.name):
+        total += dropped
+    return total
+
+
+def _count(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> int:
+    row = conn.execute(query.encode(), parameters).fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def _delete_rows(conn: psycopg.Connection[Any], name: str) -> int:
+    column, keep = KEEP_ROWS[name]
+    return conn.execute(
+        sql.SQL("DELETE FROM {} WHERE {} < now() - {}::interval").format(
+            sql.Identifier(name), sql.Identifier(column), sql.Literal(keep)
+        )
+    ).rowcount
+
+
+def _delete_tasks(conn: psycopg.Connection[Any]) -> int:
+    """Tasks that ended long ago; the queue's own record of them goes a week after it was last touched."""
+    dropped = conn.execute("DELETE FROM task WHERE finished_at < now() - %s::interval", [TASK_KEEP]).rowcount
+    conn.execute(
+        "DELETE FROM queue.procrastinate_jobs WHERE status IN ('succeeded', 'failed', 'cancelled', 'aborted') AND NOT EXISTS"
+        " (SELECT FROM queue.procrastinate_events e WHERE e.job_id = procrastinate_jobs.id AND e.at > now() - interval '7 days')"
+    )
+    return dropped
+
+
+def status(conn: psycopg.Connection[Any]) -> dict[str, Any]:
+    """How the database stands: edition, size, by table of times its bytes, chunks and newest moment, and the embedded log."""
+    version, size = conn.execute(
+        "SELECT current_setting('server_version'), pg_database_size(current_database())"
+    ).fetchone() or ("", 0)
+    kind = edition(conn)
+    tables = {}
+    for table in _time_tables(conn):
+        chunks, size_bytes = _chunks(conn, table.name)
+        newest = conn.execute(
+            sql.SQL("SELECT max(ts) FROM {}").format(sql.Identifier(table.name))
+            if chunks
+            else sql.SQL("SELECT NULL::timestamptz")
+        ).fetchone()
+        tables[table.name] = {
+            "chunks": chunks, "bytes": size_bytes, "newest": newest[0] if newest else None,
+            "keep_days": None if table.keep is None else table.keep.total_seconds() / 86400,
+        }  # fmt: skip
+    return {
+        "edition": kind,
+        "server_version": version,
+        "bytes": int(size),
+        "tables": tables,
+        "log": log_keep.status(conn),
+    }
+
+
+def _chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int]:
+    """Number and bytes of a table's chunks."""
+    if _is_partitioned(conn, table):
+        query = "SELECT count(*), coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = %s::regclass"
+    else:
+        query = "SELECT count(*), coalesce(sum(pg_total_relation_size(c)), 0) FROM show_chunks(%s::regclass) AS c"
+    row = conn.execute(query.encode(), [f"flitwatch.{table}"]).fetchone()
+    return (int(row[0]), int(row[1])) if row is not None else (0, 0)

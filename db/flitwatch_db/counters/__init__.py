@@ -1,0 +1,1 @@
+"""Counters and packet samples: batches in with their rollups, columns out."""

@@ -1,0 +1,150 @@
+"""Counters out: rows of routers and ports as columns, at the width of the table that a caller chose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import sql
+from psycopg.sql import SQL
+
+from flitwatch_db.core import packing
+from flitwatch_db.core.columns import Columns, Connection, columns, packed_arrays, unpack_arrays
+from flitwatch_domain.counters import ROUTER_COLUMNS
+
+#: Table by bucket width in seconds.
+TABLES = {1: SQL("router_1s"), 60: SQL("router_1m"), 3600: SQL("router_1h")}
+PORT_BUCKET_S = 10
+
+#: What may be asked for; a name that is not here never reaches a statement.
+READABLE = frozenset((*ROUTER_COLUMNS, "tile_seconds"))
+
+
+def _identifiers(names: Sequence[str]) -> list[sql.Identifier]:
+    unknown = [name for name in names if name not in READABLE]
+    if unknown:
+        raise KeyError(unknown[0])
+    return [sql.Identifier(name) for name in names]
+
+
+async def router_rows(
+    conn: Connection, fabric_id: int, names: Sequence[str], from_s: int, to_s: int, width_s: int
+) -> Columns:
+    """Rows of all routers in [from, to), in buckets of `width_s`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Value columns, or `tile_seconds`.
+    width_s : int
+        1, 60, 3600, or another multiple of 1 that is summed from the seconds.
+
+    Returns
+    -------
+    dict
+        router int32[n], ts int64[n] (epoch seconds of the bucket), and float64[n] a name.
+    """
+    values = _identifiers(names)
+    # Fifty thousand to two hundred thousand rows: starting parallel workers costs more than it brings beside a writer.
+    if width_s in TABLES:
+        source = SQL(
+            "SELECT router, extract(epoch FROM ts)::bigint AS ts, {} FROM {}"
+            " WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s)"
+        ).format(SQL(", ").join(values), TABLES[width_s])
+        parameters: list[int] = [fabric_id, from_s, to_s]
+    else:
+        sums = SQL(", ").join(SQL("sum({0}) AS {0}").format(value) for value in values)
+        source = SQL(
+            "SELECT router, extract(epoch FROM date_bin(make_interval(secs => %s), ts, 'epoch'::timestamptz))::bigint AS ts, {}"
+            " FROM router_1s WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s) GROUP BY 1, 2"
+        ).format(sums)
+        parameters = [width_s, fabric_id, from_s, to_s]
+    return await columns(conn, source, parameters, {"router": "i4", "ts": "i8", **dict.fromkeys(names, "f8")})
+
+
+async def some_router_rows(
+    conn: Connection, fabric_id: int, routers: Sequence[int], names: Sequence[str], from_s: int, to_s: int, width_s: int
+) -> Columns:
+    """The same for a few routers: the seconds are probed by their known keys, minutes and hours come from the index by router."""
+    values = SQL(", ").join(_identifiers(names))
+    if width_s == 1:
+        where = SQL("ts = ANY(ARRAY(SELECT generate_series(to_timestamp(%s), to_timestamp(%s), interval '1 s')))")
+        to_s -= 1
+    else:
+        where = SQL("ts >= to_timestamp(%s) AND ts < to_timestamp(%s)")
+    source = SQL(
+        "SELECT router, extract(epoch FROM ts)::bigint AS ts, {} FROM {} WHERE fabric_id = %s AND {} AND router = ANY(%s)"
+    ).format(values, TABLES[width_s], where)
+    parameters = [fabric_id, from_s, to_s, list(routers)]
+    return await columns(conn, source, parameters, {"router": "i4", "ts": "i8", **dict.fromkeys(names, "f8")})
+
+
+async def port_rows(
+    conn: Connection,
+    fabric_id: int,
+    from_s: int,
+    to_s: int,
+    first_port: int = 0,
+    end_port: int | None = None,
+    routers: Sequence[int] | None = None,
+    buckets: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Port counters in [from, to): router int32[n], ts int64[n], flits and stall cycles float64[n, p] of ports [first, end).
+
+    A port that is not counted is NaN; p is the most that any row has of that range. `buckets` names the starts that are read, if not all.
+    """
+    low, high = first_port + 1, 100_000 if end_port is None else end_port
+    slices = [SQL("{}[%(low)s:%(high)s]").format(sql.Identifier(name)) for name in ("flits", "stall_cycles")]
+    where: sql.SQL | sql.Composed
+    if buckets is not None:
+        where = SQL(
+            "ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s)"
+            " AND ts = ANY(ARRAY(SELECT to_timestamp(unnest(%(buckets)s::bigint[])))){}"
+        ).format(SQL("") if routers is None else SQL(" AND router = ANY(%(routers)s)"))
+    elif routers is None:
+        where = SQL("ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s)")
+    else:
+        where = SQL(
+            "ts = ANY(ARRAY(SELECT generate_series(to_timestamp(%(from)s), to_timestamp(%(to)s - 1), interval '10 s')))"
+            " AND router = ANY(%(routers)s)"
+        )
+    query = SQL(
+        "SELECT array_send(array_agg(router)), array_send(array_agg(extract(epoch FROM ts)::bigint)), {}, {}"
+        " FROM port_10s WHERE fabric_id = %(fabric)s AND {}"
+    ).format(*(packed_arrays(part) for part in slices), where)
+    async with conn.cursor(binary=True) as cursor:
+        await cursor.execute(
+            query,
+            {
+                "fabric": fabric_id, "from": from_s, "to": to_s, "low": low, "high": high,
+                "routers": None if routers is None else list(routers),
+                "buckets": None if buckets is None else buckets.tolist(),
+            },
+        )  # fmt: skip
+        row = await cursor.fetchone()
+    assert row is not None
+    flits, stalls = unpack_arrays(row[2], row[3]), unpack_arrays(row[4], row[5])
+    width = max(flits.shape[1], stalls.shape[1])
+    return (
+        np.asarray(packing.unpack(row[0], ">i4"), np.int32),
+        np.asarray(packing.unpack(row[1], ">i8"), np.int64),
+        _widened(flits, width),
+        _widened(stalls, width),
+    )
+
+
+def _widened(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    if values.shape[1] == width:
+        return values
+    return np.pad(values, ((0, 0), (0, width - values.shape[1])), constant_values=np.nan)
+
+
+async def port_totals(conn: Connection, fabric_id: int) -> Columns:
+    """The one sample of a timeless fabric: router and port int32[n], flits and stall_cycles float64[n]."""
+    return await columns(
+        conn,
+        SQL("SELECT router, port, flits, stall_cycles FROM port_total WHERE fabric_id = %s"),
+        [fabric_id],
+        {"router": "i4", "port": "i4", "flits": "f8", "stall_cycles": "f8"},
+    )

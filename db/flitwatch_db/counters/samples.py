@@ -1,0 +1,167 @@
+"""Packet samples in: sums by context and link, their minutes and hours in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, LiteralString, cast
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+
+from flitwatch_db.core.additive import ensure_chunks
+from flitwatch_domain.errors import BadInput
+
+WIDTHS_S = {"1s": 1, "1m": 60, "1h": 3600}
+SUMS = ("tested", "tested_bytes", "traffic", "traffic_variance", "congested", "congested_variance")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one host learned in one slice of time about one context.
+
+    Attributes
+    ----------
+    fabric : str
+        A fabric's name.
+    host : str
+    job, tag, phase : str or None
+        The context; None is unknown.
+    start_s : float
+        Begin of the slice, epoch seconds.
+    longest_path : int
+        Most hops of a packet.
+    variant : str
+        one-bit or standard.
+    link : int[L]
+        Indices in the fabric.
+    sums : float[L, 6]
+        In the order of `SUMS`: packets tested for the link and their bytes; estimates (which the one-bit variant may leave below zero) of the packets that passed it and of
+        those that found it congested, each with its variance.
+    packets : mapping of str to int
+        Packets of the host by what became of them.
+    """
+
+    fabric: str
+    host: str
+    job: str | None
+    tag: str | None
+    phase: str | None
+    start_s: float
+    longest_path: int
+    variant: str
+    link: NDArray[np.int32]
+    sums: NDArray[np.float64]
+    packets: Mapping[str, int]
+    simulated: bool = False
+
+
+def write_samples(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -> None:
+    """Add summaries within the caller's transaction; the same context, second and link add up.
+
+    Raises
+    ------
+    BadInput
+        A fabric that is not there, or a link that it does not have; nothing is written then.
+    """
+    if not summaries:
+        return
+    fabrics = _fabrics(conn, summaries)
+    learned = [summary for summary in summaries if len(summary.link)]
+    if learned:
+        contexts = _contexts(conn, fabrics, learned)
+        sizes = [len(summary.link) for summary in learned]
+        rows = [
+            np.repeat(np.array(contexts, np.int64), sizes),
+            np.repeat(np.array([int(summary.start_s) for summary in learned], np.int64), sizes),
+            np.concatenate([summary.link for summary in learned]).astype(np.int64),
+        ]
+        sums = np.concatenate([summary.sums for summary in learned])
+        for suffix, width_s in WIDTHS_S.items():
+            _add_sums(conn, f"sample_{suffix}", rows[0], rows[1] - rows[1] % width_s, rows[2], sums)
+    _add_packets(conn, fabrics, summaries)
+
+
+def _fabrics(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -> dict[str, int]:
+    names = sorted({summary.fabric for summary in summaries})
+    found = conn.execute(
+        "SELECT name, fabric_id, (SELECT coalesce(max(link), -1) FROM link l WHERE l.fabric_id = f.fabric_id) FROM fabric f WHERE name = ANY(%s)",
+        [names],
+    ).fetchall()
+    last = {name: int(link) for name, _, link in found}
+    for summary in summaries:
+        if summary.fabric not in last:
+            raise BadInput(f"fabric {summary.fabric[:80]!r} is not in the database")
+        if len(summary.link) and int(summary.link.max()) > last[summary.fabric]:
+            raise BadInput(
+                f"link {int(summary.link.max())} of fabric {summary.fabric!r}, whose links end at {last[summary.fabric]}"
+            )
+    return {name: int(fabric_id) for name, fabric_id, _ in found}
+
+
+def _contexts(conn: psycopg.Connection[Any], fabrics: Mapping[str, int], summaries: Sequence[Summary]) -> list[int]:
+    """The context of each summary; made where it is new."""
+    known: dict[tuple[Any, ...], int] = {}
+    # In one order, so that two writers never wait for each other.
+    for summary in sorted(summaries, key=_order):
+        row = conn.execute(
+            "INSERT INTO sample_context AS c (fabric_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts)"
+            " VALUES (%s, %s, %s, %s, %s, ARRAY[%s], %s, to_timestamp(%s::float8), to_timestamp(%s::float8))"
+            " ON CONFLICT (fabric_id, job_id, tag, phase) DO UPDATE SET longest_path = greatest(c.longest_path, excluded.longest_path),"
+            " variants = CASE WHEN c.variants @> excluded.variants THEN c.variants ELSE c.variants || excluded.variants END,"
+            " simulated = c.simulated OR excluded.simulated, first_ts = least(c.first_ts, excluded.first_ts),"
+            " last_ts = greatest(c.last_ts, excluded.last_ts) RETURNING context_id",
+            [
+                fabrics[summary.fabric], summary.job, summary.tag, summary.phase, summary.longest_path, summary.variant,
+                summary.simulated, summary.start_s, summary.start_s,
+            ],
+        ).fetchone()  # fmt: skip
+        assert row is not None
+        known[_order(summary)] = int(row[0])
+    return [known[_order(summary)] for summary in summaries]
+
+
+def _order(summary: Summary) -> tuple[Any, ...]:
+    return (
+        summary.fabric,
+        *(("", part) if part is None else ("=", part) for part in (summary.job, summary.tag, summary.phase)),
+    )
+
+
+def _add_sums(
+    conn: psycopg.Connection[Any], table: str, context: NDArray[np.int64], ts_s: NDArray[np.int64], link: NDArray[np.int64], sums: NDArray[np.float64]
+) -> None:  # fmt: skip
+    ensure_chunks(conn, table, ts_s)
+    names = ", ".join(SUMS)
+    added = ", ".join(f"{name} = t.{name} + excluded.{name}" for name in SUMS)
+    totals = ", ".join(f"sum({name})" for name in SUMS)
+    conn.execute(
+        cast(
+            LiteralString,
+            f"INSERT INTO {table} AS t (context_id, ts, link, {names}) SELECT context_id, to_timestamp(ts_s), link, {totals} FROM unnest("  # noqa: S608
+            "%s::int[], %s::bigint[], %s::int[], %s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::float8[])"
+            f" AS new (context_id, ts_s, link, {names}) GROUP BY context_id, ts_s, link ORDER BY context_id, ts_s, link"
+            f" ON CONFLICT (context_id, ts, link) DO UPDATE SET {added}",
+        ),
+        [context.tolist(), ts_s.tolist(), link.tolist(), *(sums[:, column].tolist() for column in range(len(SUMS)))],
+    )
+
+
+def _add_packets(conn: psycopg.Connection[Any], fabrics: Mapping[str, int], summaries: Sequence[Summary]) -> None:
+    rows = [
+        (fabrics[summary.fabric], int(summary.start_s) // 60 * 60, summary.host, outcome, float(packets))
+        for summary in summaries
+        for outcome, packets in summary.packets.items()
+        if packets
+    ]
+    if not rows:
+        return
+    ensure_chunks(conn, "sample_host_1m", np.array([row[1] for row in rows], np.int64))
+    conn.execute(
+        "INSERT INTO sample_host_1m AS t (fabric_id, ts, host, outcome, packets) SELECT fabric_id, to_timestamp(ts_s), host, outcome, sum(packets)"
+        " FROM unnest(%s::int[], %s::bigint[], %s::text[], %s::text[], %s::float8[]) AS new (fabric_id, ts_s, host, outcome, packets)"
+        " GROUP BY fabric_id, ts_s, host, outcome ORDER BY fabric_id, ts_s, host, outcome"
+        " ON CONFLICT (fabric_id, ts, host, outcome) DO UPDATE SET packets = t.packets + excluded.packets",
+        [list(column) for column in zip(*rows, strict=True)],
+    )

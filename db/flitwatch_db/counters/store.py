@@ -1,0 +1,178 @@
+"""Counters in: additive rows of a batch, their rollups in the same transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, LiteralString, cast
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+
+from flitwatch_db.core import additive, packing
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.errors import BadInput
+
+#: Bucket times must lie in [1970, 2106): beyond, a clock is wrong, and every odd day would make partitions of its own.
+LATEST_TS_S = 1 << 32
+
+#: Suffix and width of the tables that every row goes to.
+WIDTHS_S = {"1s": 1, "1m": 60, "1h": 3600}
+PORT_BUCKET_S = 10
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Counts of routers or endpoints by the second.
+
+    Attributes
+    ----------
+    fabric_id, device : int32[n]
+        The fabric, and the router or endpoint within it.
+    ts_s : int64[n]
+        Start of the second, in seconds since 1970 UTC.
+    samples : int32[n]
+        How many samples ended in the bucket.
+    seconds : float64[n]
+        Counted time: tile-seconds of a router, seconds of an endpoint.
+    values : float64[n, c]
+        Counts in the order of `ROUTER_COLUMNS` or `ENDPOINT_COLUMNS`; NaN where unknown; negative where a late sample takes back.
+    """
+
+    fabric_id: NDArray[np.int32]
+    device: NDArray[np.int32]
+    ts_s: NDArray[np.int64]
+    samples: NDArray[np.int32]
+    seconds: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PortRows:
+    """Counts of ports by ten seconds.
+
+    Attributes
+    ----------
+    fabric_id, router : int32[n]
+    ts_s : int64[n]
+        Start of the bucket, a multiple of ten.
+    seconds : float64[n]
+        Port-seconds counted.
+    flits, stall_cycles : float64[n, p]
+        By port; NaN where a port is not counted.
+    packets : float64[n, p], optional
+    """
+
+    fabric_id: NDArray[np.int32]
+    router: NDArray[np.int32]
+    ts_s: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+    flits: NDArray[np.float64]
+    stall_cycles: NDArray[np.float64]
+    packets: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one transaction of the writer adds."""
+
+    routers: Rows | None = None
+    ports: PortRows | None = None
+    endpoints: Rows | None = None
+
+
+def write_batch(conn: psycopg.Connection[Any], batch: Batch) -> None:
+    """Add a batch to the counter tables and to its minutes and hours, within the caller's transaction.
+
+    Keys may repeat within a batch and may be in the tables already: counts add up, and unknown plus known is known.
+
+    Raises
+    ------
+    BadInput
+        Arrays of different lengths, or a time outside [1970, 2106).
+    """
+    if batch.routers is not None and len(batch.routers.ts_s):
+        _write_rows(conn, "router", "tile_seconds", ROUTER_COLUMNS, batch.routers)
+    if batch.endpoints is not None and len(batch.endpoints.ts_s):
+        _write_rows(conn, "endpoint", "seconds", ENDPOINT_COLUMNS, batch.endpoints)
+    if batch.ports is not None and len(batch.ports.ts_s):
+        _write_ports(conn, batch.ports)
+
+
+def _check(n: int, ts_s: NDArray[np.int64], *arrays: NDArray[Any] | None) -> None:
+    if any(a is not None and len(a) != n for a in arrays):
+        raise BadInput("the arrays of a batch differ in length")
+    if int(ts_s.min()) < 0 or int(ts_s.max()) >= LATEST_TS_S:
+        raise BadInput(f"bucket times {int(ts_s.min())} to {int(ts_s.max())} s are outside 1970 to 2106")
+
+
+def _write_rows(conn: psycopg.Connection[Any], device: str, seconds: str, columns: tuple[str, ...], rows: Rows) -> None:
+    n = len(rows.ts_s)
+    _check(n, rows.ts_s, rows.fabric_id, rows.device, rows.samples, rows.seconds, rows.values)
+    if rows.values.shape != (n, len(columns)):
+        raise BadInput(f"values of shape {rows.values.shape} do not fit {n} rows of {len(columns)} {device} columns")
+    table = additive.rows_table(device, seconds, columns)
+    sums = additive.Sums(rows.fabric_id, rows.ts_s, rows.device, rows.samples, rows.seconds, rows.values)
+    additive.merge(conn, table, device, sums, WIDTHS_S)
+
+
+def _write_ports(conn: psycopg.Connection[Any], rows: PortRows) -> None:
+    n = len(rows.ts_s)
+    _check(n, rows.ts_s, rows.fabric_id, rows.router, rows.seconds, rows.flits, rows.stall_cycles, rows.packets)
+    if (rows.ts_s % PORT_BUCKET_S).any():
+        raise BadInput("bucket times of ports are not multiples of 10 s")
+    parts = [rows.flits, rows.stall_cycles, *([] if rows.packets is None else [rows.packets])]
+    if any(part.shape != rows.flits.shape for part in parts):
+        raise BadInput("flits, stall_cycles and packets differ in their number of ports")
+    sums = additive.add_up(
+        additive.Sums(rows.fabric_id, rows.ts_s, rows.router, None, rows.seconds, np.concatenate(parts, axis=1))
+    )
+    additive.merge_ports(conn, sums, ports=rows.flits.shape[1], packets=rows.packets is not None)
+
+
+def write_port_totals(
+    conn: psycopg.Connection[Any],
+    fabric_id: int,
+    router: NDArray[np.int32],
+    port: NDArray[np.int32],
+    flits: NDArray[np.float64],
+    stall_cycles: NDArray[np.float64],
+    source: str,
+    vc_flits: NDArray[np.float64] | None = None,
+    vc_stall_cycles: NDArray[np.float64] | None = None,
+) -> None:
+    """Store counts without a time, one row a port; those of the same port are replaced.
+
+    Parameters
+    ----------
+    router, port : int32[n]
+        Unique pairs.
+    flits, stall_cycles : float64[n]
+        NaN where unknown.
+    source : str
+        The file they came from.
+    vc_flits, vc_stall_cycles : float64[n, v], optional
+        By virtual channel.
+    """
+    n = len(router)
+    names = "fabric_id, router, port, flits, stall_cycles, vc_flits, vc_stall_cycles, source"
+    stream = packing.rows(
+        packing.int4(np.full(n, fabric_id)), packing.int4(router), packing.int4(port), packing.float8(flits),
+        packing.float8(stall_cycles), packing.float8_array(vc_flits, n), packing.float8_array(vc_stall_cycles, n),
+        packing.text([source] * n), columns=8,
+    )  # fmt: skip
+    with conn.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS staging_total (LIKE port_total) ON COMMIT DELETE ROWS")
+        cursor.execute("TRUNCATE pg_temp.staging_total")
+        with cursor.copy(
+            cast(LiteralString, f"COPY pg_temp.staging_total ({names}) FROM STDIN (FORMAT binary)")
+        ) as copy:
+            copy.write(stream)
+        cursor.execute(
+            cast(
+                LiteralString,
+                f"INSERT INTO port_total ({names}) SELECT {names} FROM pg_temp.staging_total ON CONFLICT (fabric_id, router, port)"  # noqa: S608
+                " DO UPDATE SET flits = excluded.flits, stall_cycles = excluded.stall_cycles, vc_flits = excluded.vc_flits,"
+                " vc_stall_cycles = excluded.vc_stall_cycles, source = excluded.source",
+            )
+        )

@@ -1,0 +1,98 @@
+"""What LDMS counted on a run's routers, on routers with I/O nodes, and elsewhere, during each step: kept because seconds are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from flitwatch_db.estimates.inputs import LDMS_FOUR
+from flitwatch_domain.counters import TABLE_II
+
+Connection = psycopg.Connection[Any]
+
+#: Below this share of the expected rows a figure would be of some routers only; it stays unknown.
+LEAST_COVERAGE = 0.9
+#: Steps looked at in one go.
+MOST_STEPS = 400
+
+
+def _rates(columns: list[str], condition: str) -> sql.Composed:
+    """An array of counts per second over the rows that fit; NULL where too few were counted."""
+    sums = sql.SQL(", ").join(
+        sql.SQL("sum(c.{}) FILTER (WHERE {}) / g.seconds").format(sql.Identifier(column), sql.SQL(condition))  # type: ignore[arg-type]
+        for column in columns
+    )
+    enough = sql.SQL(
+        "count(*) FILTER (WHERE {}) >= {} * g.seconds * count(DISTINCT g.router) FILTER (WHERE {})"
+    ).format(sql.SQL(condition), sql.Literal(LEAST_COVERAGE), sql.SQL(condition))  # type: ignore[arg-type]
+    return sql.SQL("CASE WHEN {} AND count(c.ts) FILTER (WHERE {}) > 0 THEN ARRAY[{}]::float8[] END").format(
+        enough,
+        sql.SQL(condition),
+        sums,  # type: ignore[arg-type]
+    )
+
+
+def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) -> int:
+    """Sum the counters of a run's steps that have none kept yet and that lie before `complete_through_s`; return how many were kept.
+
+    A step's counters are those of the whole seconds that begin within it; a step without such a second has none.
+    """
+    if complete_through_s is None:
+        return 0
+    row = conn.execute(
+        "SELECT extract(epoch FROM r.start_ts)::float8, (SELECT n.fabric_id FROM job_node n WHERE n.job_pk = r.job_pk AND n.router IS NOT NULL"
+        " GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1),"
+        " r.job_pk FROM run r WHERE r.run_id = %s AND r.start_ts IS NOT NULL",
+        [run_id],
+    ).fetchone()
+    if row is None or row[1] is None:
+        return 0
+    start_s, fabric_id, job_pk = row
+    four = [counter.column for name in LDMS_FOUR for counter in TABLE_II if counter.abbreviation == name]
+    query = sql.SQL("""
+        INSERT INTO run_step_around (run_id, step, own, io, sys)
+        WITH spans AS (
+            SELECT step, time_s, %(start)s + sum(time_s) OVER (ORDER BY step) AS ends FROM run_step WHERE run_id = %(run)s
+        ), due AS (
+            SELECT step, ceil(ends - time_s) AS first, ceil(ends) - 1 AS last FROM spans s
+            WHERE ends <= %(through)s AND NOT EXISTS (SELECT FROM run_step_around a WHERE a.run_id = %(run)s AND a.step = s.step)
+            ORDER BY step LIMIT {most}
+        ), places AS (
+            SELECT q.router, EXISTS (SELECT FROM job_node n WHERE n.job_pk = %(job)s AND n.fabric_id = %(fabric)s AND n.router = q.router) AS own,
+                   EXISTS (SELECT FROM endpoint e WHERE e.fabric_id = %(fabric)s AND e.router = q.router AND e.role = 'io') AS io
+            FROM router q WHERE q.fabric_id = %(fabric)s
+        ), g AS (
+            SELECT d.step, d.first, d.last, greatest(d.last - d.first + 1, 0) AS seconds, p.router, p.own, p.io FROM due d CROSS JOIN places p
+        )
+        SELECT %(run)s, g.step, {own}, {io}, {rest}
+        FROM g LEFT JOIN router_1s c ON c.fabric_id = %(fabric)s AND c.router = g.router AND c.ts >= to_timestamp(g.first) AND c.ts <= to_timestamp(g.last)
+        WHERE g.seconds > 0
+        GROUP BY g.step, g.seconds ON CONFLICT DO NOTHING
+    """).format(
+        most=sql.Literal(MOST_STEPS),
+        own=_rates([counter.column for counter in TABLE_II], "g.own"),
+        io=_rates(four, "g.io"),
+        rest=_rates(four, "NOT g.own"),
+    )
+    with conn.cursor() as cursor:
+        cursor.execute(
+            query,
+            {"start": start_s, "run": run_id, "through": complete_through_s, "job": job_pk, "fabric": fabric_id},
+        )
+        return cursor.rowcount
+
+
+def complete_through_s(conn: Connection, run_id: int) -> float | None:
+    """Until when the counters of a run's fabric are complete, as the writer said last; else the end of the newest row; None where there are none."""
+    row = conn.execute(
+        "SELECT coalesce("
+        " (SELECT extract(epoch FROM (e.payload ->> 'through')::timestamptz) FROM event e WHERE e.kind = 'counters'"
+        "  AND (e.payload ->> 'fabric_id')::int = f.fabric_id ORDER BY e.event_id DESC LIMIT 1),"
+        " (SELECT extract(epoch FROM max(ts)) + 1 FROM router_1s c WHERE c.fabric_id = f.fabric_id))::float8"
+        " FROM (SELECT n.fabric_id FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = %s AND n.router IS NOT NULL"
+        " GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1) f",
+        [run_id],
+    ).fetchone()
+    return None if row is None else row[0]

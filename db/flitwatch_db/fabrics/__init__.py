@@ -1,0 +1,1 @@
+"""Fabrics, their planes and the changes of their routes: in and out."""

@@ -1,0 +1,189 @@
+"""Fabrics as the API lists them: what they are, how far their data reach, which routers are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg.rows import class_row, dict_row
+from psycopg.sql import SQL
+
+from flitwatch_db.core.columns import Connection, columns
+from flitwatch_domain.errors import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class FabricHead:
+    """A fabric's row; `version` changes whenever the row is written."""
+
+    fabric_id: int
+    name: str
+    kind: str
+    technology: str
+    simulated: bool
+    counted_at: str
+    timeless: bool
+    source: str
+    attributes: dict[str, Any]
+    warnings: list[str]
+    created_at: datetime
+    version: str
+
+
+_HEAD = SQL("""
+    SELECT fabric_id, name, kind, technology, simulated, counted_at, timeless, source, attributes, warnings, created_at,
+           xmin::text AS version
+    FROM fabric
+""")
+
+
+async def list_heads(conn: Connection) -> list[FabricHead]:
+    """All fabrics in the order they came."""
+    async with conn.cursor(row_factory=class_row(FabricHead)) as cursor:
+        await cursor.execute(_HEAD + SQL(" ORDER BY fabric_id"))
+        return await cursor.fetchall()
+
+
+async def head(conn: Connection, name_or_id: str) -> FabricHead:
+    """One fabric by name or, failing that, by number.
+
+    Raises
+    ------
+    NotFound
+        There is none; the advice names those that are there.
+    """
+    number = int(name_or_id) if name_or_id.isascii() and name_or_id.isdigit() and len(name_or_id) < 10 else None
+    async with conn.cursor(row_factory=class_row(FabricHead)) as cursor:
+        await cursor.execute(
+            _HEAD + SQL(" WHERE name = %(name)s OR fabric_id = %(number)s ORDER BY name = %(name)s DESC LIMIT 1"),
+            {"name": name_or_id, "number": number},
+        )
+        found = await cursor.fetchone()
+    if found is None:
+        names = [row.name for row in await list_heads(conn)]
+        known = ", ".join(names[:10]) + (" and more" if len(names) > 10 else "")
+        raise NotFound(
+            f"there is no fabric {name_or_id[:80]!r}",
+            advice=f"Known fabrics: {known}." if names else "Import one with `flitwatch import fabric`.",
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far a fabric's counters reach, in epoch seconds; None where there are none.
+
+    Attributes
+    ----------
+    first_s, last_s : int or None
+        Start of the first bucket, end of the newest.
+    oldest_s : dict
+        By bucket width in seconds: start of the oldest bucket that is still kept; a width without rows is left out.
+    """
+
+    first_s: int | None
+    last_s: int | None
+    oldest_s: dict[int, int]
+
+    def kept(self, width_s: int, from_s: float) -> bool:
+        """Whether rows of that width reach back to a time, or as far as any rows do."""
+        oldest = self.oldest_s.get(width_s)
+        if oldest is None:
+            return not self.oldest_s
+        # A coarser table that begins in an earlier bucket knows of data that this one has dropped.
+        dropped = any(start + width <= oldest for width, start in self.oldest_s.items() if width > width_s)
+        return from_s >= oldest or not dropped
+
+
+_EDGE = {
+    width: (
+        SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts LIMIT 1").format(
+            SQL(table)
+        ),
+        SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts DESC LIMIT 1").format(
+            SQL(table)
+        ),
+    )
+    for width, table in ((1, "router_1s"), (60, "router_1m"), (3600, "router_1h"))
+}
+
+
+async def reach(conn: Connection, fabric_id: int) -> Reach:
+    """How far a fabric's router counters reach."""
+    oldest: dict[int, int] = {}
+    last: int | None = None
+    for width, (first, newest) in _EDGE.items():
+        row = await (await conn.execute(first, [fabric_id])).fetchone()
+        if row is None:
+            continue
+        oldest[width] = int(row[0])
+        if last is None:
+            end = await (await conn.execute(newest, [fabric_id])).fetchone()
+            assert end is not None
+            last = int(end[0]) + width
+    if not oldest:
+        return Reach(None, None, {})
+    # The finest table that begins in the coarsest's first bucket tells the beginning best.
+    widest = max(oldest)
+    first_s = max(start for start in oldest.values() if start < oldest[widest] + widest)
+    return Reach(first_s, last, oldest)
+
+
+async def usual_tile_seconds(
+    conn: Connection, fabric_id: int, from_s: int, to_s: int, routers: int
+) -> NDArray[np.float64]:
+    """The most tile-seconds a second that each router counted in a minute of [from, to): float64[routers], NaN where none."""
+    found = await columns(
+        conn,
+        SQL(
+            "SELECT router, max(tile_seconds) / 60 AS rate FROM router_1m"
+            " WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s) GROUP BY router"
+        ),
+        [fabric_id, from_s, to_s],
+        {"router": "i4", "rate": "f8"},
+    )
+    rates = np.full(routers, np.nan)
+    inside = found["router"] < routers
+    rates[found["router"][inside]] = found["rate"][inside]
+    return rates
+
+
+async def counted_routers(conn: Connection, fabric_id: int, timeless: bool, since_s: int) -> NDArray[np.int32]:
+    """Routers with counters: of a timeless fabric all that have any, else those with rows since a time."""
+    if timeless:
+        source, parameters = SQL("SELECT DISTINCT router FROM port_total WHERE fabric_id = %s"), [fabric_id]
+    else:
+        source = SQL("SELECT DISTINCT router FROM router_1h WHERE fabric_id = %s AND ts >= to_timestamp(%s)")
+        parameters = [fabric_id, since_s]
+    return (await columns(conn, source, parameters, {"router": "i4"}))["router"]
+
+
+async def sizes(conn: Connection, fabric_id: int) -> tuple[int, int, int, list[int]]:
+    """Numbers of routers, endpoints and links, and the groups that occur."""
+    cursor = await conn.execute(
+        "SELECT (SELECT count(*) FROM router WHERE fabric_id = %(f)s), (SELECT count(*) FROM endpoint WHERE fabric_id = %(f)s),"
+        " (SELECT count(*) FROM link WHERE fabric_id = %(f)s),"
+        " (SELECT coalesce(array_agg(DISTINCT group_id ORDER BY group_id), '{}') FROM router WHERE fabric_id = %(f)s AND group_id >= 0)",
+        {"f": fabric_id},
+    )
+    row = await cursor.fetchone()
+    assert row is not None
+    return int(row[0]), int(row[1]), int(row[2]), list(row[3])
+
+
+async def route_changes(
+    conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int
+) -> list[dict[str, Any]]:
+    """The newest route changes of a fabric in [from, to)."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(
+            SQL(
+                "SELECT ts, note, entries, changed FROM route_change WHERE fabric_id = %s AND ts >= %s AND ts < %s"
+                " ORDER BY ts DESC LIMIT %s"
+            ),
+            [fabric_id, from_, to, limit],
+        )
+        return await cursor.fetchall()

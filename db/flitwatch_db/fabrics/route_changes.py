@@ -1,0 +1,95 @@
+"""Route changes of a fabric: what was loaded when, and how many entries of the tables differ from those before."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import datetime
+from typing import Any, LiteralString, NamedTuple
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+
+from flitwatch_db.core import events
+
+
+class RouteChange(NamedTuple):
+    """A stored change: entries of its tables, and those that differ from the tables before (None: nothing to compare with)."""
+
+    ts: datetime
+    entries: int | None
+    changed: int | None
+    #: False: these tables were in force already, nothing was stored.
+    new: bool
+
+
+def record(
+    conn: psycopg.Connection[Any], fabric_id: int, ts: datetime, ports: NDArray[np.int64] | None, note: str | None = None, source: str | None = None,
+) -> RouteChange:  # fmt: skip
+    """Store a change within the caller's transaction; one of the same fabric and moment is replaced.
+
+    Parameters
+    ----------
+    ts : datetime
+        Since when the routes are loaded.
+    ports : int[routers, endpoints] or None
+        Output ports, -1 where there is no entry; None: no tables are known, `note` says what changed.
+    note : str or None
+        What a person calls the change.
+
+    Without a note, tables that equal those in force at `ts` are not stored: a dump that is read every hour gives a mark only when routes change.
+    """
+    # One importer at a time: what is compared here must not change before it is stored.
+    conn.execute("SELECT FROM fabric WHERE fabric_id = %s FOR NO KEY UPDATE", [fabric_id])
+    if ports is not None and note is None:
+        force = _tables(conn, "ts <= %s ORDER BY ts DESC", fabric_id, ts)
+        if force is not None and _differ(force.ports, ports) == 0:
+            return RouteChange(force.ts, int((ports >= 0).sum()), 0, new=False)
+    before = None if ports is None else _tables(conn, "ts < %s ORDER BY ts DESC", fabric_id, ts)
+    entries = None if ports is None else int((ports >= 0).sum())
+    changed = None if ports is None or before is None else _differ(before.ports, ports)
+    packed = None if ports is None else _packed(ports)
+    conn.execute(
+        "INSERT INTO route_change (fabric_id, ts, note, entries, changed, source, tables) VALUES (%s, %s, %s, %s, %s, %s, %s)"
+        " ON CONFLICT (fabric_id, ts) DO UPDATE SET note = excluded.note, entries = excluded.entries, changed = excluded.changed,"
+        " source = excluded.source, tables = excluded.tables",
+        [fabric_id, ts, note, entries, changed, source, packed],
+    )
+    after = None if ports is None else _tables(conn, "ts > %s ORDER BY ts", fabric_id, ts)
+    if ports is not None and after is not None:
+        conn.execute(
+            "UPDATE route_change SET changed = %s WHERE fabric_id = %s AND ts = %s",
+            [_differ(ports, after.ports), fabric_id, after.ts],
+        )
+    events.emit(conn, "routes", {"fabric_id": fabric_id, "ts": ts.isoformat()})
+    return RouteChange(ts, entries, changed, new=True)
+
+
+def forget_tables(conn: psycopg.Connection[Any], fabric_id: int) -> None:
+    """Routers and endpoints have other numbers from now on: the tables so far are comparable no more; the changes stay."""
+    conn.execute("UPDATE route_change SET tables = NULL WHERE fabric_id = %s", [fabric_id])
+
+
+class _Tables(NamedTuple):
+    ts: datetime
+    ports: NDArray[np.int64]
+
+
+def _tables(conn: psycopg.Connection[Any], which: LiteralString, fabric_id: int, ts: datetime) -> _Tables | None:
+    query: LiteralString = "SELECT ts, tables FROM route_change WHERE fabric_id = %s AND tables IS NOT NULL AND "
+    row = conn.execute(query + which + " LIMIT 1", [fabric_id, ts]).fetchone()
+    return None if row is None else _Tables(row[0], _unpacked(row[1]))
+
+
+def _packed(ports: NDArray[np.int64]) -> bytes:
+    return gzip.compress(np.array(ports.shape, "<i4").tobytes() + ports.astype("<i2").tobytes(), 6, mtime=0)
+
+
+def _unpacked(packed: bytes) -> NDArray[np.int64]:
+    raw = gzip.decompress(packed)
+    return np.frombuffer(raw[8:], "<i2").reshape(np.frombuffer(raw[:8], "<i4")).astype(np.int64)
+
+
+def _differ(before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
+    """How many entries are new, gone or lead through another port."""
+    return int((before != after).sum())

@@ -1,0 +1,294 @@
+"""Fabrics in and out: whole, as arrays, by binary COPY."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString, cast
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from flitwatch_db.core import packing
+from flitwatch_db.fabrics import planes, route_changes
+from flitwatch_db.jobs import store as jobs
+from flitwatch_domain.errors import Conflict, NotFound
+from flitwatch_domain.fabric import (
+    ROLES,
+    CountedAt,
+    Endpoints,
+    Fabric,
+    FabricKind,
+    LinkClass,
+    Links,
+    Routers,
+    Technology,
+)
+
+
+@dataclass(frozen=True)
+class FabricRow:
+    """A fabric's row and the sizes of its parts."""
+
+    fabric_id: int
+    name: str
+    kind: str
+    technology: str
+    simulated: bool
+    counted_at: str
+    timeless: bool
+    source: str
+    attributes: dict[str, Any]
+    warnings: list[str]
+    created_at: datetime
+    routers: int
+    endpoints: int
+    links: int
+
+
+def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, timeless: bool = False) -> int:
+    """Store a fabric within the caller's transaction; return its id.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    replace : bool
+        True: a fabric of that name keeps its id and its counters and gets these routers, endpoints and links.
+    timeless : bool
+        Its counters are one sample without a time (`port_total`).
+
+    Raises
+    ------
+    Conflict
+        A fabric of that name is there and `replace` is False.
+    """
+    values = [
+        fabric.name, str(fabric.kind), str(fabric.technology), fabric.simulated, str(fabric.counted_at), timeless, fabric.source,
+        Jsonb(fabric.attributes), list(fabric.warnings),
+    ]  # fmt: skip
+    with conn.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO fabric (name, kind, technology, simulated, counted_at, timeless, source, attributes, warnings)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (name) DO NOTHING RETURNING fabric_id",
+            values,
+        )
+        created = cursor.fetchone()
+        if created is None:
+            if not replace:
+                raise Conflict(
+                    f"a fabric named {fabric.name!r} is there already", advice="Choose another name or replace it."
+                )
+            cursor.execute(
+                "UPDATE fabric SET kind = %s, technology = %s, simulated = %s, counted_at = %s, timeless = %s, source = %s,"
+                " attributes = %s, warnings = %s WHERE name = %s RETURNING fabric_id",
+                [*values[1:], values[0]],
+            )
+            created = cursor.fetchone()
+            assert created is not None
+            for table in ("router", "endpoint", "link"):
+                cursor.execute(cast(LiteralString, f"DELETE FROM {table} WHERE fabric_id = %s"), created)  # noqa: S608
+            route_changes.forget_tables(conn, int(created[0]))
+        fabric_id = int(created[0])
+    _copy_routers(conn, fabric_id, fabric.routers)
+    _copy_endpoints(conn, fabric_id, fabric.endpoints)
+    _copy_links(conn, fabric_id, fabric)
+    planes.find(conn, fabric_id)
+    jobs.place_unplaced(conn, fabric_id)
+    return fabric_id
+
+
+def describe(conn: psycopg.Connection[Any], fabric_id: int, attributes: dict[str, Any]) -> None:
+    """Add to what is known of a stored fabric; jobs are placed anew where that makes it a plane of another."""
+    changed = conn.execute(
+        "UPDATE fabric SET attributes = attributes || %(new)s WHERE fabric_id = %(fabric)s AND attributes <> attributes || %(new)s",
+        {"new": Jsonb(attributes), "fabric": fabric_id},
+    ).rowcount
+    if changed:
+        planes.find(conn, fabric_id)
+        jobs.place_unplaced(conn, fabric_id)
+
+
+def _copy(conn: psycopg.Connection[Any], into: LiteralString, *blocks: packing.Block) -> None:
+    if not len(blocks[0].bytes):
+        return
+    with conn.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN (FORMAT binary)") as copy:
+        copy.write(packing.rows(*blocks, columns=len(blocks)))
+
+
+def _known(values: NDArray[Any], pack: Any = packing.int4) -> packing.Block:
+    return pack(values, null=values < 0)
+
+
+def _copy_routers(conn: psycopg.Connection[Any], fabric_id: int, routers: Routers) -> None:
+    n = len(routers)
+    _copy(
+        conn, 'router (fabric_id, router, name, guid, group_id, "row", col, level, coords)',
+        packing.int4(np.full(n, fabric_id)), packing.int4(np.arange(n)), packing.text(routers.name), packing.text(routers.guid),
+        _known(routers.group), _known(routers.row), _known(routers.col), _known(routers.level),
+        packing.int4_array(routers.coords if routers.coords.shape[1] else None, n),
+    )  # fmt: skip
+
+
+def _copy_endpoints(conn: psycopg.Connection[Any], fabric_id: int, endpoints: Endpoints) -> None:
+    n = len(endpoints)
+    _copy(
+        conn, "endpoint (fabric_id, endpoint, router, port, node, nid, component_id, role, guid)",
+        packing.int4(np.full(n, fabric_id)), packing.int4(np.arange(n)), packing.int4(endpoints.router), _known(endpoints.port),
+        packing.text(endpoints.node), _known(endpoints.nid, packing.int8), _known(endpoints.component_id, packing.int8),
+        packing.text(endpoints.role_names), packing.text(endpoints.guid),
+    )  # fmt: skip
+
+
+def _copy_links(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric) -> None:
+    links, routers = fabric.links, len(fabric.routers)
+    n = len(links)
+    ends = []
+    for vertex in (links.src, links.dst):
+        ends.append(
+            (_known(np.where(vertex < routers, vertex, -1)), _known(np.where(vertex < routers, -1, vertex - routers)))
+        )
+    _copy(
+        conn,
+        "link (fabric_id, link, src_router, src_port, dst_router, dst_port, src_endpoint, dst_endpoint, class, bandwidth_bps, multiplicity)",
+        packing.int4(np.full(n, fabric_id)), packing.int4(np.arange(n)), ends[0][0], _known(links.src_port),
+        ends[1][0], _known(links.dst_port), ends[0][1], ends[1][1], packing.text(links.class_names),
+        packing.float8(links.bandwidth_bps), packing.int4(links.multiplicity),
+    )  # fmt: skip
+
+
+_ROWS: LiteralString = """
+    SELECT fabric_id, name, kind, technology, simulated, counted_at, timeless, source, attributes, warnings, created_at,
+           (SELECT count(*) FROM router r WHERE r.fabric_id = f.fabric_id) AS routers,
+           (SELECT count(*) FROM endpoint e WHERE e.fabric_id = f.fabric_id) AS endpoints,
+           (SELECT count(*) FROM link l WHERE l.fabric_id = f.fabric_id) AS links
+    FROM fabric f
+"""
+
+
+def list_all(conn: psycopg.Connection[Any]) -> list[FabricRow]:
+    """All fabrics in the order they came."""
+    with conn.cursor(row_factory=class_row(FabricRow)) as cursor:
+        return cursor.execute(_ROWS + " ORDER BY fabric_id").fetchall()
+
+
+def get(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:
+    """One fabric's row, by name or id (a name of digits is tried as an id last).
+
+    Raises
+    ------
+    NotFound
+        There is none; the message names those that are there.
+    """
+    text = str(name_or_id)
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    with conn.cursor(row_factory=class_row(FabricRow)) as cursor:
+        found = None
+        if not isinstance(name_or_id, int):
+            found = cursor.execute(_ROWS + " WHERE name = %s", [text]).fetchone()
+        if found is None and number is not None:
+            found = cursor.execute(_ROWS + " WHERE fabric_id = %s", [number]).fetchone()
+    if found is None:
+        names = ", ".join(row.name for row in list_all(conn)[:10]) or "none"
+        raise NotFound(f"no fabric {name_or_id!r}", advice=f"Known: {names}.")
+    return found
+
+
+def load(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
+    """Read a whole fabric back as it was saved.
+
+    Raises
+    ------
+    NotFound
+        There is none of that name or id.
+    """
+    row = get(conn, name_or_id)
+    return Fabric(
+        name=row.name,
+        kind=FabricKind(row.kind),
+        technology=Technology(row.technology),
+        routers=_load_routers(conn, row.fabric_id),
+        endpoints=_load_endpoints(conn, row.fabric_id),
+        links=_load_links(conn, row.fabric_id, row.routers),
+        simulated=row.simulated,
+        counted_at=CountedAt(row.counted_at),
+        source=row.source,
+        attributes=row.attributes,
+        warnings=tuple(row.warnings),
+    )
+
+
+def _columns(conn: psycopg.Connection[Any], query: LiteralString, fabric_id: int) -> tuple[Any, ...]:
+    """One row of whole columns: `array_send` hands integers and floats over as bytes, without an object per value."""
+    with conn.cursor(binary=True) as cursor:
+        row = cursor.execute(query, [fabric_id]).fetchone()
+    assert row is not None
+    return row
+
+
+def _load_routers(conn: psycopg.Connection[Any], fabric_id: int) -> Routers:
+    name, guid, group, row, col, level, coords = _columns(
+        conn,
+        "SELECT array_agg(name ORDER BY router), array_agg(guid ORDER BY router), array_send(array_agg(coalesce(group_id, -1) ORDER BY router)),"
+        ' array_send(array_agg(coalesce("row", -1) ORDER BY router)), array_send(array_agg(coalesce(col, -1) ORDER BY router)),'
+        " array_send(array_agg(coalesce(level, -1) ORDER BY router)), array_agg(coords ORDER BY router) FILTER (WHERE coords IS NOT NULL)"
+        " FROM router WHERE fabric_id = %s",
+        fabric_id,
+    )
+    places = {
+        key: packing.unpack(raw, ">i4") for key, raw in (("group", group), ("row", row), ("col", col), ("level", level))
+    }
+    return Routers(name or [], guid=guid or [], coords=coords, **places)
+
+
+def _load_endpoints(conn: psycopg.Connection[Any], fabric_id: int) -> Endpoints:
+    router, port, node, nid, component_id, role, guid = _columns(
+        conn,
+        "SELECT array_send(array_agg(router ORDER BY endpoint)), array_send(array_agg(coalesce(port, -1) ORDER BY endpoint)),"
+        " array_agg(node ORDER BY endpoint), array_send(array_agg(coalesce(nid, -1) ORDER BY endpoint)),"
+        " array_send(array_agg(coalesce(component_id, -1) ORDER BY endpoint)), array_agg(role ORDER BY endpoint),"
+        " array_agg(guid ORDER BY endpoint) FROM endpoint WHERE fabric_id = %s",
+        fabric_id,
+    )
+    codes = {str(known): code for code, known in enumerate(ROLES)}
+    return Endpoints(
+        packing.unpack(router, ">i4"),
+        port=packing.unpack(port, ">i4"),
+        node=node or [],
+        nid=packing.unpack(nid, ">i8"),
+        component_id=packing.unpack(component_id, ">i8"),
+        role=[codes[r] for r in role or []],
+        guid=guid or [],
+    )
+
+
+def _load_links(conn: psycopg.Connection[Any], fabric_id: int, routers: int) -> Links:
+    with conn.cursor() as cursor:
+        found = cursor.execute(
+            "SELECT DISTINCT class FROM link WHERE fabric_id = %s ORDER BY 1", [fabric_id]
+        ).fetchall()
+        classes = [row[0] for row in found] or [str(LinkClass.LINK)]
+        with conn.cursor(binary=True) as binary:
+            row = binary.execute(
+                "SELECT array_send(array_agg(coalesce(src_router, %(r)s + src_endpoint) ORDER BY link)),"
+                " array_send(array_agg(coalesce(dst_router, %(r)s + dst_endpoint) ORDER BY link)),"
+                " array_send(array_agg(coalesce(src_port, -1) ORDER BY link)), array_send(array_agg(coalesce(dst_port, -1) ORDER BY link)),"
+                " array_send(array_agg(array_position(%(c)s::text[], class) - 1 ORDER BY link)),"
+                " array_send(array_agg(coalesce(bandwidth_bps, 'NaN') ORDER BY link)), array_send(array_agg(multiplicity ORDER BY link))"
+                " FROM link WHERE fabric_id = %(f)s",
+                {"r": routers, "c": classes, "f": fabric_id},
+            ).fetchone()
+    assert row is not None
+    src, dst, src_port, dst_port, code, bandwidth, multiplicity = row
+    return Links(
+        packing.unpack(src, ">i4"),
+        packing.unpack(dst, ">i4"),
+        src_port=packing.unpack(src_port, ">i4"),
+        dst_port=packing.unpack(dst_port, ">i4"),
+        link_class=packing.unpack(code, ">i4"),
+        bandwidth_bps=packing.unpack(bandwidth, ">f8"),
+        multiplicity=packing.unpack(multiplicity, ">i4"),
+        classes=classes,
+    )

@@ -1,0 +1,119 @@
+"""Ingest health: rates, positions, schemas, gaps, dead letters."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composed
+
+from flitwatch_db.core.columns import Connection
+
+Row = dict[str, Any]
+
+RATE_WINDOW_S = 120
+
+
+async def _rows(conn: Connection, query: SQL | Composed, parameters: Any = None) -> list[Row]:
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
+
+
+async def topics(conn: Connection, now: datetime) -> list[Row]:
+    """Per topic: totals, rates over the last two whole minutes and the running one, and how far the writer has come.
+
+    `position` and `moved_at` are the writer's, `end` the log's where the log is a table of this database.
+    """
+    return await _rows(
+        conn,
+        SQL("""
+            WITH seen AS (
+                SELECT topic, sum(records)::bigint AS records, sum(duplicates)::bigint AS duplicates, sum(late)::bigint AS late,
+                       sum(dead)::bigint AS dead, max(ts) AS last_at,
+                       sum(values_) FILTER (WHERE ts >= span.start) AS values_, sum(bytes) FILTER (WHERE ts >= span.start) AS bytes,
+                       greatest(extract(epoch FROM %(now)s - greatest(min(ts) FILTER (WHERE ts >= span.start), span.start)), 1) AS window_s
+                FROM ingest_minute, (SELECT date_trunc('minute', %(now)s) - make_interval(secs => %(window)s) AS start) span
+                GROUP BY topic, span.start
+            ), positions AS (
+                SELECT topic, sum(position)::bigint AS position, max(updated_at) AS updated_at
+                FROM stream_position WHERE consumer_group = 'writer' GROUP BY topic
+            ), ends AS (
+                SELECT t.name AS topic, sum(p.next_offset)::bigint AS "end" FROM log.topic t JOIN log.partition p USING (topic_id) GROUP BY 1
+            )
+            SELECT topic, coalesce(s.records, 0) AS records, coalesce(s.values_ / s.window_s, 0)::float8 AS values_per_s,
+                   coalesce(s.bytes / s.window_s, 0)::float8 AS bytes_per_s, p.position, p.updated_at AS moved_at, e."end",
+                   coalesce(p.updated_at, s.last_at) AS last_at, coalesce(s.duplicates, 0) AS duplicates, coalesce(s.late, 0) AS late,
+                   coalesce(s.dead, 0) AS dead
+            FROM seen s FULL JOIN positions p USING (topic) LEFT JOIN ends e USING (topic) ORDER BY topic LIMIT 1000
+        """),
+        {"now": now, "window": RATE_WINDOW_S},
+    )
+
+
+async def schemas(conn: Connection) -> list[Row]:
+    """The LDMS schemas seen, newest first."""
+    return await _rows(
+        conn,
+        SQL(
+            "SELECT schema_id, name, digest, kind, jsonb_array_length(CASE jsonb_typeof(columns) WHEN 'array' THEN columns ELSE '[]' END)"
+            " AS columns, first_seen, last_seen, records FROM ldms_schema ORDER BY last_seen DESC, schema_id LIMIT 200"
+        ),
+    )
+
+
+async def gaps(
+    conn: Connection,
+    limit: int,
+    fabric_id: int | None = None,
+    from_: datetime | None = None,
+    to: datetime | None = None,
+) -> list[Row]:
+    """The newest gaps, of one fabric, touching [from, to)."""
+    return await _rows(
+        conn,
+        SQL(
+            'SELECT gap_id AS id, fabric_id, device, schema, from_ts AS "from", to_ts AS "to", reason FROM gap'
+            " WHERE (%(fabric)s::int IS NULL OR fabric_id = %(fabric)s) AND (%(from)s::timestamptz IS NULL OR to_ts > %(from)s)"
+            " AND (%(to)s::timestamptz IS NULL OR from_ts < %(to)s) ORDER BY to_ts DESC, gap_id DESC LIMIT %(limit)s"
+        ),
+        {"limit": limit, "fabric": fabric_id, "from": from_, "to": to},
+    )
+
+
+async def dead_letters(conn: Connection, limit: int, before: int | None = None) -> list[Row]:
+    """Dead letters, newest first, numbered below `before`, without their bytes."""
+    return await _rows(
+        conn,
+        SQL(
+            'SELECT dead_letter_id AS id, at, topic, partition, offset_ AS "offset", source, where_ AS "where", reason, raw_bytes'
+            " FROM dead_letter WHERE %(before)s::bigint IS NULL OR dead_letter_id < %(before)s"
+            " ORDER BY dead_letter_id DESC LIMIT %(limit)s"
+        ),
+        {"before": before, "limit": limit},
+    )
+
+
+async def dead_letter_total(conn: Connection) -> int:
+    """How many dead letters are kept."""
+    rows = await _rows(conn, SQL("SELECT count(*) AS n FROM dead_letter"))
+    return int(rows[0]["n"])
+
+
+async def dead_letter_raw(conn: Connection, number: int) -> bytes | None:
+    """The bytes of a dead letter (their first 64 kB), or None."""
+    rows = await _rows(conn, SQL("SELECT raw FROM dead_letter WHERE dead_letter_id = %s"), [number])
+    return bytes(rows[0]["raw"]) if rows else None
+
+
+async def position_age_s(conn: Connection, now: datetime) -> float | None:
+    """Seconds since the writer last moved a position, or None if it never did."""
+    rows = await _rows(
+        conn,
+        SQL(
+            "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM %s - max(updated_at)), 0) END::float8 AS age FROM stream_position WHERE consumer_group = 'writer'"
+        ),
+        [now],
+    )
+    return rows[0]["age"]

@@ -1,0 +1,170 @@
+"""A job's whole evidence as one file: every row about it, its neighbours and its routers' counters while it ran, as CSV in a ZIP."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composed, Identifier
+
+from flitwatch_db.jobs.explanation import explain
+from flitwatch_domain.errors import NotFound
+
+Conn = psycopg.Connection[Any]
+OnTable = Callable[[int, int, str], None]
+
+#: What belongs to a job, by table: the condition that its rows meet.
+_ABOUT: dict[str, str] = {
+    "job": "job_pk = %(job)s",
+    "job_node": "job_pk = %(job)s",
+    "job_step": "job_pk = %(job)s",
+    "run": "run_id = ANY(%(runs)s)",
+    "run_rank": "run_id = ANY(%(runs)s)",
+    "run_step": "run_id = ANY(%(runs)s)",
+    "run_step_around": "run_id = ANY(%(runs)s)",
+    "forecast": "run_id = ANY(%(runs)s)",
+    "alert": "labels ->> 'job' = %(job_id)s AND since BETWEEN %(from)s AND %(to)s",
+    "recommendation": "job_id = %(job_id)s AND created_at >= %(from)s",
+}
+#: Counters of its routers, from a little before it began to its end; the finest are gone first (docs/contracts/tables.md).
+_COUNTED = ("router_1s", "router_1m", "router_1h", "port_10s")
+#: A bucket that began before the job holds its first seconds.
+_BUCKET = {"router_1s": "1 second", "router_1m": "1 minute", "router_1h": "1 hour", "port_10s": "10 seconds"}
+#: How a formula begins, and PostgreSQL's numbers of the types that hold people's texts (text, varchar).
+_FORMULA = "^[=+@'\t\r-]"
+_TEXTS = frozenset({25, 1043})
+_NEIGHBOURS = """
+    SELECT o.job_pk, o.cluster, o.job_id, o.user_name, o.name, o.state, o.start_ts, o.end_ts, o.nodes, n.fabric_id, n.node, n.router
+    FROM job o JOIN job_node n USING (job_pk)
+    WHERE o.job_pk <> %(job)s AND o.start_ts < %(to)s AND coalesce(o.end_ts, 'infinity') > %(from)s
+      AND n.fabric_id = ANY(%(fabrics)s) AND n.router = ANY(%(routers)s)
+      AND (n.fabric_id, n.router) IN (SELECT fabric_id, router FROM job_node WHERE job_pk = %(job)s)
+    ORDER BY o.job_pk, n.node
+"""
+
+
+def export(
+    conn: Conn, job_id: str, out: Path, cluster: str | None = None, on_table: OnTable = lambda done, total, what: None
+) -> dict[str, Any]:
+    """Write a job's evidence; return the manifest that also stands in the file.
+
+    Parameters
+    ----------
+    conn : psycopg.Connection
+        With role `reader`; all tables are read in one transaction, as they are at one moment.
+    job_id : str
+        As the scheduler prints it; the newest job of that id, of a cluster if one is named.
+    out : Path
+        A new file; it appears when it is complete.
+    on_table : callable(done, total, table), optional
+
+    Returns
+    -------
+    dict
+        format, job, simulated, from, to, made_at and rows {table: number}.
+
+    Raises
+    ------
+    NotFound
+        There is no such job.
+    """
+    with conn.transaction():
+        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        job, chosen = _chosen(conn, job_id, cluster)
+        queries = _queries()
+        rows: dict[str, int] = {}
+        part = out.with_name(f".{out.name}.part")
+        try:
+            part.unlink(missing_ok=True)
+            # It holds real names: nobody else on this machine reads it.
+            with (
+                os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file,
+                zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive,
+            ):
+                for done, (table, query) in enumerate(queries.items()):
+                    on_table(done, len(queries), table)
+                    rows[table] = _copy(conn, archive, table, query, chosen)
+                manifest = {
+                    "format": "flitwatch job evidence 1", "job": job, "simulated": job["simulated"], "from": chosen["from"], "to": chosen["to"],
+                    "made_at": datetime.now(UTC), "rows": rows,
+                }  # fmt: skip
+                explanation = explain(conn, job["job_id"], job["cluster"], chosen["to"].timestamp())
+                archive.writestr("explanation.json", json.dumps(explanation, default=_text, indent=1))
+                archive.writestr("manifest.json", json.dumps(manifest, default=_text, indent=1))
+            part.replace(out)
+        finally:
+            part.unlink(missing_ok=True)
+    return json.loads(json.dumps(manifest, default=_text))
+
+
+def _text(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _chosen(conn: Conn, job_id: str, cluster: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        job = cursor.execute(
+            "SELECT * FROM job WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
+            " ORDER BY coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1",
+            {"id": job_id, "cluster": cluster},
+        ).fetchone()
+        if job is None:
+            of = f" of cluster {cluster!r}" if cluster else ""
+            raise NotFound(f"there is no job {job_id!r}{of}", advice="Write the id as the scheduler prints it.")
+        places = cursor.execute(
+            "SELECT coalesce(array_agg(DISTINCT fabric_id), '{}') AS fabrics, coalesce(array_agg(DISTINCT router), '{}') AS routers"
+            " FROM job_node WHERE job_pk = %s AND router IS NOT NULL",
+            [job["job_pk"]],
+        ).fetchone()
+        runs = cursor.execute("SELECT run_id FROM run WHERE job_pk = %s", [job["job_pk"]]).fetchall()
+    assert places is not None
+    now = datetime.now(UTC)
+    # A job that has not begun has no time of its own, and so no counters.
+    begin, end = job["start_ts"] or now, job["end_ts"] or now
+    return job, {
+        "job": job["job_pk"], "job_id": job["job_id"], "runs": [row["run_id"] for row in runs], "from": begin, "to": end, **places
+    }  # fmt: skip
+
+
+def _queries() -> dict[str, Composed]:
+    queries = {
+        table: SQL("SELECT * FROM {} WHERE {}").format(Identifier(table), SQL(condition))  # type: ignore[arg-type]
+        for table, condition in _ABOUT.items()
+    }
+    queries["neighbours"] = SQL(_NEIGHBOURS).format()
+    for table in _COUNTED:
+        queries[table] = SQL(
+            "SELECT * FROM {} WHERE fabric_id = ANY(%(fabrics)s) AND router = ANY(%(routers)s)"
+            " AND (fabric_id, router) IN (SELECT fabric_id, router FROM job_node WHERE job_pk = %(job)s)"
+            " AND ts > %(from)s::timestamptz - {}::interval AND ts < %(to)s ORDER BY fabric_id, ts, router"
+        ).format(Identifier(table), _BUCKET[table])
+    return queries
+
+
+def _copy(conn: Conn, archive: zipfile.ZipFile, table: str, query: Composed, chosen: dict[str, Any]) -> int:
+    query = _as_text(conn, query, chosen)
+    with conn.cursor() as cursor, archive.open(f"{table}.csv", "w", force_zip64=True) as file:
+        with cursor.copy(SQL("COPY ({}) TO STDOUT (FORMAT csv, HEADER)").format(query), chosen) as copy:
+            for block in copy:
+                file.write(block)
+        # Of COPY the number of rows, without the header.
+        return cursor.rowcount
+
+
+def _as_text(conn: Conn, query: Composed, chosen: dict[str, Any]) -> Composed:
+    """The query with a quote before texts that a spreadsheet would take for a formula, and before those that begin with one already."""
+    shown = conn.execute(SQL("SELECT * FROM ({}) AS t LIMIT 0").format(query), chosen).description or []
+    columns = [
+        SQL("CASE WHEN {0} ~ {1} THEN {2} || {0} ELSE {0} END AS {0}").format(Identifier(column.name), _FORMULA, "'")
+        if column.type_code in _TEXTS
+        else Identifier(column.name)
+        for column in shown
+    ]
+    return SQL("SELECT {} FROM ({}) AS t").format(SQL(", ").join(columns), query)

@@ -1,0 +1,294 @@
+"""Jobs as the API lists them: pages by key, places on the fabric, neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import sql
+from psycopg.rows import dict_row
+from psycopg.sql import SQL
+
+from flitwatch_db.core.columns import Connection
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Names as a caller may see them: pseudonyms of everybody's but their own.
+
+    Attributes
+    ----------
+    inner_pad, outer_pad : bytes[64]     the site's key, padded as HMAC wants it
+    own : str or None
+    """
+
+    inner_pad: bytes
+    outer_pad: bytes
+    own: str | None
+
+
+def shown_jobs(shown: Shown | None) -> tuple[sql.SQL, dict[str, Any]]:
+    """The table `job` as a caller may see it, so that searching and sorting tell nothing more; and its parameters."""
+    if shown is None:
+        return SQL("job"), {}
+    masked = """
+        (SELECT job_pk, cluster, job_id, restart, partition, state, exit_code, submit_ts, start_ts, end_ts, nodes, node_list, simulated,
+                CASE WHEN user_name = %(own)s THEN user_name ELSE pseudonym('user', user_name, %(inner)s, %(outer)s) END AS user_name,
+                CASE WHEN user_name = %(own)s THEN account ELSE pseudonym('account', account, %(inner)s, %(outer)s) END AS account,
+                CASE WHEN user_name = %(own)s THEN name ELSE pseudonym('app', name, %(inner)s, %(outer)s) END AS name FROM job) AS job
+    """
+    return SQL(masked), {"own": shown.own, "inner": shown.inner_pad, "outer": shown.outer_pad}
+
+
+_ELAPSED = SQL("extract(epoch FROM coalesce(end_ts, %(now)s) - start_ts)::float8")
+
+#: What a list may be sorted by: an expression that is never NULL, and its type. Jobs that have not begun count as the newest.
+SORTS: dict[str, tuple[sql.Composable, sql.SQL]] = {
+    "start": (SQL("coalesce(start_ts, 'infinity')"), SQL("timestamptz")),
+    "submit": (SQL("coalesce(submit_ts, '-infinity')"), SQL("timestamptz")),
+    "end": (SQL("coalesce(end_ts, 'infinity')"), SQL("timestamptz")),
+    "elapsed_s": (SQL("coalesce({}, -1)").format(_ELAPSED), SQL("float8")),
+    "nodes": (SQL("coalesce(nodes, -1)"), SQL("int")),
+    "user": (SQL("coalesce(user_name, '')"), SQL("text")),
+    "name": (SQL("coalesce(name, '')"), SQL("text")),
+    "state": (SQL("state"), SQL("text")),
+    "job_id": (SQL("job_id"), SQL("text")),
+}
+
+_COLUMNS = SQL("""
+    job_pk, cluster, job_id, restart, user_name AS "user", account, name, partition, state, exit_code,
+    submit_ts AS submit, start_ts AS start, end_ts AS "end",
+    CASE WHEN start_ts <= coalesce(end_ts, %(now)s) THEN {} END AS elapsed_s, nodes, simulated
+""").format(_ELAPSED)
+
+
+async def page(
+    conn: Connection,
+    *,
+    sort: str,
+    descending: bool,
+    limit: int,
+    now: datetime,
+    after: tuple[str, int] | None = None,
+    fabric_id: int | None = None,
+    users: Sequence[str] = (),
+    states: Sequence[str] = (),
+    name: str | None = None,
+    text: str | None = None,
+    from_: datetime | None = None,
+    to: datetime | None = None,
+    shown: Shown | None = None,
+) -> list[Row]:
+    """A page of jobs after a key.
+
+    Parameters
+    ----------
+    sort : str
+        A key of `SORTS`; ties are broken by job_pk.
+    now : datetime
+        Until when running jobs count.
+    after : (text of the sort key, job_pk), optional
+        The last row of the page before.
+    name, text : str, optional
+        Parts of the job's name; of its id, name, user or account. Case does not matter.
+    from_, to : datetime, optional
+        Jobs that ran at some moment of [from, to].
+    shown : Shown, optional
+        Without it names are as they are.
+
+    Returns
+    -------
+    list of dict
+        Each with `sort_key`, the text to pass as `after`.
+    """
+    key, kind = SORTS[sort]
+    conditions: list[sql.Composable] = []
+    source, hidden = shown_jobs(shown)
+    parameters: dict[str, Any] = {"now": now, "limit": limit, **hidden}
+
+    def condition(template: str, **values: Any) -> None:
+        conditions.append(SQL(template))  # type: ignore[arg-type]
+        parameters.update(values)
+
+    if fabric_id is not None:
+        condition(
+            "EXISTS (SELECT FROM job_node n WHERE n.job_pk = job.job_pk AND n.fabric_id = %(fabric)s)", fabric=fabric_id
+        )
+    if users:
+        condition("user_name = ANY(%(users)s)", users=list(users))
+    if states:
+        condition("state = ANY(%(states)s)", states=list(states))
+    if name is not None:
+        condition("strpos(lower(name), lower(%(name)s)) > 0", name=name)
+    if text is not None:
+        condition(
+            "(strpos(lower(job_id), lower(%(text)s)) > 0 OR strpos(lower(name), lower(%(text)s)) > 0"
+            " OR strpos(lower(user_name), lower(%(text)s)) > 0 OR strpos(lower(account), lower(%(text)s)) > 0)",
+            text=text,
+        )
+    if from_ is not None:
+        condition("coalesce(end_ts, 'infinity') >= %(from)s AND start_ts IS NOT NULL", **{"from": from_})
+    if to is not None:
+        condition("start_ts <= %(to)s", to=to)
+    if after is not None:
+        parameters.update(key=after[0], pk=after[1])
+        conditions.append(
+            SQL("({}, job_pk) {} (%(key)s::{}, %(pk)s::bigint)").format(key, SQL("<" if descending else ">"), kind)
+        )
+    query = SQL("SELECT {}, ({})::text AS sort_key FROM {} {} ORDER BY {} {}, job_pk {} LIMIT %(limit)s").format(
+        _COLUMNS, key, source, SQL("WHERE ") + SQL(" AND ").join(conditions) if conditions else SQL(""), key,
+        *[SQL("DESC" if descending else "ASC")] * 2,
+    )  # fmt: skip
+    return await _rows(conn, query, parameters)
+
+
+async def _rows(conn: Connection, query: sql.Composed | SQL, parameters: Any) -> list[Row]:
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
+
+
+async def places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None = None) -> dict[int, Row]:
+    """Per job: the fabric of most of its endpoints, routers (sorted) and groups (sorted) that its nodes touch there, and its number of runs."""
+    rows = await _rows(
+        conn,
+        SQL("""
+            SELECT j.job_pk, p.fabric_id, coalesce(p.routers, '{}') AS routers, coalesce(p.groups, '{}') AS groups,
+                   (SELECT count(*) FROM run WHERE run.job_pk = j.job_pk) AS runs
+            FROM unnest(%(jobs)s::bigint[]) AS j (job_pk)
+            LEFT JOIN LATERAL (
+                SELECT n.fabric_id, array_agg(DISTINCT n.router ORDER BY n.router) AS routers,
+                       array_agg(DISTINCT r.group_id ORDER BY r.group_id) FILTER (WHERE r.group_id >= 0) AS groups
+                FROM job_node n LEFT JOIN router r USING (fabric_id, router)
+                WHERE n.job_pk = j.job_pk AND n.router IS NOT NULL AND (%(fabric)s::int IS NULL OR n.fabric_id = %(fabric)s)
+                GROUP BY n.fabric_id ORDER BY count(*) DESC, n.fabric_id LIMIT 1
+            ) p ON true
+        """),
+        {"jobs": list(job_pks), "fabric": fabric_id},
+    )
+    return {row["job_pk"]: row for row in rows}
+
+
+async def one(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> Row | None:
+    """The newest job (latest restart) of that id as the scheduler prints it, with its node_list."""
+    rows = await _rows(
+        conn,
+        SQL(
+            "SELECT {}, node_list FROM job WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
+            " ORDER BY coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1"
+        ).format(_COLUMNS),
+        {"id": job_id, "cluster": cluster, "now": now},
+    )
+    return rows[0] if rows else None
+
+
+async def planes(conn: Connection, job_pk: int) -> list[Row]:
+    """Every fabric that a job's nodes have endpoints on, the one of most endpoints first: fabric_id, name, nodes, endpoints, routers, groups."""
+    return await _rows(
+        conn,
+        SQL("""
+            SELECT n.fabric_id, f.name AS fabric, count(DISTINCT n.node) AS nodes, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint) AS endpoints,
+                   array_agg(DISTINCT n.router ORDER BY n.router) AS routers,
+                   coalesce(array_agg(DISTINCT r.group_id ORDER BY r.group_id) FILTER (WHERE r.group_id >= 0), '{}') AS groups
+            FROM job_node n JOIN fabric f USING (fabric_id) LEFT JOIN router r USING (fabric_id, router)
+            WHERE n.job_pk = %s AND n.router IS NOT NULL GROUP BY n.fabric_id, f.name ORDER BY count(*) DESC, n.fabric_id
+        """),
+        [job_pk],
+    )
+
+
+async def steps(conn: Connection, job_pk: int) -> list[Row]:
+    """A job's steps in the order they began."""
+    return await _rows(
+        conn,
+        SQL(
+            'SELECT step, name, state, start_ts AS start, end_ts AS "end", nodes, node_list FROM job_step WHERE job_pk = %s'
+            " ORDER BY start_ts NULLS LAST, step LIMIT 1000"
+        ),
+        [job_pk],
+    )
+
+
+async def neighbours(conn: Connection, job_pk: int, now: datetime, limit: int) -> list[Row]:
+    """Jobs that ran at the same time on the same routers or groups, of any plane that the job is on; those that share most first.
+
+    `overlap_s` is the time that both ran; `shared_groups` counts groups in which both hold routers.
+    """
+    return await _rows(
+        conn,
+        SQL("""
+            WITH me AS (
+                SELECT start_ts, coalesce(end_ts, %(now)s) AS end_ts FROM job WHERE job_pk = %(job)s
+            ), mine AS (
+                SELECT DISTINCT n.fabric_id, n.router, r.group_id FROM job_node n JOIN router r USING (fabric_id, router) WHERE n.job_pk = %(job)s
+            ), my_groups AS (
+                SELECT DISTINCT fabric_id, group_id FROM mine WHERE group_id IS NOT NULL
+            ), others AS (
+                SELECT j.job_pk, j.job_id, j.user_name, j.name, j.nodes, j.simulated,
+                       extract(epoch FROM least(coalesce(j.end_ts, %(now)s), me.end_ts) - greatest(j.start_ts, me.start_ts))::float8 AS overlap_s
+                FROM job j, me
+                WHERE j.job_pk <> %(job)s AND j.start_ts < me.end_ts AND coalesce(j.end_ts, %(now)s) > me.start_ts
+            ), theirs AS (
+                SELECT DISTINCT n.job_pk, n.fabric_id, n.router, r.group_id FROM others JOIN job_node n USING (job_pk) JOIN router r USING (fabric_id, router)
+                WHERE n.fabric_id IN (SELECT fabric_id FROM mine)
+            ), shared AS (
+                SELECT t.job_pk, count(DISTINCT (m.fabric_id, m.router)) FILTER (WHERE m.router IS NOT NULL) AS shared_routers,
+                       count(DISTINCT (g.fabric_id, g.group_id)) FILTER (WHERE g.group_id IS NOT NULL) AS shared_groups
+                FROM theirs t LEFT JOIN mine m USING (fabric_id, router) LEFT JOIN my_groups g ON (g.fabric_id, g.group_id) = (t.fabric_id, t.group_id)
+                GROUP BY 1
+            )
+            SELECT o.job_pk, o.job_id, o.user_name AS "user", o.name, o.nodes, s.shared_routers, s.shared_groups, o.overlap_s
+            FROM others o JOIN shared s USING (job_pk) WHERE s.shared_routers > 0 OR s.shared_groups > 0
+            ORDER BY s.shared_routers DESC, s.shared_groups DESC, o.overlap_s DESC, o.job_pk LIMIT %(limit)s
+        """),
+        {"job": job_pk, "now": now, "limit": limit},
+    )
+
+
+async def holding(conn: Connection, fabric_id: int, at: datetime, limit: int, router: int | None = None) -> list[Row]:
+    """Jobs that hold routers of a fabric at a moment (of one router, if named), largest first."""
+    return await _rows(
+        conn,
+        SQL("""
+            SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
+            FROM job j JOIN job_node n USING (job_pk)
+            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND (%(router)s::int IS NULL OR n.router = %(router)s)
+              AND j.start_ts <= %(at)s AND coalesce(j.end_ts, 'infinity') > %(at)s
+            GROUP BY j.job_pk ORDER BY count(*) DESC, j.job_pk LIMIT %(limit)s
+        """),
+        {"fabric": fabric_id, "at": at, "limit": limit, "router": router},
+    )
+
+
+async def ever_on(conn: Connection, fabric_id: int, limit: int, router: int | None = None) -> list[Row]:
+    """Jobs known to hold routers of a fabric whose counters have no time (of one router, if named), largest first."""
+    return await _rows(
+        conn,
+        SQL("""
+            SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
+            FROM job j JOIN job_node n USING (job_pk)
+            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND (%(router)s::int IS NULL OR n.router = %(router)s)
+            GROUP BY j.job_pk ORDER BY count(*) DESC, j.job_pk LIMIT %(limit)s
+        """),
+        {"fabric": fabric_id, "limit": limit, "router": router},
+    )
+
+
+async def starts(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
+    """The largest jobs of a fabric that began in [from, to), in the order they began."""
+    return await _rows(
+        conn,
+        SQL("""
+            SELECT * FROM (
+                SELECT job_pk, job_id, user_name AS "user", name, nodes, start_ts AS start FROM job
+                WHERE start_ts >= %(from)s AND start_ts < %(to)s
+                  AND EXISTS (SELECT FROM job_node n WHERE n.job_pk = job.job_pk AND n.fabric_id = %(fabric)s)
+                ORDER BY nodes DESC NULLS LAST, job_pk LIMIT %(limit)s
+            ) q ORDER BY start, job_pk
+        """),
+        {"fabric": fabric_id, "from": from_, "to": to, "limit": limit},
+    )

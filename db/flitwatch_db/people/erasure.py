@@ -1,0 +1,195 @@
+"""Deletion of what is kept about one user, on their request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from flitwatch_db.people.picking import picked
+from flitwatch_domain.errors import BadRequest
+
+Conn = psycopg.Connection[Any]
+
+#: JSON columns in which a user's name may stand; a row where it does is deleted whole, since what it tells is about that user.
+_JSON = {"estimate": ("data", "result", "score", "parameters"), "event": ("payload",), "task": ("args", "result", "error"), "alert": ("labels", "evidence"),
+         "alert_rule": ("rule",), "alert_silence": ("matchers",), "recommendation": ("detail",)}  # fmt: skip
+#: A name is the value of one of these keys, or in its list, at any depth; what merely reads like it (a job, a counter, a key) is somebody else's.
+_NAMED = """jsonb_path_exists({}, '$.** ? (@.user[*] == $name || @.users[*] == $name || @.user_name[*] == $name || @.created_by[*] == $name)',
+    jsonb_build_object('name', %(user)s::text), true)"""
+#: Rules and silences may pick users by an expression between slashes.
+_MENTIONED = """({field} LIKE '/%%/' AND replace({field}, '\\', '') ~ ('(^|[^[:alnum:]_.-])' || %(escaped)s || '($|[^[:alnum:]_.-])'))"""
+_EXPRESSIONS = {"alert_rule": sql.SQL("rule #>> '{where,user}'"), "alert_silence": sql.SQL("matchers ->> 'user'")}
+_KEYS = {"alert_rule": sql.SQL("name"), "alert_silence": sql.SQL("silence_id::text")}
+#: What a rule or silence is called, and its texts.
+_TEXTS = {
+    "alert_rule": {"name": "to_jsonb(name)", "where": "rule -> 'where'", "labels": "rule -> 'labels'", "summary": "rule -> 'summary'"},
+    "alert_silence": {"matchers": "matchers", "comment": "to_jsonb(comment)"},
+    "alert": {"rule": "to_jsonb(rule)", "labels": "labels", "summary": "to_jsonb(summary)"},
+}  # fmt: skip
+#: A text at any depth holds the name as a word, in either case.
+_HOLDS = """EXISTS (SELECT FROM jsonb_path_query({}, '$.** ? (@.type() == "string")') AS held WHERE held #>> '{{}}' ~* %(word)s)"""
+#: Events only tell clients to ask anew; one that holds the name anywhere goes. A reason's own words (time, node) are not names: only what it quotes.
+_TOLD = (
+    "CASE kind WHEN 'dead_letter' THEN payload ->> 'reason' ~* %(quoted)s WHEN 'counters' THEN false ELSE "
+    + _HOLDS
+    + " END"
+)
+#: Who made it is one name of a thing that may be about anybody: it stays, without the name.
+_MADE = {"task": "NULL", "recommendation": "NULL", "alert_silence": "'erased'"}
+#: A refused record is kept as it came, JSON or fields between bars, perhaps cut short.
+_REFUSED = """EXISTS (SELECT FROM unnest(%(marks)s::text[]) AS mark WHERE position(convert_to(mark, 'UTF8') IN '|'::bytea || raw || '|'::bytea) > 0)
+    OR reason ~* %(quoted)s OR where_ ~* %(quoted)s"""
+
+
+def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
+    """Delete a user's jobs, their runs, and every kept result, blame, alert, rule, silence, task and refused record that names the user as a user.
+
+    Rules and silences that pick the user by an expression go too, unless it picks others who are alike or almost everybody (`flitwatch_db.people.picking`).
+    Refused records go whose reason quotes the name, and events that hold it in any text. What the user made (tasks, silences) stays without
+    their name. Other text that happens to hold the name (a path, a job's name) is not searched, an account of that name stays
+    (`flitwatch_db.people.accounts.remove`), and so do the rules, silences and alerts that `left` names.
+
+    Counters of routers name nobody and stay. The log of records, backups and the audit log are not touched: the log forgets by its own
+    retention, and the audit log must not be changed. Estimates of others that were learnt beside this user's jobs are made anew without them.
+    That it was done is kept (a salted digest, no name), so that an archive that is restored later does not bring the user back (`Erased`);
+    `flitwatch_db.archive.forgetting` takes the user out of an archive's files.
+
+    Parameters
+    ----------
+    conn : psycopg.Connection
+        With role `owner`; everything is deleted in one transaction.
+    user : str
+        The name as the scheduler has it.
+    dry_run : bool
+        Only count.
+
+    Returns
+    -------
+    dict
+        {table: rows}; `created_by`: rows that stayed without the name of who made them
+
+    Raises
+    ------
+    BadRequest
+        The name is empty.
+    """
+    if not user.strip():
+        raise BadRequest("no user is named", advice="Write the name as the scheduler has it.")
+    parameters = _parameters(conn, user)
+    found: dict[str, int] = {}
+    with conn.transaction(force_rollback=dry_run):
+        for table, columns in _JSON.items():
+            found[table] = _delete(conn, table, _about(table, columns), parameters)
+        found["estimate_entry"] = _delete(
+            conn, "estimate_entry", sql.SQL("by_what = 'user' AND name = %(user)s"), parameters
+        )
+        found["dead_letter"] = _delete(conn, "dead_letter", sql.SQL(_REFUSED), parameters)
+        found["created_by"] = sum(
+            conn.execute(
+                sql.SQL("UPDATE {} SET created_by = {} WHERE created_by = %(user)s").format(
+                    sql.Identifier(table), sql.SQL(then)
+                ),
+                parameters,
+            ).rowcount
+            for table, then in _MADE.items()
+        )
+        mine = sql.SQL("job_pk IN (SELECT job_pk FROM job WHERE user_name = %(user)s)")
+        # Ranks, steps, forecasts and nodes go with their run and job.
+        found["run"] = _delete(conn, "run", mine, parameters)
+        found["job"] = _delete(conn, "job", sql.SQL("user_name = %(user)s"), parameters)
+        conn.execute(
+            "INSERT INTO erased_user (salt, digest) SELECT salt, encode(sha256(convert_to(salt || %(user)s, 'UTF8')), 'hex')"
+            " FROM (SELECT replace(gen_random_uuid()::text, '-', '') AS salt) AS s",
+            parameters,
+        )
+    return found
+
+
+def left(conn: Conn, user: str) -> list[str]:
+    """The rules, silences and alerts that `erase` leaves though they have to do with the user, and why, a line each."""
+    parameters = _parameters(conn, user)
+    lines = []
+    for table, key in _KEYS.items():
+        held = sql.SQL(", ").join(
+            sql.SQL("CASE WHEN {} THEN {} END").format(sql.SQL(_HOLDS).format(sql.SQL(text)), sql.Literal(name))
+            for name, text in _TEXTS[table].items()
+        )
+        query = sql.SQL("SELECT {}, {}, concat_ws(', ', {}) FROM {} WHERE ({}) IS NOT TRUE ORDER BY 1").format(
+            key, _EXPRESSIONS[table], held, sql.Identifier(table), _about(table, _JSON[table])
+        )
+        for name, matcher, where in conn.execute(query, parameters).fetchall():
+            what = f"{table.replace('_', ' ')} {name}"
+            if picked(matcher or "", user) == "others too":
+                lines.append(f"{what} stays: {matcher} picks others too")
+            elif where:
+                lines.append(f"{what} stays: it is about others, but holds the name in its {where}")
+    holds = sql.SQL(" OR ").join(sql.SQL(_HOLDS).format(sql.SQL(text)) for text in _TEXTS["alert"].values())
+    query = sql.SQL("SELECT rule, count(*) FROM alert WHERE ({}) IS NOT TRUE AND ({}) GROUP BY 1 ORDER BY 1").format(
+        _about("alert", _JSON["alert"]), holds
+    )
+    for rule, count in conn.execute(query, parameters).fetchall():
+        lines.append(f"alerts of rule {rule} stay: {count} with the name in a text")
+    return lines
+
+
+class Erased:
+    """Who was erased from this database, and when; on a connection with role `owner`."""
+
+    def __init__(self, conn: Conn) -> None:
+        self._rows = conn.execute("SELECT salt, digest, erased_at FROM erased_user").fetchall()
+        self._at: dict[str, datetime | None] = {}
+
+    def holds(self, user: str | None, began: datetime) -> bool:
+        """Whether what began then was of a user who was erased since."""
+        if user is None or not self._rows:
+            return False
+        if user not in self._at:
+            self._at[user] = max(
+                (at for salt, digest, at in self._rows if hashlib.sha256((salt + user).encode()).hexdigest() == digest),
+                default=None,
+            )
+        at = self._at[user]
+        return at is not None and began <= at
+
+
+def _parameters(conn: Conn, user: str) -> dict[str, Any]:
+    said = {json.dumps(user), json.dumps(user, ensure_ascii=False)}
+    name = re.escape(user)
+    parameters: dict[str, Any] = {
+        "user": user,
+        "escaped": re.escape(user.replace("\\", "")),
+        "marks": [f"|{user}|", *(f'"user":{space}{text}' for text in said for space in ("", " "))],
+        "word": f"(^|[^[:alnum:]]){name}($|[^[:alnum:]])",
+        "quoted": f"[\"'`(](.*[^[:alnum:]])?{name}([^[:alnum:]].*)?[\"'`)]",
+    }
+    for table, field in _EXPRESSIONS.items():
+        query = sql.SQL("SELECT {}, {} FROM {} WHERE {} LIKE '/%/'").format(
+            _KEYS[table], field, sql.Identifier(table), field
+        )
+        parameters[table] = [key for key, matcher in conn.execute(query) if picked(matcher, user) == "the user"]
+    return parameters
+
+
+def _about(table: str, columns: tuple[str, ...]) -> sql.Composable:
+    """The rows of a table that are about the user."""
+    conditions: list[sql.Composable] = [sql.SQL(_NAMED).format(sql.Identifier(column)) for column in columns]
+    if table in _EXPRESSIONS:
+        conditions.append(sql.SQL(_MENTIONED).format(field=_EXPRESSIONS[table]))
+        conditions.append(sql.SQL("{} = ANY ({})").format(_KEYS[table], sql.Placeholder(table)))
+    if table == "event":
+        conditions.append(sql.SQL(_TOLD).format(sql.Identifier("payload")))
+    if table == "recommendation":
+        conditions.append(sql.SQL("user_name = %(user)s"))
+    return sql.SQL(" OR ").join(conditions)
+
+
+def _delete(conn: Conn, table: str, condition: sql.Composable, parameters: dict[str, Any]) -> int:
+    return conn.execute(
+        sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table), condition), parameters
+    ).rowcount

@@ -1,0 +1,12 @@
+"""The site's own settings."""
+
+from __future__ import annotations
+
+from flitwatch_db.core.columns import Connection
+
+
+async def pseudonym_key(conn: Connection) -> str:
+    """The key with which pseudonyms are made; every site has its own from the first migration on. Empty where somebody took it away."""
+    cursor = await conn.execute("SELECT value #>> '{}' FROM setting WHERE key = 'pseudonym_key'")
+    row = await cursor.fetchone()
+    return str(row[0] or "") if row is not None else ""

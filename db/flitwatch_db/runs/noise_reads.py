@@ -1,0 +1,32 @@
+"""Network noise as the API shows it: measured by the MPI microbenchmark, and simulated by tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg.rows import dict_row
+
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.runs.noise_bench import SLOWDOWNS
+
+Row = dict[str, Any]
+
+
+async def measured(
+    conn: Connection, limit: int, network: str | None = None, collective: str | None = None
+) -> list[Row]:
+    """Slowdowns by ratio; the columns of `flitwatch_db.runs.noise_bench.SLOWDOWNS`."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(SLOWDOWNS, {"network": network, "collective": collective, "limit": limit})
+        return await cursor.fetchall()
+
+
+async def simulated(conn: Connection, tasks: int) -> list[Row]:
+    """Results of the newest `tasks` studies and collectives that succeeded: {task_id, name, finished_at, result}."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(
+            "SELECT task_id, name, finished_at, result FROM task WHERE state = 'succeeded' AND (name = 'sim.collective'"
+            " OR (name = 'sim.study' AND result ->> 'study' LIKE 'hoefler-fig%%')) ORDER BY task_id DESC LIMIT %s",
+            [tasks],
+        )
+        return await cursor.fetchall()
