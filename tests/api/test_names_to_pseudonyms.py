@@ -34,6 +34,7 @@ from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run
 from flitwatch_simulation.tasks import HANDLERS as SIMULATION
 
+LIMITS_OF_TASKS = ("api_tasks_each", "api_tasks_visit", "api_tasks_anonymous")
 PASSWORD = "correct horse battery"
 #: Real: a user, their job's name, their executable, a rule about them. In their place: what nobody bears, as long and of the same letters.
 REAL = {"user": "alice", "job": "aliceplan", "exe": "/home/alice/bin/vaspx", "rule": "watch-alice"}
@@ -137,7 +138,7 @@ def site(_embedded_template) -> Iterator[Site]:  # type: ignore[no-untyped-def]
         }
     # The most that callers without a login are by default, on a machine with the twin.
     with serving(
-        Settings(db=url, web=None, api_anonymous="user", api_rate_burst=10**6, api_tasks_each=10**4)
+        Settings(db=url, web=None, api_anonymous="user", api_rate_burst=10**6, **dict.fromkeys(LIMITS_OF_TASKS, 10**4))
     ) as served:
         clients = {"anonymous": httpx.Client(base_url=served.url, timeout=30)}
         for name in ("viewer", "user"):

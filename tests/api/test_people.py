@@ -477,14 +477,14 @@ def test_more_than_the_limit_is_told_when_to_come_back(embedded_db: str) -> None
 
 def test_tasks_that_wait_are_limited_below_operator(embedded_db: str) -> None:
     count = {"name": "demo.count", "args": {"to": 1, "delay_s": 0}}
-    with serving(Settings(db=embedded_db, api_anonymous="user", api_tasks_each=3)) as served:
+    with serving(Settings(db=embedded_db, api_anonymous="user", api_tasks_visit=3)) as served:
         made = [served.http.post("/api/v1/tasks", json=count) for _ in range(5)]
         assert [one.status_code for one in made] == [202, 202, 202, 429, 429]
-        assert "api_tasks_each" in made[-1].json()["detail"] and int(made[-1].headers["retry-after"]) > 0
+        assert "api_tasks_visit" in made[-1].json()["detail"] and int(made[-1].headers["retry-after"]) > 0
         # A dry run of a rule is a task like the others.
         tried = {"rule": {"signal": "blamed_user", "above": 0}, "from": "2026-11-14T00:00:00Z", "to": "2026-11-15T00:00:00Z"}  # fmt: skip
         dry = served.http.post("/api/v1/alerts/rules/test", json=tried)
-        assert dry.status_code == 429 and "api_tasks_each" in dry.json()["detail"]
+        assert dry.status_code == 429 and "api_tasks_visit" in dry.json()["detail"]
         served.http.post(f"{made[0].headers['location']}/cancel")
         assert served.http.post("/api/v1/alerts/rules/test", json=tried).status_code == 202
         assert served.http.get("/api/v1/tasks", params={"state": "queued"}).json()["items"]

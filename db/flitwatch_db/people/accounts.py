@@ -67,6 +67,8 @@ class Caller:
 
 #: What is written where somebody without an account made something, or somebody who was erased.
 RESERVED = frozenset({"anonymous", "nobody", "erased"})
+#: What the authors of visits without a login begin with: no account's name does.
+VISITOR = "anonymous/"
 
 
 def digest(secret: str) -> bytes:
@@ -78,7 +80,7 @@ def check_name(name: str) -> None:
     """BadRequest for what cannot be an account's name."""
     if not name or name != name.strip() or len(name) > 200 or not name.isprintable():
         raise BadRequest("an account's name is 1 to 200 printable characters without blanks around them")
-    if name in RESERVED:
+    if name in RESERVED or name.startswith(VISITOR):
         raise BadRequest(f"{name!r} stands for nobody's account", advice="Take another name.")
 
 

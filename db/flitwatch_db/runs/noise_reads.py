@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from psycopg.rows import dict_row
+from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection
+from flitwatch_db.people.accounts import VISITOR
 from flitwatch_db.runs.noise_bench import SLOWDOWNS
+from flitwatch_db.tasks.reads import OPEN_TO
 
 Row = dict[str, Any]
 
@@ -21,12 +24,19 @@ async def measured(
         return await cursor.fetchall()
 
 
-async def simulated(conn: Connection, tasks: int) -> list[Row]:
-    """Results of the newest `tasks` studies and collectives that succeeded: {task_id, name, finished_at, result}."""
+async def simulated(conn: Connection, tasks: int, asker: str | None) -> list[Row]:
+    """Results of the newest `tasks` studies and collectives that succeeded: {task_id, name, finished_at, result}.
+
+    `asker` as for `flitwatch_db.reads.tasks.page`.
+    """
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
-            "SELECT task_id, name, finished_at, result FROM task WHERE state = 'succeeded' AND (name = 'sim.collective'"
-            " OR (name = 'sim.study' AND result ->> 'study' LIKE 'hoefler-fig%%')) ORDER BY task_id DESC LIMIT %s",
-            [tasks],
+            SQL(
+                "SELECT task_id, name, finished_at, result FROM task WHERE state = 'succeeded' AND (name = 'sim.collective'"
+                " OR (name = 'sim.study' AND result ->> 'study' LIKE 'hoefler-fig%%')) AND"
+            )
+            + OPEN_TO
+            + SQL(" ORDER BY task_id DESC LIMIT %(tasks)s"),
+            {"tasks": tasks, "asker": asker, "visitor": VISITOR},
         )
         return await cursor.fetchall()

@@ -6,7 +6,7 @@ The queue is procrastinate's (schema `queue`); what people and programs see of a
 from flitwatch_db.tasks.context import Handler, TaskContext
 from flitwatch_db.tasks.handlers import HANDLERS
 from flitwatch_db.tasks.process import Limits
-from flitwatch_db.tasks.table import Task, cancel, get, list_tasks, open_of, start
+from flitwatch_db.tasks.table import Task, cancel, get, list_tasks, open_of, open_of_visits, start
 from flitwatch_db.tasks.worker import Worker
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "get",
     "list_tasks",
     "open_of",
+    "open_of_visits",
     "start",
 ]

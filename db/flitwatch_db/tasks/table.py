@@ -18,6 +18,8 @@ from flitwatch_domain.plain import check_numbers
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 OPEN = ("queued", "running")
+#: First number of the advisory locks under which open tasks are counted before one is added.
+_COUNT_LOCK = 1_931_203
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,31 @@ def _together(conn: psycopg.Connection[Any]) -> contextlib.AbstractContextManage
 
 
 def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
-    """How many tasks that somebody made wait or run."""
+    """How many tasks that somebody made wait or run; until the transaction ends nobody else counts theirs."""
+    conn.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_COUNT_LOCK, created_by])
     row = conn.execute(
         "SELECT count(*) FROM task WHERE created_by = %s AND state IN ('queued', 'running')", [created_by]
     ).fetchone()
     assert row is not None
     return int(row[0])
+
+
+def open_of_visits(conn: psycopg.Connection[Any], visit: str, together: str, everybody: str) -> tuple[int, int, int]:
+    """How many tasks of a visit, visits of its address and tasks of all visits wait or run; until the transaction ends nobody else counts them.
+
+    Parameters
+    ----------
+    visit, together, everybody : str
+        The visit's author, and what the authors of visits from its address and of all visits begin with.
+    """
+    conn.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_COUNT_LOCK, everybody])
+    row = conn.execute(
+        "SELECT count(*) FILTER (WHERE created_by = %s), count(DISTINCT created_by) FILTER (WHERE starts_with(created_by, %s)), count(*)"
+        " FROM task WHERE starts_with(created_by, %s) AND state IN ('queued', 'running')",
+        [visit, together, everybody],
+    ).fetchone()
+    assert row is not None
+    return int(row[0]), int(row[1]), int(row[2])
 
 
 def start(

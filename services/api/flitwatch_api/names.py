@@ -20,7 +20,7 @@ from fastapi import Depends, Request
 from flitwatch_api.platform import Reader
 from flitwatch_api.refusals import public
 from flitwatch_db.jobs.reads import Shown
-from flitwatch_db.people.accounts import RESERVED
+from flitwatch_db.people.accounts import RESERVED, VISITOR
 from flitwatch_db.people.pseudonyms import pseudonym_key
 from flitwatch_domain.errors import Unavailable
 
@@ -76,6 +76,8 @@ class Names:
 
     def author(self, name: str) -> str:
         """Who made something: an account's name as that of a user; who is nobody's account as they are called."""
+        if name.startswith(VISITOR):
+            return "anonymous"
         return name if name in NOBODYS else self.user(name)
 
     def for_database(self) -> Shown | None:

@@ -41,7 +41,16 @@ class Settings(BaseSettings):
         default=50, ge=1, le=100_000, description="Event streams at once of one caller (account, token, or address)."
     )
     api_tasks_each: int = Field(
-        default=50, ge=1, le=100_000, description="Tasks that wait or run, of one caller below scope `operate`."
+        default=50, ge=1, le=100_000, description="Tasks that wait or run, of one account below scope `operate`."
+    )
+    api_tasks_visit: int = Field(
+        default=10,
+        ge=1,
+        le=100_000,
+        description="The same of one visit without a login; and visits of one address that have such tasks.",
+    )
+    api_tasks_anonymous: int = Field(
+        default=50, ge=1, le=100_000, description="The same of all callers without a login together."
     )
     api_anonymous: Literal["none", "viewer", "user", "operator"] = Field(
         default="none", description="Role of callers who do not log in; `flitwatch api` takes `user` on loopback."

@@ -23,6 +23,7 @@ from flitwatch_api.parameters import (
     read_page_cursor,
 )
 from flitwatch_api.people.access import made_by, needs
+from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.begin import begin
@@ -121,7 +122,7 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
     made = answer(None if row is None else shown_task(row, request, names))
     made.status_code = 202
     made.headers["Location"] = f"/api/v1/tasks/{task_id}"
-    return made
+    return hand_over(request, made)
 
 
 def _seconds(time: datetime) -> float:

@@ -14,7 +14,8 @@ from fastapi.responses import StreamingResponse
 
 from flitwatch_api.events.hub import Stream, encode, reset_event
 from flitwatch_api.parameters import MAX_ID
-from flitwatch_api.people.callers import BELIEVED_S, Callers, address_of, counted_as
+from flitwatch_api.people.browsers import address_of
+from flitwatch_api.people.callers import BELIEVED_S, Callers, counted_as
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.core import event_reads as reads

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from flitwatch_api.answers import answer
 from flitwatch_api.health.metrics import MEDIA_TYPE, Metrics
-from flitwatch_api.people.callers import address_of
+from flitwatch_api.people.browsers import address_of
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import MEDIA_TYPE as PROBLEM
 from flitwatch_api.problems import Problem

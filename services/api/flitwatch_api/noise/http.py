@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer
@@ -13,6 +13,7 @@ from flitwatch_api.noise import schemas
 from flitwatch_api.parameters import Limit, Text
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
+from flitwatch_api.tasks.begin import sees_tasks_as
 from flitwatch_db.runs import noise_reads as reads
 
 http = APIRouter(prefix="/noise", tags=["noise"], responses=RESPONSES)
@@ -26,11 +27,18 @@ async def measured_noise(conn: Reader, network: Text = None, collective: Text = 
 
 @http.get("/simulated", response_model=schemas.SimulatedList)
 async def simulated_noise(
+    request: Request,
     conn: Reader,
     tasks: Annotated[int, Query(ge=1, le=50, description="The newest so many tasks that simulated collectives.")] = 10,
 ) -> Response:
     """Slowdowns that tasks simulated, to stand beside the measured ones."""
-    return answer({"items": [point for task in await reads.simulated(conn, tasks) for point in _points(task)]})
+    return answer(
+        {
+            "items": [
+                point for task in await reads.simulated(conn, tasks, sees_tasks_as(request)) for point in _points(task)
+            ]
+        }
+    )
 
 
 def _points(task: dict[str, Any]) -> Iterator[dict[str, Any]]:

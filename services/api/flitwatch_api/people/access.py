@@ -9,7 +9,9 @@ from typing import Any, Literal
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 
-from flitwatch_api.people.callers import Callers, address_of
+from flitwatch_api.people.browsers import address_of
+from flitwatch_api.people.callers import Callers
+from flitwatch_api.people.visits import Visit
 from flitwatch_db.people.accounts import Caller
 from flitwatch_domain.errors import Forbidden, Unauthenticated
 
@@ -54,9 +56,12 @@ def need_of(methods: set[str], declared: Mapping[str, Any] | None) -> Need:
 
 
 def made_by(request: Request) -> str:
-    """Who asks, to be kept beside what they make."""
+    """Who asks, to be kept beside what they make; callers without a login by their visit, once they have one."""
     caller: Caller | None = getattr(request.state, "caller", None)
-    return "nobody" if caller is None else caller.name
+    if caller is None:
+        return "nobody"
+    visit: Visit | None = getattr(request.state, "visit", None)
+    return caller.name if visit is None else visit.author
 
 
 def check(caller: Caller | None, need: Need) -> None:
@@ -92,6 +97,8 @@ async def _allowed(request: Request) -> Caller | None:
     # Advice is given from memory, and so to whom was known a while ago; it changes nothing.
     caller = await callers.of(request, from_memory=need.scope == "advice" and not need.changes)
     callers.count(caller, address_of(request))
+    if caller is not None and caller.via == "anonymous":
+        request.state.visit = await callers.visits.of(request)
     request.state.caller, request.state.need = caller, need
     request.state.role = None if caller is None else caller.role
     request.state.user = None if caller is None or caller.via == "anonymous" else caller.name

@@ -15,11 +15,12 @@ from typing import Any
 
 import psycopg
 from fastapi import Request
-from fastapi.responses import Response
 
 from flitwatch_api.people.attempts import Attempts
+from flitwatch_api.people.browsers import address_of, cookie_of
 from flitwatch_api.people.buckets import MOST_KEPT, Buckets
 from flitwatch_api.people.seals import Seals
+from flitwatch_api.people.visits import Visits
 from flitwatch_api.platform import Platform
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people.accounts import SCOPES_OF, Caller
@@ -32,12 +33,6 @@ REMEMBERED_S, ASKED_S = 600.0, 1.0
 #: Secrets of one address that nobody has: so many at once, then one a second; more are refused, and each then counts as a request.
 UNKNOWN_BURST, UNKNOWN_PER_S = 100, 1.0
 CSRF_HEADER = "x-csrf-token"
-LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-
-
-def address_of(request: Request) -> str:
-    """The address a request came from."""
-    return request.client.host if request.client else "local"
 
 
 def counted_as(caller: Caller | None, address: str) -> str:
@@ -48,27 +43,6 @@ def counted_as(caller: Caller | None, address: str) -> str:
 def csrf_of(secret: str) -> str:
     """What pages of this site must send beside the cookie: only they can read it."""
     return hashlib.sha256(b"csrf:" + secret.encode()).hexdigest()
-
-
-def _is_local(request: Request) -> bool:
-    return (request.url.hostname or "") in LOOPBACK
-
-
-def cookie_of(request: Request, kind: str = "session") -> str:
-    """The cookie's name: `__Host-` binds it to this host and to TLS; on loopback there is none of either."""
-    return f"flitwatch-{kind}" if _is_local(request) else f"__Host-flitwatch-{kind}"
-
-
-def base_of(request: Request, configured: str) -> str:
-    """Where people reach the page: as the site says, else as this one asked for it, by TLS unless on loopback."""
-    return configured.rstrip("/") or f"{'http' if _is_local(request) else 'https'}://{request.url.netloc}"
-
-
-def set_cookie(request: Request, answer: Response, secret: str, max_age_s: int, kind: str = "session") -> None:
-    """Hand a secret to a browser; an empty one takes it back."""
-    answer.set_cookie(
-        cookie_of(request, kind), secret, max_age=max_age_s if secret else 0, path="/", httponly=True, samesite="lax", secure=not _is_local(request),
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -104,6 +78,7 @@ class Callers:
         self._asked = Buckets(settings.api_rate_per_s, settings.api_rate_burst)
         self._unknown = Buckets(UNKNOWN_PER_S, UNKNOWN_BURST)
         self.attempts, self.seals = Attempts(), Seals(platform)
+        self.visits = Visits(self.seals)
 
     async def of(self, request: Request, *, from_memory: bool = False) -> Caller | None:
         """The caller; None where nobody is known and anonymous callers are not let in.

@@ -11,7 +11,8 @@ from flitwatch_api.answers import answer
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people import schemas
 from flitwatch_api.people.access import needs
-from flitwatch_api.people.callers import Callers, address_of, cookie_of, csrf_of, set_cookie
+from flitwatch_api.people.browsers import address_of, cookie_of, set_cookie
+from flitwatch_api.people.callers import Callers, csrf_of
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.people import accounts as people

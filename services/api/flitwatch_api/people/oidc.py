@@ -20,7 +20,7 @@ import httpx
 from authlib.deprecate import AuthlibDeprecationWarning
 from joserfc.errors import JoseError
 
-from flitwatch_api.people.callers import LOOPBACK
+from flitwatch_api.people.browsers import LOOPBACK
 from flitwatch_api.people.roles import Roles, inside
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import FlitwatchError, Forbidden, Unauthenticated, Unavailable

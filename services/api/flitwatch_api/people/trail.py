@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flitwatch_api.logs import request_id
 from flitwatch_api.noted import Noted
-from flitwatch_api.people.callers import address_of
+from flitwatch_api.people.browsers import address_of
 from flitwatch_api.platform import Platform
 from flitwatch_db.people import audit
 from flitwatch_db.people.audit import Entry

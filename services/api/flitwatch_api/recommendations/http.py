@@ -39,7 +39,7 @@ def _shown(row: dict[str, Any], names: Names, request: Request) -> dict[str, Any
     if not names.pseudonyms:
         return row
     own = by == made_by(request)
-    row["created_by"] = None if by is None else by if own else names.author(by)
+    row["created_by"] = None if by is None else names.author(by)
     if not own:
         row["user"] = names.user(user) if user is not None and known_user else None
         row["application"] = names.path(application) if application is not None and known_application else None

@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import Request
 
 from flitwatch_api.people.access import made_by
+from flitwatch_api.people.callers import Callers
+from flitwatch_api.people.visits import Visit
 from flitwatch_api.platform import Platform
+from flitwatch_api.settings import Settings
 from flitwatch_db import tasks as queue
-from flitwatch_db.people.accounts import Caller
+from flitwatch_db.people.accounts import VISITOR, Caller
 from flitwatch_domain.errors import TooMany
+
+_LATER_S = 60
 
 
 async def begin(request: Request, platform: Platform, name: str, args: dict[str, Any]) -> int:
-    """Put work into the queue; its number.
+    """Put work into the queue; its number. The answer to a caller without a login needs `visits.hand_over`.
 
     Raises
     ------
     TooMany
         So many of the caller's wait or run already; nothing limits whoever may `operate`.
     """
-    asker = made_by(request)
-    caller = request.state.caller
-    most = None if "operate" in caller.scopes else platform.settings.api_tasks_each
-    return await platform.in_thread("writer", lambda conn: _start(conn, name, args, asker, most, is_authorised(caller)))
+    caller: Caller = request.state.caller
+    callers: Callers = request.app.state.callers
+    visit: Visit | None = getattr(request.state, "visit", None)
+    if caller.via == "anonymous" and visit is None:
+        visit = await callers.visits.begin(request)
+    check = _check(caller, visit, platform.settings)
+    author = made_by(request) if visit is None else visit.author
+
+    def start(conn: Any) -> int:
+        if "operate" not in caller.scopes:
+            check(conn)
+        return queue.start(conn, name, args, created_by=author, authorised=is_authorised(caller))
+
+    number = await platform.in_thread("writer", start)
+    request.state.visit = visit
+    return number
 
 
 def is_authorised(caller: Caller) -> bool:
@@ -32,11 +50,38 @@ def is_authorised(caller: Caller) -> bool:
     return "operate" in caller.scopes or (caller.role == "service" and caller.via == "token")
 
 
-def _start(conn: Any, name: str, args: dict[str, Any], asker: str, most: int | None, authorised: bool) -> int:
-    if most is not None and queue.open_of(conn, asker) >= most:
-        raise TooMany(
-            f"{most} tasks of {asker} wait or run, which is the limit api_tasks_each",
-            advice="Wait for some, or cancel them.",
-            retry_after_s=60,
-        )
-    return queue.start(conn, name, args, created_by=asker, authorised=authorised)
+def sees_tasks_as(request: Request) -> str | None:
+    """As whom the caller sees visitors' tasks: their own alone; None: everybody's, with scope `operate` or `names`."""
+    return None if {"operate", "names"} & request.state.caller.scopes else made_by(request)
+
+
+def _check(caller: Caller, visit: Visit | None, settings: Settings) -> Callable[[Any], None]:
+    """Refuses a caller with as many open tasks as one may have; who brings no cookie may have as many as who brings one."""
+
+    def of_account(conn: Any) -> None:
+        most = settings.api_tasks_each
+        if queue.open_of(conn, caller.name) >= most:
+            raise _too_many(f"{most} tasks of {caller.name} wait or run; the limit api_tasks_each is {most}")
+
+    def of_visit(conn: Any) -> None:
+        assert visit is not None
+        own, visits, everybody = queue.open_of_visits(conn, visit.author, visit.from_here, VISITOR)
+        most, together = settings.api_tasks_visit, settings.api_tasks_anonymous
+        if own >= most:
+            raise _too_many(f"{own} of your tasks wait or run; the limit api_tasks_visit is {most}")
+        if own == 0 and visits >= most:
+            words = (
+                f"{visits} visits from your address have tasks that wait or run; the limit api_tasks_visit is {most}"
+            )
+            raise _too_many(words)
+        if everybody >= together:
+            words = (
+                f"{everybody} tasks of callers without a login wait or run; the limit api_tasks_anonymous is {together}"
+            )
+            raise _too_many(words, "Wait for some, or log in.")
+
+    return of_account if visit is None else of_visit
+
+
+def _too_many(words: str, advice: str = "Wait for some, or cancel them.") -> TooMany:
+    return TooMany(words, advice=advice, retry_after_s=_LATER_S)

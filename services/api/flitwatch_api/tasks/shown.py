@@ -23,7 +23,7 @@ UNREADABLE = {"kind": "internal", "message": "this task's stored arguments or re
 
 
 def is_own(row: dict[str, Any], request: Request) -> bool:
-    """Whether the caller started a task; callers without login are one."""
+    """Whether the caller started a task; of callers without a login, in this visit."""
     return bool(row["created_by"] == made_by(request))
 
 
@@ -40,13 +40,14 @@ def shown_task(row: dict[str, Any], request: Request, names: Names) -> dict[str,
 def _shown(row: dict[str, Any], request: Request, names: Names) -> dict[str, Any]:
     if not names.pseudonyms:
         return row
-    if is_own(row, request):
-        return alerts.dry_run(row, names) if row["name"] == "alerting.test" else _without_folders(row, names)
+    own = is_own(row, request)
     by = row["created_by"]
-    shown = {**row, "created_by": None if by is None else names.author(by)}
+    row = {**row, "created_by": None if by is None else names.author(by)}
+    if own:
+        return alerts.dry_run(row, names) if row["name"] == "alerting.test" else _without_folders(row, names)
     if row["name"] in ABOUT_MACHINES:
-        return shown
-    return {**shown, "args": None, "message": "", "result": None, "error": None}
+        return row
+    return {**row, "args": None, "message": "", "result": None, "error": None}
 
 
 def _without_folders(row: dict[str, Any], names: Names) -> dict[str, Any]:

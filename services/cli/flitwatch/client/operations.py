@@ -248,7 +248,7 @@ class Operations:
         return self._call("PUT", "/api/v1/session/password", {}, body)
 
     def tasks(self, *, name: Any | None = None, state: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
-        """GET /api/v1/tasks: Tasks, the newest first."""
+        """GET /api/v1/tasks: Tasks, the newest first; of those that callers without a login started, their own visit's alone."""
         return self._call("GET", "/api/v1/tasks", {"name": name, "state": state, "limit": limit, "cursor": cursor})
 
     def start(self, body: Any) -> Any:

@@ -1,0 +1,87 @@
+"""Visits of callers without a login, told apart by a signed cookie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from flitwatch_api.people.browsers import address_of, cookie_of, set_cookie
+from flitwatch_api.people.seals import Seals
+from flitwatch_db.people.accounts import VISITOR
+from flitwatch_domain.errors import Unavailable
+
+KIND, LASTS_S = "visit", 30 * 86_400
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A visit.
+
+    Attributes
+    ----------
+    address : str
+        Stands for the address that it began from; the address itself is not kept.
+    number : str
+        Random: tells one visit from another.
+    cookie : str
+        Of one that begins with this request: what the browser is to bring back.
+    """
+
+    address: str
+    number: str
+    cookie: str = ""
+
+    @property
+    def author(self) -> str:
+        """What is kept beside what the visitor makes."""
+        return f"{self.from_here}{self.number}"
+
+    @property
+    def from_here(self) -> str:
+        """What the authors of all visits from this address begin with."""
+        return f"{VISITOR}{self.address}/"
+
+
+class Visits:
+    """Begins visits and knows them again; nothing of them is stored but what they make.
+
+    Parameters
+    ----------
+    seals : Seals
+    """
+
+    def __init__(self, seals: Seals) -> None:
+        self._seals = seals
+
+    async def of(self, request: Request) -> Visit | None:
+        """The visit that a request belongs to; None where it brings no cookie that this site signed and that still holds."""
+        cookie = request.cookies.get(cookie_of(request, KIND), "")
+        try:
+            sealed = await self._seals.read(KIND, cookie)
+        except Unavailable:
+            # Without the database there is nothing of a visit to see.
+            return None
+        return None if sealed is None else Visit(sealed.about, sealed.number)
+
+    async def begin(self, request: Request) -> Visit:
+        """A new visit from this address; `hand_over` gives it to the browser.
+
+        Raises
+        ------
+        Unavailable
+        """
+        address = await self._seals.mark("address", address_of(request))
+        cookie = await self._seals.made(KIND, address, LASTS_S)
+        sealed = await self._seals.read(KIND, cookie)
+        assert sealed is not None
+        return Visit(sealed.about, sealed.number, cookie)
+
+
+def hand_over(request: Request, answer: Response) -> Response:
+    """The answer, with the cookie of a visit that began with this request."""
+    visit: Visit | None = getattr(request.state, "visit", None)
+    if visit is not None and visit.cookie:
+        set_cookie(request, answer, visit.cookie, LASTS_S, KIND)
+    return answer
