@@ -957,7 +957,7 @@ export interface paths {
         };
         /**
          * Tasks
-         * @description Tasks, the newest first.
+         * @description Tasks, the newest first; of those that callers without a login started, their own visit's alone.
          */
         get: operations["tasks"];
         put?: never;
