@@ -18,8 +18,8 @@ from flitwatch_api.people.visits import KIND
 from flitwatch_api.platform import Platform
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
+from flitwatch_db.estimates import recommendations
 from flitwatch_db.people import accounts as people
-from flitwatch_db.recommendations import store as recommendations
 from flitwatch_domain.errors import BadRequest
 
 COUNT = {"name": "demo.count", "args": {"to": 1, "delay_s": 0}}
