@@ -24,12 +24,12 @@ from flitwatch_api.advice.schemas import AdviceRequest
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.estimates.advice import Basis
 from flitwatch_db.migrations import migrate
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people.accounts import Caller
 from flitwatch_domain.errors import Unauthenticated
+from flitwatch_ops.embedded import Embedded
 
 NOW = 1_790_000_000.0
 ASKED = Asked("ann", "milc", 64, [["a0", "a1"], ["b0", "b1"]])

@@ -15,9 +15,9 @@ from flitwatch_db import connect
 from flitwatch_db.runs import noise_bench
 from flitwatch_db.tasks import start
 from flitwatch_domain.task_models.simulations import CollectiveOptions
+from flitwatch_research.studies import registry
 from flitwatch_simulation import routings, topologies
 from flitwatch_simulation.collectives import collective
-from flitwatch_simulation.studies import registry
 
 MEASURED = {
     "network": "lab", "collective": "allreduce", "collective_bytes": 8, "perturbation_bytes": 65536, "world": 16, "ranks": 8,

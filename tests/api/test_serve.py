@@ -20,11 +20,11 @@ from fixtures.databases import PLACE
 
 from api.conftest import Served, serving
 from api.world import T0, World
-from flitwatch.platform import EPHEMERAL_PLACES, EPHEMERAL_PREFIX
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.serve import listen
 from flitwatch_api.settings import Settings
-from flitwatch_db.embedded import Embedded
+from flitwatch_ops.embedded import Embedded
+from flitwatch_ops.platform import EPHEMERAL_PLACES, EPHEMERAL_PREFIX
 
 COMMAND = [sys.executable, "-m", "flitwatch.main", "api"]
 

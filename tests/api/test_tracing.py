@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from flitwatch.stack.daemon import free_port
+from flitwatch_ops.stack.daemon import free_port
 
 SERVE = """
 import sys, threading, urllib.request

@@ -16,9 +16,9 @@ from fixtures.databases import PLACE
 from integration.incidents import Told, World, draws, is_felt, score
 
 from flitwatch_db import connect
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.jobs.explanation import explain
 from flitwatch_db.migrations import migrate
+from flitwatch_ops.embedded import Embedded
 
 
 def one_machine(seed: int, days: int, nics: bool) -> tuple[list[Told], list[float]]:

@@ -48,13 +48,13 @@ def main() -> None:
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="flitwatch-bench-", dir="/dev/shm"))
     if options.backend == "table":
-        from flitwatch_db.embedded import Embedded
         from flitwatch_db.migrations import migrate
+        from flitwatch_ops.embedded import Embedded
 
         server = Embedded(folder)
         migrate(server.start())
     else:
-        from flitwatch.stack.kafka import Kafka
+        from flitwatch_ops.stack.kafka import Kafka
 
         server = Kafka(folder)
         server.start()

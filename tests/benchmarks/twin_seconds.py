@@ -19,8 +19,8 @@ for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 
 def measure(seconds: int) -> dict[str, float | int | bool]:
     """Simulate `seconds` after ten of warming up."""
-    from flitwatch_simulation.twin.cluster import Cluster
-    from flitwatch_simulation.twin.spec import FabricSpec, TwinSpec
+    from flitwatch_twin.cluster import Cluster
+    from flitwatch_twin.spec import FabricSpec, TwinSpec
 
     spec = TwinSpec(fabric=FabricSpec(kind="cori"))
     cluster = Cluster(spec, seed=7)

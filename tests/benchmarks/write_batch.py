@@ -19,9 +19,9 @@ import numpy as np
 
 from flitwatch_db import connect
 from flitwatch_db.counters.store import Batch, PortRows, Rows, write_batch
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.counters import ROUTER_COLUMNS
+from flitwatch_ops.embedded import Embedded
 
 START_S = 1_800_000_000
 TICKS_S = os.sysconf("SC_CLK_TCK")
@@ -49,7 +49,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="flitwatch-bench-", dir="/dev/shm"))
     if options.timescale:
-        from flitwatch.stack.timescale import Timescale
+        from flitwatch_ops.stack.timescale import Timescale
 
         timescale = Timescale(folder)
         timescale.start()

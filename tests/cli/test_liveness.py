@@ -16,10 +16,10 @@ import httpx
 import pytest
 from fixtures.databases import PLACE
 
-from flitwatch.watched import PULSE_FD
 from flitwatch_api.serve import listen
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
+from flitwatch_ops.embedded import Embedded
+from flitwatch_ops.watched import PULSE_FD
 
 HANGS_AFTER_S = 4
 SERVICES = [("writer",), ("worker",), ("alerting",), ("collect", "ldms-csv", "/nowhere/yet")]

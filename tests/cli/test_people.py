@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from flitwatch.first_admin import ensure_admin
 from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadRequest, NotFound, Unauthenticated
+from flitwatch_ops.first_admin import ensure_admin
 
 PASSWORD = "correct horse battery"
 

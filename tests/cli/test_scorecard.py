@@ -11,12 +11,12 @@ import pytest
 
 from flitwatch.commands.scorecard import EXTRA, PARTS
 from flitwatch.main import main
-from flitwatch.scorecard.pieces import Piece
-from flitwatch.scorecard.report import markdown
-from flitwatch.scorecard.verdict import checks
-from flitwatch.scorecard.worlds import OURS, PAPER, headline, interval, share
-from flitwatch.scoring import score_blame, score_deviation
-from flitwatch_simulation.twin.campaign import WORLDS
+from flitwatch_research.scorecard.pieces import Piece
+from flitwatch_research.scorecard.report import markdown
+from flitwatch_research.scorecard.verdict import checks
+from flitwatch_research.scorecard.worlds import OURS, PAPER, headline, interval, share
+from flitwatch_research.scoring import score_blame, score_deviation
+from flitwatch_twin.campaign import WORLDS
 
 
 def card(**parts: Any) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def test_intervals_are_not_made_of_too_few_sets() -> None:
 
 
 def test_a_piece_is_made_once_and_read_back(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flitwatch.scorecard import blame
+    from flitwatch_research.scorecard import blame
 
     monkeypatch.setenv("FLITWATCH_CACHE", str(tmp_path))
     made: list[int] = []

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from api.conftest import serving
 
-from flitwatch.slurm.agent import Agent
-from flitwatch.slurm.questions import Api
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import Forbidden
+from flitwatch_slurm.agent import Agent
+from flitwatch_slurm.questions import Api
 
 
 def test_pseudonyms_are_refused_with_the_scope_that_is_missing(embedded_db: str, tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch.slurm import advice_file
-from flitwatch.slurm.advice_file import ANYBODY, Case
 from flitwatch_domain.errors import Forbidden
+from flitwatch_slurm import advice_file
+from flitwatch_slurm.advice_file import ANYBODY, Case
 
 PLUGIN = Path(advice_file.__file__).with_name("flitwatch.lua")
 SLURM = """

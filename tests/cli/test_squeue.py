@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from flitwatch.slurm.cluster import read_pending
 from flitwatch_domain.errors import Unavailable
+from flitwatch_slurm.cluster import read_pending
 
 OLD: dict[str, Any] = {
     "job_id": 7, "job_state": "PENDING", "user_name": "u", "node_count": 4, "state_reason": "Resources", "deadline": 0, "name": "n", "partition": "batch",

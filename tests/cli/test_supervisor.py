@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from flitwatch.home import LOG_BYTES
 from flitwatch.main import cli
-from flitwatch.orphans import end_orphans, orphans
-from flitwatch.supervisor import Process, Server, Supervisor, running
 from flitwatch_domain.errors import Unavailable
+from flitwatch_ops.home import LOG_BYTES
+from flitwatch_ops.orphans import end_orphans, orphans
+from flitwatch_ops.supervisor import Process, Server, Supervisor, running
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 
@@ -81,7 +81,7 @@ def test_a_process_whose_loop_stops_coming_round_is_started_again(tmp_path: Path
     beating = [
         sys.executable,
         "-c",
-        "import time\nfrom flitwatch.watched import own_pulse\nwhile True: own_pulse().beat(); time.sleep(0.05)",
+        "import time\nfrom flitwatch_ops.watched import own_pulse\nwhile True: own_pulse().beat(); time.sleep(0.05)",
     ]
     processes = [Process(name, beating, hangs_after_s=3.0) for name in ("frozen", "going")]
     supervisor = Supervisor(tmp_path, [], [*processes, Process("mute", SLEEPER, hangs_after_s=0.5)])
@@ -139,8 +139,8 @@ def test_a_process_that_never_serves_is_named_with_its_log(tmp_path: Path) -> No
 #: A platform of which a process never serves, as `flitwatch up` starts it; the last argument makes it one of flitwatch's.
 NEVER_SERVES = """
 import sys, pathlib
-from flitwatch.orphans import end_orphans, orphans, state_of
-from flitwatch.supervisor import Process, Supervisor
+from flitwatch_ops.orphans import end_orphans, orphans, state_of
+from flitwatch_ops.supervisor import Process, Supervisor
 from flitwatch_domain.errors import Cancelled
 sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
 supervisor = Supervisor(pathlib.Path(sys.argv[1]), [], [])
@@ -174,7 +174,7 @@ def test_what_is_still_starting_is_seen_and_can_be_stopped(tmp_path: Path, monke
 def test_a_server_that_takes_long_to_start_is_broken_off(tmp_path: Path) -> None:
     program = """
 import sys, pathlib, time
-from flitwatch.supervisor import Supervisor
+from flitwatch_ops.supervisor import Supervisor
 supervisor = Supervisor(pathlib.Path(sys.argv[1]), [], [])
 supervisor.begin({})
 with supervisor.breaking_off():
@@ -210,7 +210,7 @@ def test_a_stale_state_file_is_not_taken_for_a_running_platform(tmp_path: Path) 
 
 def test_what_a_killed_supervisor_left_running_is_seen_and_ended(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from flitwatch.supervisor import Process, Supervisor\n"
+        "import sys; from pathlib import Path; from flitwatch_ops.supervisor import Process, Supervisor\n"
         f"s = Supervisor(Path({str(tmp_path)!r}), [], [Process(n, [sys.executable, '-c', 'import time; time.sleep(600)', 'flitwatch']) for n in 'ab'])\n"
         "s.begin({'stack': 'embedded'}); s.start(print); s.run({})"
     )

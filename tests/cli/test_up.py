@@ -25,7 +25,7 @@ from flitwatch.commands.up import METRICS, _processes
 from flitwatch.exposure import Exposure
 from flitwatch_db import connect
 from flitwatch_db.core.logins import LOGINS
-from flitwatch_db.embedded import Embedded
+from flitwatch_ops.embedded import Embedded
 
 #: Of each process' own figures.
 COMMAND = {"writer": "writer", "worker": "worker", "estimates": "worker", "alerting": "alerting"}

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from psycopg.conninfo import conninfo_to_dict
 
 from flitwatch.main import cli
-from flitwatch.platform import database, embedded_folder, log_url
 from flitwatch_db import connect
-from flitwatch_db.embedded import Embedded
+from flitwatch_ops.embedded import Embedded
+from flitwatch_ops.platform import database, embedded_folder, log_url
 
 
 def run(*argv: str) -> dict[str, Any]:

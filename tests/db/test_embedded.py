@@ -17,13 +17,13 @@ import psycopg
 import pytest
 
 from flitwatch_db import connect
-from flitwatch_db.embedded import Embedded, sweep
 from flitwatch_domain.errors import Unavailable
+from flitwatch_ops.embedded import Embedded, sweep
 
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 CHILD = """
 import sys
-from flitwatch_db.embedded import Embedded
+from flitwatch_ops.embedded import Embedded
 server = Embedded(sys.argv[1], durable=False)
 server.start()
 print(server.pid(), flush=True)

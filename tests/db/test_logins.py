@@ -18,13 +18,13 @@ from fixtures.databases import PLACE, Server
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from flitwatch.main import cli
-from flitwatch.platform import database
 from flitwatch_db import connect
 from flitwatch_db.core import logins
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import available, bootstrap, migrate
 from flitwatch_db.people import audit
 from flitwatch_domain.errors import Unavailable
+from flitwatch_ops.embedded import Embedded
+from flitwatch_ops.platform import database
 from flitwatch_stream.log import open_log
 
 EACH = [(service, role) for service, roles in logins.SERVICES.items() for role in roles]

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from flitwatch_db import connect, edition
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import available, migrate, pending
 from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
+from flitwatch_ops.embedded import Embedded
 
 TIME_TABLES = {
     "router_1s",

@@ -47,8 +47,8 @@ def served(url: str) -> Iterator[str]:
 
 def main(data: Path, command: list[str]) -> int:
     """Serve the measured fabrics in `data` to a command, or to whoever opens the address that is printed."""
-    from flitwatch_db.embedded import Embedded
     from flitwatch_db.migrations import migrate
+    from flitwatch_ops.embedded import Embedded
 
     server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-site-")), durable=False)
     server.start()

@@ -16,9 +16,9 @@ from integration.incidents import World, draws, is_felt
 
 from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
-from flitwatch_simulation.studies import registry
+from flitwatch_ops.embedded import Embedded
+from flitwatch_research.studies import registry
 
 pytestmark = pytest.mark.integration
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

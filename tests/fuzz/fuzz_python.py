@@ -17,7 +17,7 @@ PACKAGES = [
     "flitwatch_simulation",
     "flitwatch_stream",
     "flitwatch.commands.imports",
-    "flitwatch.slurm",
+    "flitwatch_slurm",
     "yaml",
 ]
 

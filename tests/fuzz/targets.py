@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from flitwatch.commands.imports import noise_bench
-from flitwatch.slurm.cluster import read_pending
 from flitwatch_alerting.config import read_config
 from flitwatch_core.codec import Ledger
 from flitwatch_domain import generators, hostlist
@@ -36,12 +35,13 @@ from flitwatch_routing import lft, patterns
 from flitwatch_routing.reconstruction import files as epoch
 from flitwatch_simulation import topologies
 from flitwatch_simulation.packet.jobs import read_jobs
-from flitwatch_simulation.twin.spec import load_spec
 from flitwatch_simulation.workloads.dag import read_dag
 from flitwatch_simulation.workloads.dumpi import read_dumpi
 from flitwatch_simulation.workloads.traffic import read_traffic_csv
+from flitwatch_slurm.cluster import read_pending
 from flitwatch_stream import topics
 from flitwatch_stream.log import Record
+from flitwatch_twin.spec import load_spec
 
 CUT = b"\n===\n"
 

@@ -18,11 +18,11 @@ from ingest.writing import quality, stored
 from integration.feed import SECOND_0, Feed
 
 from flitwatch_db import connect
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.errors import MissingDependency
 from flitwatch_domain.generators import dragonfly
+from flitwatch_ops.embedded import Embedded
 
 KILLS = int(os.environ.get("FLITWATCH_STACK_KILLS", "20"))
 ROUTERS = 8
@@ -37,8 +37,8 @@ class Site:
         self.folder, self.data = folder, folder / "store_csv"
         self.running: dict[str, subprocess.Popen] = {}
         if full:
-            from flitwatch.stack.kafka import Kafka
-            from flitwatch.stack.timescale import Timescale
+            from flitwatch_ops.stack.kafka import Kafka
+            from flitwatch_ops.stack.timescale import Timescale
 
             self.servers = {"database": Timescale(folder / "timescale"), "broker": Kafka(folder / "kafka", quick=True)}
         else:

@@ -17,10 +17,10 @@ import pytest
 from ingest.writing import Quarters, append, quality, stored
 
 from flitwatch_db import connect
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.generators import dragonfly
+from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.log import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.kafka]

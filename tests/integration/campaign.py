@@ -30,8 +30,8 @@ from integration.machine_feed import MachineFeed
 from integration.platform import Platform
 from integration.report import Report, slope_per_h
 
-from flitwatch.ingest_bench.watch import memory_mb
 from flitwatch_db import connect
+from flitwatch_research.ingest_bench.watch import memory_mb
 
 SHIM = Path(__file__).with_name("stepped_clock.c")
 #: Routers of the machine that is fed: Cori's.

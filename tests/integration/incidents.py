@@ -22,11 +22,11 @@ from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_simulation.twin.accounting import Accounting
-from flitwatch_simulation.twin.cluster import Cluster, RunningJob
-from flitwatch_simulation.twin.ncl_files import run_header
-from flitwatch_simulation.twin.runs import InstrumentedRun
-from flitwatch_simulation.twin.spec import TwinSpec
+from flitwatch_twin.accounting import Accounting
+from flitwatch_twin.cluster import Cluster, RunningJob
+from flitwatch_twin.ncl_files import run_header
+from flitwatch_twin.runs import InstrumentedRun
+from flitwatch_twin.spec import TwinSpec
 
 EPOCH_S = 1_790_000_000 // 3600 * 3600
 DAY_S = 7200

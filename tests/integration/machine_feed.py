@@ -18,12 +18,12 @@ from integration.hosts import Host
 from integration.platform import Platform
 from integration.report import Report
 
-from flitwatch.ingest_bench.checks import carried_at, checked
-from flitwatch.ingest_bench.load import Order
-from flitwatch.ingest_bench.sets import metric_sets, write_registry
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
+from flitwatch_research.ingest_bench.checks import carried_at, checked
+from flitwatch_research.ingest_bench.load import Order
+from flitwatch_research.ingest_bench.sets import metric_sets, write_registry
 from flitwatch_stream.log import open_log
 
 ROUTERS_PER_GROUP = 96

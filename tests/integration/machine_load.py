@@ -13,9 +13,9 @@ import sys
 import time
 from pathlib import Path
 
-from flitwatch.ingest_bench.load import Order, paced
-from flitwatch.ingest_bench.pool import Pool
 from flitwatch_domain.errors import Unavailable
+from flitwatch_research.ingest_bench.load import Order, paced
+from flitwatch_research.ingest_bench.pool import Pool
 from flitwatch_stream.log import Producer, open_log
 
 FLUSH_S = 600.0

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from integration.hosts import Host
 
-from flitwatch.supervisor import running
 from flitwatch_db import connect
+from flitwatch_ops.supervisor import running
 
 END_S = 60.0
 
@@ -71,8 +71,8 @@ class Platform:
     def servers(self) -> dict[str, int | None]:
         """Process ids of database and broker; None where one is down."""
         if self.stack == "full":
-            from flitwatch.stack.kafka import Kafka
-            from flitwatch.stack.timescale import Timescale
+            from flitwatch_ops.stack.kafka import Kafka
+            from flitwatch_ops.stack.timescale import Timescale
 
             return {"database": Timescale(self.home / "timescale").pid(), "broker": Kafka(self.home / "kafka").pid()}
         return {"database": int((self.home / "pg" / "data" / "postmaster.pid").read_text().split()[0])}

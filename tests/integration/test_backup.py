@@ -18,9 +18,7 @@ from fixtures.databases import PLACE
 from ingest.writing import Quarters, append, quality, stored
 from psycopg.conninfo import conninfo_to_dict
 
-from flitwatch.stack.timescale import Timescale, programs
 from flitwatch_db import connect, migrations
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.tasks import start
@@ -29,6 +27,8 @@ from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
+from flitwatch_ops.embedded import Embedded
+from flitwatch_ops.stack.timescale import Timescale, programs
 from flitwatch_stream.log import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]

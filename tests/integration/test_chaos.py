@@ -16,10 +16,10 @@ import pytest
 from integration.feed import SECOND_0, Feed
 from integration.platform import Platform, totals
 
-from flitwatch.stack.daemon import free_port
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
+from flitwatch_ops.stack.daemon import free_port
 
 KILLS = int(os.environ.get("FLITWATCH_CHAOS_KILLS", "20"))
 ROUTERS = 24

@@ -15,10 +15,10 @@ from fixtures.databases import Server
 from fixtures.slurm import PROGRAMS, SlurmSite
 from integration.congested_site import BUSY, CALM, agent, congest, seed, working
 
-import flitwatch.slurm
+import flitwatch_slurm
 from flitwatch_api.settings import Settings
 
-FOLDER = Path(flitwatch.slurm.__file__).parent
+FOLDER = Path(flitwatch_slurm.__file__).parent
 PLUGIN = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm/job_submit_lua.so")
 pytestmark = [pytest.mark.integration, pytest.mark.slurm, pytest.mark.slow]
 

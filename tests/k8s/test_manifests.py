@@ -14,13 +14,13 @@ import yaml
 from click.testing import CliRunner
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from flitwatch.first_admin import ensure_admin
 from flitwatch.main import cli
 from flitwatch_alerting.config import read_config
 from flitwatch_db import connect
 from flitwatch_db.core.logins import LOGINS, SERVICES, give, url_of
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.logins import passwords
+from flitwatch_ops.first_admin import ensure_admin
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = "1.32"

@@ -12,7 +12,7 @@ from flitwatch_ml.blame.calendar import calendar
 from flitwatch_ml.blame.calibration import calibrate, drivers
 from flitwatch_ml.blame.selection import Problem, chance
 from flitwatch_ml.blame.strata import hour_and_weekend
-from flitwatch_simulation.stress import draw
+from flitwatch_research.stress import draw
 
 DAY_S, WEEK_S, MONDAY_S = 86_400.0, 604_800.0, 1_767_571_200.0
 SEEDS = range(300, 306)

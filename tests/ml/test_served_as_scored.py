@@ -13,9 +13,9 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import cori_like
 from flitwatch_ml import tasks
 from flitwatch_ml.work import blame as work
-from flitwatch_simulation.twin.campaign import generate
-from flitwatch_simulation.twin.campaign.history import make_history
-from flitwatch_simulation.twin.campaign.simulate import EPOCH_S
+from flitwatch_twin.campaign import generate
+from flitwatch_twin.campaign.history import make_history
+from flitwatch_twin.campaign.simulate import EPOCH_S
 from ml.conftest import Context
 
 SCENARIO, SEED, USERS, RUNS = "minivite-128", 1, 40, 60

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from flitwatch_simulation.twin.cluster import Cluster
-from flitwatch_simulation.twin.run import TwinRun
-from flitwatch_simulation.twin.sinks import LogSink
-from flitwatch_simulation.twin.spec import load_spec
 from flitwatch_stream.log import Producer
+from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.run import TwinRun
+from flitwatch_twin.sinks import LogSink
+from flitwatch_twin.spec import load_spec
 
 Emitted = tuple[list[tuple[str, bytes | None, bytes, tuple]], dict[str, Any]]
 SECONDS = 20

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flitwatch_simulation.twin.campaign import Campaign, CampaignTruth, cache
+from flitwatch_twin.campaign import Campaign, CampaignTruth, cache
 
 ESTIMATES = """
 import sys
 opened = []
 sys.addaudithook(lambda event, arguments: opened.append(str(arguments[0])) if event == "open" else None)
-from flitwatch_simulation.twin.campaign import generate
+from flitwatch_twin.campaign import generate
 assert generate("amg-128", 3).seed == 3
 print(*(path for path in opened if "/truth/" in path))
 print(*(name for name in sys.modules if name.endswith("campaign.simulate")))
@@ -24,7 +24,7 @@ print(*(name for name in sys.modules if name.endswith("campaign.simulate")))
 
 
 def test_a_campaign_depends_on_what_makes_it_and_on_nothing_else() -> None:
-    modules = {name.removeprefix("flitwatch_simulation.twin.") for name in cache._imported(cache.SIMULATES)}
+    modules = {name.removeprefix("flitwatch_twin.") for name in cache._imported(cache.SIMULATES)}
     assert modules >= {
         "campaign.window",
         "campaign.march",
@@ -36,7 +36,7 @@ def test_a_campaign_depends_on_what_makes_it_and_on_nothing_else() -> None:
 
 
 def test_words_leave_the_version_and_numbers_change_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needed = "flitwatch_simulation.twin.load"
+    needed = "flitwatch_twin.load"
     files = {cache.SIMULATES: tmp_path / "simulate.py", needed: tmp_path / "load.py"}
     monkeypatch.setattr(cache, "_source", files.get)
 
@@ -45,7 +45,7 @@ def test_words_leave_the_version_and_numbers_change_it(tmp_path: Path, monkeypat
         files[needed].write_text(load)
         return cache.code_version.__wrapped__()
 
-    user = '"""Words."""\nfrom flitwatch_simulation.twin.load import LOAD\n'
+    user = '"""Words."""\nfrom flitwatch_twin.load import LOAD\n'
     first = version(user, "LOAD = 0.75  # of the nodes\n")
     assert version(user.replace("Words", "Others"), '"""The load."""\n\nLOAD = 0.75\n') == first
     assert version(user, "LOAD = 0.76\n") != first

@@ -12,7 +12,7 @@ import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound, TooCostly
 from flitwatch_domain.importers.local import LocalText
-from flitwatch_simulation.studies import output, registry
+from flitwatch_research.studies import output, registry
 from flitwatch_simulation.tasks import HANDLERS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flitwatch_simulation.studies import wang
+from flitwatch_research.studies import wang
 
 #: 125 of 512 nodes.
 MACHINE = {"topology": "dragonfly:4,4,8,16", "ranks": 125}

@@ -10,6 +10,7 @@ import pytest
 from flitwatch_core.packet import DragonflyMode, RoutingChoice
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_domain.generators import xgft
+from flitwatch_research.studies import desensi, taffet, wang
 from flitwatch_simulation.application_aware.estimator import (
     NicObservation,
     NoiseWarning,
@@ -19,7 +20,6 @@ from flitwatch_simulation.application_aware.estimator import (
     quartile_dispersion,
 )
 from flitwatch_simulation.diagnosis import CongestionMap, diagnose
-from flitwatch_simulation.studies import desensi, taffet, wang
 
 
 def quiet(done: int, total: int, message: str) -> None:

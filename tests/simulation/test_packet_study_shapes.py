@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_simulation.studies import desensi, desensi_applications, registry, taffet, wang
+from flitwatch_research.studies import desensi, desensi_applications, registry, taffet, wang
 
 SMALL = {"topology": "dragonfly:4,2,4,4"}  # 4 groups of 8 routers, 128 endpoints
 OTHER = {"topology": "dragonfly:3,2,4,4"}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_simulation.papers_routes import report
-from flitwatch_simulation.papers_routes.__main__ import ROWS, main
-from flitwatch_simulation.papers_routes.rows import FULL, TABLES, Row
+from flitwatch_research.papers_routes import report
+from flitwatch_research.papers_routes.__main__ import ROWS, main
+from flitwatch_research.papers_routes.rows import FULL, TABLES, Row
 
 
 def test_rows_are_measured_and_kept(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from flitwatch_db import connect
 from flitwatch_db.runs import noise_bench
 from flitwatch_db.tasks import Task, cancel, get, list_tasks, start, sweeps
-from flitwatch_simulation.studies import registry
+from flitwatch_research.studies import registry
 
 pytestmark = pytest.mark.integration
 PARAMETERS = {"runs": 200, "k_2d": [10, 14, 17], "k_3d": [4, 5], "threads": 1}

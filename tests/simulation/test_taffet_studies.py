@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_simulation.studies import registry
+from flitwatch_research.studies import registry
 
 #: Each study in its quickest form, and two machines.
 QUICK: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flitwatch_domain.generators import dragonfly
-from flitwatch_simulation.twin.agreement import measure
+from flitwatch_twin.agreement import measure
 
 
 def test_modes_rank_the_same_mixes_alike() -> None:

@@ -10,19 +10,19 @@ import pytest
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.generators import dragonfly
-from flitwatch_simulation.twin import campaign
-from flitwatch_simulation.twin.applications import Application, application
-from flitwatch_simulation.twin.campaign import WORLDS, Campaign, CampaignTruth, cache, simulate
-from flitwatch_simulation.twin.campaign.background import checkpoint_load, long_queue, queue
-from flitwatch_simulation.twin.campaign.cause import Cause
-from flitwatch_simulation.twin.campaign.dataset import label_effects
-from flitwatch_simulation.twin.campaign.era import Era
-from flitwatch_simulation.twin.campaign.history import History, make_history
-from flitwatch_simulation.twin.flows import Flows, exchange_pattern
-from flitwatch_simulation.twin.footprint import footprints
-from flitwatch_simulation.twin.machine import Machine
-from flitwatch_simulation.twin.static_model import StaticPathModel
-from flitwatch_simulation.twin.traffic import Checkpoints
+from flitwatch_twin import campaign
+from flitwatch_twin.applications import Application, application
+from flitwatch_twin.campaign import WORLDS, Campaign, CampaignTruth, cache, simulate
+from flitwatch_twin.campaign.background import checkpoint_load, long_queue, queue
+from flitwatch_twin.campaign.cause import Cause
+from flitwatch_twin.campaign.dataset import label_effects
+from flitwatch_twin.campaign.era import Era
+from flitwatch_twin.campaign.history import History, make_history
+from flitwatch_twin.flows import Flows, exchange_pattern
+from flitwatch_twin.footprint import footprints
+from flitwatch_twin.machine import Machine
+from flitwatch_twin.static_model import StaticPathModel
+from flitwatch_twin.traffic import Checkpoints
 
 
 @pytest.fixture(scope="module")

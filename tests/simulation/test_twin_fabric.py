@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import dragonfly, theta, xgft
-from flitwatch_simulation.twin.counters import FLITS_PER_BYTE, Counters, router_metric_names, tile_columns
-from flitwatch_simulation.twin.flows import Flows, Pattern, exchange_pattern, incast_pattern, io_pattern
-from flitwatch_simulation.twin.machine import Machine
-from flitwatch_simulation.twin.stall import waiting
-from flitwatch_simulation.twin.static_model import StaticPathModel
+from flitwatch_twin.counters import FLITS_PER_BYTE, Counters, router_metric_names, tile_columns
+from flitwatch_twin.flows import Flows, Pattern, exchange_pattern, incast_pattern, io_pattern
+from flitwatch_twin.machine import Machine
+from flitwatch_twin.stall import waiting
+from flitwatch_twin.static_model import StaticPathModel
 
 FABRIC = dragonfly(3, io_routers_per_group=2)
 MACHINE = Machine.of(FABRIC)

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from flitwatch_domain.counters import TABLE_II, identify
 from flitwatch_domain.hostlist import expand
-from flitwatch_simulation.twin.avro import varints
-from flitwatch_simulation.twin.cluster import Cluster
-from flitwatch_simulation.twin.registry import FileRegistry
-from flitwatch_simulation.twin.run import TwinRun
-from flitwatch_simulation.twin.sinks import FileSink
-from flitwatch_simulation.twin.spec import TwinSpec, load_spec
 from flitwatch_stream.shapes import parse_job, parse_run
+from flitwatch_twin.avro import varints
+from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.registry import FileRegistry
+from flitwatch_twin.run import TwinRun
+from flitwatch_twin.sinks import FileSink
+from flitwatch_twin.spec import TwinSpec, load_spec
 
 EPOCH = 1_800_000_000
 

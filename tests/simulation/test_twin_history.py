@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flitwatch_simulation.twin.cluster import Cluster
-from flitwatch_simulation.twin.run import TwinRun
-from flitwatch_simulation.twin.spec import load_spec
+from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.run import TwinRun
+from flitwatch_twin.spec import load_spec
 
 
 class Kept:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import flitwatch_simulation.twin as twin
+import flitwatch_twin as twin
 
 ROOT = Path(twin.__file__).parent
 #: Everything from flows on: fabric, counters, what applications feel, steps, and their campaign counterparts.
@@ -44,8 +44,8 @@ def test_no_identifier_tells_who(name: str) -> None:
 def test_no_import_tells_who(name: str) -> None:
     knowing = {"planted", "truth", "cluster", "campaign.history", "campaign.effects", "campaign.simulate", "accounting"}
     for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("flitwatch_simulation.twin."):
-            module = (node.module or "").removeprefix("flitwatch_simulation.twin.")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("flitwatch_twin."):
+            module = (node.module or "").removeprefix("flitwatch_twin.")
             assert module not in knowing
             if module == "users":
                 assert {alias.name for alias in node.names} == {"Exchange"}

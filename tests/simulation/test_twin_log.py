@@ -13,10 +13,10 @@ import pytest
 import flitwatch_db
 from flitwatch.main import main
 from flitwatch_db import migrations
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_simulation.twin.spec import load_spec
+from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.log import open_log
+from flitwatch_twin.spec import load_spec
 
 pytestmark = pytest.mark.integration
 

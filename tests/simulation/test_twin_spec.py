@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from flitwatch.commands.up import up
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput
-from flitwatch_simulation.twin.cluster import Cluster
-from flitwatch_simulation.twin.spec import SCENARIOS, load_spec
+from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.spec import SCENARIOS, load_spec
 
 
 @pytest.mark.parametrize("name", sorted(SCENARIOS))

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flitwatch_core.fluid import Gather, PatternLoads, link_state
-from flitwatch_simulation.twin.flows import Pattern
-from flitwatch_simulation.twin.kept_loads import KeptLoads
-from flitwatch_simulation.twin.stall import CURVE_FILE, StallCurve, fitted, waiting
-from flitwatch_simulation.twin.stall_fit import common_cases, error, fit
+from flitwatch_twin.flows import Pattern
+from flitwatch_twin.kept_loads import KeptLoads
+from flitwatch_twin.stall import CURVE_FILE, StallCurve, fitted, waiting
+from flitwatch_twin.stall_fit import common_cases, error, fit
 
 UNSEEN_SEED = 9
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flitwatch_simulation.twin.cluster import Cluster
-from flitwatch_simulation.twin.spec import TwinSpec
-from flitwatch_simulation.twin.truth import Truth
+from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.spec import TwinSpec
+from flitwatch_twin.truth import Truth
 
 SPEC = TwinSpec.model_validate(
     {

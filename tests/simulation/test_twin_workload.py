@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_simulation.twin.applications import APPLICATIONS, application, felt, slowdown
-from flitwatch_simulation.twin.calendar import DAY_S, WEEK_S, day_load
-from flitwatch_simulation.twin.campaign.march import march
-from flitwatch_simulation.twin.progress import Progress
-from flitwatch_simulation.twin.scheduler import Placement, Request, Scheduler
-from flitwatch_simulation.twin.traffic import QUIET, Bursts, Checkpoints
-from flitwatch_simulation.twin.users import MECHANISMS, Population, Role, Schedule, draw_users
-from flitwatch_simulation.twin.workload import CROWD, Offer, schedule_weight, submissions
+from flitwatch_twin.applications import APPLICATIONS, application, felt, slowdown
+from flitwatch_twin.calendar import DAY_S, WEEK_S, day_load
+from flitwatch_twin.campaign.march import march
+from flitwatch_twin.progress import Progress
+from flitwatch_twin.scheduler import Placement, Request, Scheduler
+from flitwatch_twin.traffic import QUIET, Bursts, Checkpoints
+from flitwatch_twin.users import MECHANISMS, Population, Role, Schedule, draw_users
+from flitwatch_twin.workload import CROWD, Offer, schedule_weight, submissions
 
 
 @settings(max_examples=60, deadline=None)

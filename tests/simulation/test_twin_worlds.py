@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_simulation.twin.applications import application
-from flitwatch_simulation.twin.calendar import DAY_S, WEEK_S
-from flitwatch_simulation.twin.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTruth, demand, split, world_of
-from flitwatch_simulation.twin.campaign.cause import Cause
-from flitwatch_simulation.twin.campaign.era import Era
-from flitwatch_simulation.twin.campaign.files import write, write_truth
-from flitwatch_simulation.twin.campaign.gaps import lose
-from flitwatch_simulation.twin.campaign.worlds import Demand, World
-from flitwatch_simulation.twin.machine import Machine
-from flitwatch_simulation.twin.scheduler import Placement, Request, Scheduler
-from flitwatch_simulation.twin.users import MECHANISMS, Population, Role, Users, draw_users
+from flitwatch_twin.applications import application
+from flitwatch_twin.calendar import DAY_S, WEEK_S
+from flitwatch_twin.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTruth, demand, split, world_of
+from flitwatch_twin.campaign.cause import Cause
+from flitwatch_twin.campaign.era import Era
+from flitwatch_twin.campaign.files import write, write_truth
+from flitwatch_twin.campaign.gaps import lose
+from flitwatch_twin.campaign.worlds import Demand, World
+from flitwatch_twin.machine import Machine
+from flitwatch_twin.scheduler import Placement, Request, Scheduler
+from flitwatch_twin.users import MECHANISMS, Population, Role, Users, draw_users
 
 DAYS, USERS = 120, 60
 Drawn = tuple[Users, tuple[Role, ...], list[Request]]

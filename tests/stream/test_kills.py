@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from flitwatch_db.embedded import Embedded
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.errors import MissingDependency, Unavailable
+from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.log import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -36,7 +36,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield embedded
         embedded.destroy()
         return
-    from flitwatch.stack.kafka import Kafka, jars, java
+    from flitwatch_ops.stack.kafka import Kafka, jars, java
 
     try:
         java()

@@ -4,7 +4,7 @@ The queue is procrastinate's (schema `queue`); what people and programs see of a
 """
 
 from flitwatch_db.tasks.context import Handler, TaskContext
-from flitwatch_db.tasks.handlers import HANDLERS
+from flitwatch_db.tasks.handlers import HANDLERS, lazy_handler
 from flitwatch_db.tasks.process import Limits
 from flitwatch_db.tasks.table import Task, cancel, get, list_tasks, open_of, open_of_visits, start
 from flitwatch_db.tasks.worker import Worker
@@ -18,6 +18,7 @@ __all__ = [
     "Worker",
     "cancel",
     "get",
+    "lazy_handler",
     "list_tasks",
     "open_of",
     "open_of_visits",

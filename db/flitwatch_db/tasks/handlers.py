@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import time
+from collections.abc import Callable
 from typing import Any
 
 from flitwatch_db.tasks.context import Handler, TaskContext
@@ -10,6 +12,18 @@ from flitwatch_domain.task_models.simulations import Count
 
 #: The cancel flag is looked at this often while waiting.
 PATIENCE_S = 0.1
+
+
+def lazy_handler(place: str) -> Handler:
+    """A handler given as module:function, imported when the first task of its name runs."""
+
+    def handler(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+        module, function = place.split(":")
+        run: Callable[[dict[str, Any], TaskContext], dict[str, Any]]
+        run = getattr(importlib.import_module(module), function)
+        return run(args, context)
+
+    return handler
 
 
 def count(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:

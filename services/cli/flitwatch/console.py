@@ -122,7 +122,7 @@ def mtu_option(function: F) -> F:
 
 
 def database_options(function: F) -> F:
-    """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch.platform.database`."""
+    """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch_ops.platform.database`."""
     function = click.option(
         "--ephemeral", is_flag=True, help="Use a throw-away embedded database that is gone afterwards."
     )(function)

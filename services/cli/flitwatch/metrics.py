@@ -12,8 +12,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 import click
 
 from flitwatch import __version__
-from flitwatch.watched import HANGS_AFTER, own_pulse
 from flitwatch_domain.pulse import HANGS_AFTER_S
+from flitwatch_ops.watched import HANGS_AFTER, own_pulse
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,1 +1,1 @@
-"""Studies, the cluster twin, and the worker that runs simulation tasks."""
+"""Packet and flow runs, workloads, what-if, the routing loop, and the worker that runs simulation tasks."""

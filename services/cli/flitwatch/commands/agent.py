@@ -11,7 +11,7 @@ import click
 
 from flitwatch.console import emit, fail, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
-from flitwatch.watched import own_pulse
+from flitwatch_ops.watched import own_pulse
 
 
 @click.group()
@@ -78,11 +78,11 @@ def slurm(
     exclude: bool, accept_stale: bool, once: bool, release: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write the advice file of job_submit.lua and, with --act, delay and place pending jobs. Run it as SlurmUser beside slurmctld."""
-    from flitwatch.slurm import advice_file, cluster, pending_jobs
-    from flitwatch.slurm.agent import Agent
-    from flitwatch.slurm.pending_jobs import Limits
-    from flitwatch.slurm.questions import Api
     from flitwatch_domain.errors import FlitwatchError
+    from flitwatch_slurm import advice_file, cluster, pending_jobs
+    from flitwatch_slurm.agent import Agent
+    from flitwatch_slurm.pending_jobs import Limits
+    from flitwatch_slurm.questions import Api
 
     log_to_stderr(logging.INFO)
     if release:

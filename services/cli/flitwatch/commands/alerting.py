@@ -11,7 +11,7 @@ import click
 
 from flitwatch.console import database_options, emit, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
-from flitwatch.watched import own_pulse
+from flitwatch_ops.watched import own_pulse
 
 
 @click.command()
@@ -33,9 +33,9 @@ def alerting(
     config: Path | None, external_url: str | None, check: bool, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
     """Evaluate the rules and deliver alerts until stopped."""
-    from flitwatch.platform import SERVICE_PATIENCE_S, database
     from flitwatch_alerting.config import read_config
     from flitwatch_alerting.engine import Engine
+    from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
 
     chosen = read_config(config, external_url)
     if check:

@@ -51,9 +51,9 @@ def alerts() -> None:
 @json_option
 def list_(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Alerts that fire now."""
-    from flitwatch.platform import database
     from flitwatch_db import connect
     from flitwatch_db.alerts.store import firing
+    from flitwatch_ops.platform import database
 
     with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         rows = firing(conn)
@@ -81,10 +81,10 @@ def test(
     rule: str, from_s: float, to_s: float, config: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
     """What RULE (its name, or a YAML file with one rule) would have done over history; nobody is told."""
-    from flitwatch.platform import database
     from flitwatch_alerting.evaluate import dry_run
     from flitwatch_db import connect
     from flitwatch_domain.alerts import LONGEST_S
+    from flitwatch_ops.platform import database
 
     if not 0 < to_s - from_s <= LONGEST_S:
         fail("the span ends after it begins and is at most 31 days", code=2)

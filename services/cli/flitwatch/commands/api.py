@@ -52,12 +52,12 @@ def api(
 
     from pydantic import SecretStr
 
-    from flitwatch.first_admin import ensure_admin
-    from flitwatch.platform import SERVICE_PATIENCE_S, database
-    from flitwatch.watched import own_pulse
     from flitwatch_api.logs import JsonLines
     from flitwatch_api.serve import serve
     from flitwatch_api.settings import Settings
+    from flitwatch_ops.first_admin import ensure_admin
+    from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
+    from flitwatch_ops.watched import own_pulse
 
     if metrics_port == port:
         raise click.UsageError("--metrics-port and --port are two ports")

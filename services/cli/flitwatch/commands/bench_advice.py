@@ -30,7 +30,7 @@ NODES_PER_GROUP = 96
 @json_option
 def advice(rate: float, seconds: int, candidates: int, nodes: int, as_json: bool) -> None:
     """Ask for advice at a fixed rate; times count from when a question was due, so that a queue is seen."""
-    from flitwatch.platform import database
+    from flitwatch_ops.platform import database
 
     with database(None, True) as url:
         names = _seed(url)

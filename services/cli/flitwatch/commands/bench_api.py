@@ -77,8 +77,8 @@ def api(
     ephemeral: bool,
 ) -> None:
     """Store a machine's counters, then time the API's answers about them."""
-    from flitwatch.platform import database
     from flitwatch_domain.generators import dragonfly
+    from flitwatch_ops.platform import database
 
     fabric = dragonfly(round(routers / 96), name=FABRIC)
     with database(db_url, ephemeral or db_url is None) as url:

@@ -20,8 +20,8 @@ import click
 from flitwatch.console import emit, fail, json_option, progress
 
 if TYPE_CHECKING:
-    from flitwatch.ingest_bench.load import Order
-    from flitwatch.ingest_bench.servers import Servers
+    from flitwatch_research.ingest_bench.load import Order
+    from flitwatch_research.ingest_bench.servers import Servers
 
 ROUTERS_PER_GROUP = 96
 PARTITIONS = 4
@@ -61,12 +61,12 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
     492 counters a router and second, replayed from records encoded before. The lag runs from the moment at which a record was due to the end of the
     transaction that holds it. Exits with 1 if a row is missing, double or wrong.
     """
-    from flitwatch.ingest_bench.baseline import baseline
-    from flitwatch.ingest_bench.checks import checked
-    from flitwatch.ingest_bench.servers import servers
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.generators import dragonfly
+    from flitwatch_research.ingest_bench.baseline import baseline
+    from flitwatch_research.ingest_bench.checks import checked
+    from flitwatch_research.ingest_bench.servers import servers
 
     fabric = dragonfly(round(routers / ROUTERS_PER_GROUP), name="bench-ingest")
     with servers(stack) as running, progress("") as shown, tempfile.TemporaryDirectory() as folder:
@@ -89,8 +89,8 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
 
 def _order(log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, folder: Path) -> tuple[Order, Path]:
     """What to send, its topics made and its schemas registered in a file."""
-    from flitwatch.ingest_bench.load import Order
-    from flitwatch.ingest_bench.sets import metric_sets, write_registry
+    from flitwatch_research.ingest_bench.load import Order
+    from flitwatch_research.ingest_bench.sets import metric_sets, write_registry
     from flitwatch_stream.log import open_log
 
     found = metric_sets(fabric, quarters)
@@ -104,9 +104,9 @@ def _order(log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, f
 
 def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> dict[str, Any]:
     """Run load and writer; return what they and the watch report."""
-    from flitwatch.ingest_bench.checks import carried_at
-    from flitwatch.ingest_bench.load import load, told
-    from flitwatch.ingest_bench.watch import Watch
+    from flitwatch_research.ingest_bench.checks import carried_at
+    from flitwatch_research.ingest_bench.load import load, told
+    from flitwatch_research.ingest_bench.watch import Watch
 
     with load(order) as pipe, _writer(running, registry) as (process, port):
         told(pipe, READY_S)
@@ -131,7 +131,7 @@ def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> dict
 @contextmanager
 def _writer(running: Servers, registry: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """`flitwatch writer` in a process of its own, and the port of its figures."""
-    from flitwatch.stack.daemon import free_port
+    from flitwatch_ops.stack.daemon import free_port
 
     port = free_port()
     command = [sys.executable, "-m", "flitwatch.main", "writer", "--db", running.url, "--log", running.log_url]

@@ -73,7 +73,7 @@ def blame(
         )
     if stress:
         from flitwatch.commands.blame_stress import stressed
-        from flitwatch_simulation.stress import WORLDS
+        from flitwatch_research.stress import WORLDS
 
         emit(stressed(list(WORLDS) if "all" in stress else list(stress), draws, seed), as_json)
         return
@@ -87,7 +87,7 @@ def blame(
         result = _of_tables(presence, times, method, rule, tau)  # type: ignore[arg-type]
     result = {"notes": []} | result | {"method": method, "caveat": CAVEAT, "simulated": scenario is not None}
     if scenario is not None:
-        from flitwatch.scoring import score
+        from flitwatch_research.scoring import score
 
         estimate = {"ranking": result["ranking"], "q": [user["q"] for user in result["users"]]}
         result |= score("blame", scenario, seed, users, estimate)
@@ -101,7 +101,7 @@ def blame(
 
 def _of_scenario(scenario: str, seed: int, users: int, method: str, rule: str, tau: float) -> dict[str, Any]:
     from flitwatch_ml.blame.strata import hour_and_weekend
-    from flitwatch_simulation.twin.campaign import generate
+    from flitwatch_twin.campaign import generate
 
     campaign = generate(scenario, seed, users)
     names = list(campaign.user_names)

@@ -9,7 +9,7 @@ from flitwatch.console import progress
 
 def stressed(worlds: list[str], draws: int, seed: int) -> dict[str, Any]:
     """False share and recall of ours, of exposure without a calendar, and of the paper's method, by world."""
-    from flitwatch_simulation.stress import WORLDS
+    from flitwatch_research.stress import WORLDS
 
     rows = []
     with progress("draws") as bar:
@@ -33,7 +33,7 @@ def _scored(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
     from flitwatch_domain.blame import FOUND_Q, NAMED
     from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
     from flitwatch_ml.blame.strata import hour_and_weekend
-    from flitwatch_simulation.stress import draw
+    from flitwatch_research.stress import draw
 
     drawn = draw(world, seed)
     plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))

@@ -60,11 +60,11 @@ def session(
 
     from prometheus_client import REGISTRY
 
-    from flitwatch import platform
-    from flitwatch.home import home
-    from flitwatch.watched import own_pulse
     from flitwatch_ingest.collectors import Checkpoint, Publisher
     from flitwatch_ingest.collectors.metrics import PublisherCollector
+    from flitwatch_ops import platform
+    from flitwatch_ops.home import home
+    from flitwatch_ops.watched import own_pulse
     from flitwatch_stream.log import open_log
 
     stop = threading.Event()

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from flitwatch.console import OutPath, database_options, emit, json_option, progress, stderr
-from flitwatch.platform import database
+from flitwatch_ops.platform import database
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -43,9 +43,9 @@ def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Bring the database to this version (every command does so by itself; this one tells what it did)."""
     import contextlib
 
-    from flitwatch.platform import embedded_folder
     from flitwatch_db import connect, edition, migrations
-    from flitwatch_db.embedded import Embedded
+    from flitwatch_ops.embedded import Embedded
+    from flitwatch_ops.platform import embedded_folder
 
     with contextlib.ExitStack() as stack:
         if ephemeral:

@@ -44,7 +44,7 @@ def deviation(
 
     notes: list[str] = []
     if scenario is not None:
-        from flitwatch_simulation.twin.campaign import COUNTER_NAMES, generate
+        from flitwatch_twin.campaign import COUNTER_NAMES, generate
 
         campaign = generate(scenario, seed, users)
         names, counts, times = list(COUNTER_NAMES), campaign.counters, campaign.times_s
@@ -74,7 +74,7 @@ def deviation(
         "simulated": scenario is not None,
     }
     if scenario is not None:
-        from flitwatch.scoring import score
+        from flitwatch_research.scoring import score
 
         result |= score("deviation", scenario, seed, users, {"rank": result["rank"]})
     emit(result, as_json)

@@ -7,7 +7,7 @@ import sys
 import click
 
 from flitwatch.console import FiniteRange, emit, json_option, stderr
-from flitwatch.home import home
+from flitwatch_ops.home import home
 
 MARKS = {
     "ok": "[green]ok[/green]",
@@ -33,9 +33,9 @@ MARKS = {
 @json_option
 def doctor(db_url: str | None, log_url: str | None, listen_s: float, as_json: bool) -> None:
     """Check reachability, clocks, topics, schemas seen, rates, and disk a day, before the platform is started."""
-    from flitwatch import site
-    from flitwatch.log_limits import log_limits
-    from flitwatch.supervisor import running
+    from flitwatch_ops import site
+    from flitwatch_ops.log_limits import log_limits
+    from flitwatch_ops.supervisor import running
 
     state = running(home()) or {}
     db_url, log_url = db_url or state.get("database"), log_url or state.get("log")

@@ -9,9 +9,9 @@ import time
 import click
 
 from flitwatch.console import emit, fail, json_option
-from flitwatch.home import home
-from flitwatch.orphans import end_orphans, forget, state_of
-from flitwatch.supervisor import running
+from flitwatch_ops.home import home
+from flitwatch_ops.orphans import end_orphans, forget, state_of
+from flitwatch_ops.supervisor import running
 
 STOP_TIMEOUT_S = 60.0
 

@@ -52,7 +52,7 @@ def forecast(
     torch.set_num_threads(1)  # so small a net gains nothing from more
     notes: list[str] = []
     if scenario is not None:
-        from flitwatch_simulation.twin.campaign import generate
+        from flitwatch_twin.campaign import generate
 
         campaign = generate(scenario, seed, users)
         series = StepSeries(campaign.times_s, campaign.rates, campaign.placement, campaign.io_rates, campaign.sys_rates)

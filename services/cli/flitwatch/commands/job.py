@@ -45,9 +45,9 @@ def _asked(api_url: str, token_file: Path | None, job_id: str, cluster: str | No
 
 
 def _read(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None) -> dict[str, Any]:
-    from flitwatch.platform import database
     from flitwatch_db import connect
     from flitwatch_db.jobs.explanation import explain
+    from flitwatch_ops.platform import database
 
     with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         return explain(conn, job_id, cluster)

@@ -117,10 +117,10 @@ def plan(
     fabric: str, host: str, addresses: Path, variant: str, downsampling: int, detour: int, db_url: str | None, ephemeral: bool
 ) -> None:  # fmt: skip
     """Write the plan of HOST in FABRIC (a name or number in the database) to standard output."""
-    from flitwatch import platform
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_ingest.sampler import make_plan
+    from flitwatch_ops import platform
 
     with platform.database(db_url, ephemeral) as url, connect(url) as conn:
         known = fabrics.load(conn, fabric)

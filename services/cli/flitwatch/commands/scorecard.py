@@ -13,7 +13,7 @@ import orjson
 from flitwatch.console import emit, json_option, stderr
 
 if TYPE_CHECKING:
-    from flitwatch.scorecard.pieces import Piece
+    from flitwatch_research.scorecard.pieces import Piece
 
 #: The application of each seed in turn: two with 20 steps and two with 80, on 128 and on 512 nodes.
 APPLICATIONS = ("amg-128", "milc-128", "amg-512", "milc-512")
@@ -58,9 +58,9 @@ def scorecard(
 
     Finished pieces are kept below .cache/scorecard, so that a second call goes on where the first stopped.
     """
-    from flitwatch.scorecard.pieces import done, simulated
-    from flitwatch.scorecard.report import markdown
-    from flitwatch_simulation.twin.campaign.worlds import WORLDS, world_of
+    from flitwatch_research.scorecard.pieces import done, simulated
+    from flitwatch_research.scorecard.report import markdown
+    from flitwatch_twin.campaign.worlds import WORLDS, world_of
 
     for world in worlds:
         world_of(f"@{world}")
@@ -111,8 +111,8 @@ def scorecard(
 
 def _timings(kept: bool, users: int) -> list[dict[str, Any]]:
     """Measured now, or read back where only that is wanted: they depend on the machine, so that an earlier call's do not stand in for them otherwise."""
-    from flitwatch.scorecard.pieces import folder
-    from flitwatch.scorecard.timings import rows
+    from flitwatch_research.scorecard.pieces import folder
+    from flitwatch_research.scorecard.timings import rows
 
     last = folder() / "timings.json"
     if kept:
@@ -138,9 +138,9 @@ def _command() -> str:
 
 def _pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: int) -> Iterator[Piece]:
     """The longest first, so that no process works on long after the others."""
-    from flitwatch.scorecard.deviation import OURS, VARIANTS
-    from flitwatch.scorecard.pieces import Piece
-    from flitwatch.scorecard.worlds import COUNTER_WORLDS
+    from flitwatch_research.scorecard.deviation import OURS, VARIANTS
+    from flitwatch_research.scorecard.pieces import Piece
+    from flitwatch_research.scorecard.worlds import COUNTER_WORLDS
 
     sets = [(world, _scenario(world, seed), seed) for seed in range(1, seeds + 1) for world in worlds]
     counted = [one for one in sets if one[0] in COUNTER_WORLDS]

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 import click
 
 from flitwatch.console import emit, json_option, stderr
-from flitwatch.home import home
-from flitwatch.orphans import orphans
-from flitwatch.supervisor import running
+from flitwatch_ops.home import home
+from flitwatch_ops.orphans import orphans
+from flitwatch_ops.supervisor import running
 
 
 @click.command()

@@ -30,7 +30,7 @@ def study(
     as_json: bool,
 ) -> None:
     """Reproduce the study NAME; without NAME, list the studies."""
-    from flitwatch_simulation.studies import output, registry
+    from flitwatch_research.studies import output, registry
 
     if name is None:
         emit({name: summary for name, (_, _, summary) in registry.STUDIES.items()}, as_json)

@@ -9,7 +9,7 @@ import click
 import orjson
 
 from flitwatch.console import database_options, emit, fail, json_option, progress
-from flitwatch.platform import database
+from flitwatch_ops.platform import database
 
 POLL_S = 0.2
 

@@ -78,10 +78,10 @@ def run(
     sets: str | None, start: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Simulate SPEC, a scenario's name or a YAML file, and emit what its producers would."""
-    from flitwatch_simulation.twin.cluster import Cluster
-    from flitwatch_simulation.twin.run import TwinRun
-    from flitwatch_simulation.twin.sinks import FileSink, Sink
-    from flitwatch_simulation.twin.spec import load_spec
+    from flitwatch_twin.cluster import Cluster
+    from flitwatch_twin.run import TwinRun
+    from flitwatch_twin.sinks import FileSink, Sink
+    from flitwatch_twin.spec import load_spec
 
     if out is None and log_url is None:
         raise BadRequest("nowhere to write to", advice="Give --out DIR, --log URL, or both.")
@@ -138,9 +138,9 @@ def run(
 @json_option
 def history_(spec: str, seconds: int, until: str, seed: int, log_url: str, as_json: bool) -> None:
     """Publish the jobs and instrumented runs of SPEC's last hours, simulated as fast as possible, without LDMS counters."""
-    from flitwatch_simulation.twin.cluster import Cluster
-    from flitwatch_simulation.twin.run import TwinRun
-    from flitwatch_simulation.twin.spec import load_spec
+    from flitwatch_twin.cluster import Cluster
+    from flitwatch_twin.run import TwinRun
+    from flitwatch_twin.spec import load_spec
 
     epoch_s = _epoch(until) - seconds
     loaded = load_spec(spec)
@@ -160,7 +160,7 @@ def history_(spec: str, seconds: int, until: str, seed: int, log_url: str, as_js
 @json_option
 def scenarios(as_json: bool) -> None:
     """List the named scenarios."""
-    from flitwatch_simulation.twin.spec import SCENARIOS, load_spec
+    from flitwatch_twin.spec import SCENARIOS, load_spec
 
     emit(
         {
@@ -175,7 +175,7 @@ def scenarios(as_json: bool) -> None:
 @json_option
 def worlds(as_json: bool) -> None:
     """List the worlds that a campaign can be in, from easy to hard."""
-    from flitwatch_simulation.twin.campaign import WORLDS
+    from flitwatch_twin.campaign import WORLDS
 
     emit({name: {"grade": world.grade, "summary": world.summary} for name, world in WORLDS.items()}, as_json)
 
@@ -195,8 +195,8 @@ def campaign_(application: str, world: str, seed: int, users: int, out: Path, as
     Writes runs.csv, exposure.csv and steps.csv, as `flitwatch deviation`, `forecast` and `blame` read them, and truth.json: what each user and
     counter did, by counterfactual.
     """
-    from flitwatch_simulation.twin.campaign import generate, generate_truth
-    from flitwatch_simulation.twin.campaign.files import write, write_truth
+    from flitwatch_twin.campaign import generate, generate_truth
+    from flitwatch_twin.campaign.files import write, write_truth
 
     scenario = application if world == "plain" else f"{application}@{world}"
     campaign = generate(scenario, seed, users)
@@ -277,7 +277,7 @@ def _register(fabric: Any, db_url: str) -> int:
 
 
 def _registry(encoding: str, registry: str | None, out: Path | None) -> Any:
-    from flitwatch_simulation.twin.registry import FileRegistry, HttpRegistry
+    from flitwatch_twin.registry import FileRegistry, HttpRegistry
 
     if encoding == "json":
         return None
@@ -293,8 +293,8 @@ def _registry(encoding: str, registry: str | None, out: Path | None) -> Any:
 
 
 def _log_sink(log_url: str, schema_id: Any, stack: contextlib.ExitStack) -> Any:
-    from flitwatch_simulation.twin.sinks import LogSink
     from flitwatch_stream.log import open_log
+    from flitwatch_twin.sinks import LogSink
 
     log = stack.enter_context(open_log(log_url))
     return LogSink(log.producer("twin"), schema_id)

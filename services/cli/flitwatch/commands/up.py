@@ -20,9 +20,9 @@ from click.core import ParameterSource
 
 from flitwatch.console import emit, fail, json_option, stderr
 from flitwatch.exposure import Exposure, Role, allow_host_option, anonymous_option, exposure_of, insecure_option
-from flitwatch.home import home, open_log
-from flitwatch.orphans import end_orphans
-from flitwatch.supervisor import Process, Server, Supervisor, running
+from flitwatch_ops.home import home, open_log
+from flitwatch_ops.orphans import end_orphans
+from flitwatch_ops.supervisor import Process, Server, Supervisor, running
 
 READY_TIMEOUT_S = 180.0
 #: Of the demo machine before its first start: about 34 runs of AMG and 20 of MILC.
@@ -129,7 +129,7 @@ def _say_url(url: str) -> None:
 def _check_twin(twin: str) -> None:
     """A spec that cannot be read is refused before anything starts: its process would be restarted for ever."""
     if twin != "none":
-        from flitwatch_simulation.twin.spec import load_spec
+        from flitwatch_twin.spec import load_spec
 
         load_spec(twin)
 
@@ -245,11 +245,11 @@ def _serve(
 
 def servers(stack: str) -> list[Server]:
     """The database's server first, the log's last."""
-    from flitwatch_db.embedded import Embedded
+    from flitwatch_ops.embedded import Embedded
 
     if stack == "full":
-        from flitwatch.stack.kafka import Kafka, jars
-        from flitwatch.stack.timescale import Timescale, programs
+        from flitwatch_ops.stack.kafka import Kafka, jars
+        from flitwatch_ops.stack.timescale import Timescale, programs
 
         database, broker = Timescale(home() / "timescale"), Kafka(home() / "kafka")
         return [

@@ -17,8 +17,8 @@ ROLES = ("viewer", "user", "operator", "admin", "service")
 @contextmanager
 def gate(db_url: str | None, ephemeral: bool) -> Iterator[Any]:
     """A connection that may handle accounts; committed at the end."""
-    from flitwatch.platform import database
     from flitwatch_db import connect
+    from flitwatch_ops.platform import database
 
     with database(db_url, ephemeral) as url, connect(url, role="gate", application="flitwatch accounts") as conn:
         yield conn

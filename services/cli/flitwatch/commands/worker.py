@@ -9,11 +9,17 @@ import click
 
 from flitwatch.console import database_options, fail, log_to_stderr, stderr
 from flitwatch.metrics import metrics_option
-from flitwatch.platform import SERVICE_PATIENCE_S, database
-from flitwatch.watched import own_pulse
+from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
+from flitwatch_ops.watched import own_pulse
 
 #: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs.
-HANDLER_MODULES = ("flitwatch_db.tasks", "flitwatch_simulation.tasks", "flitwatch_ml.tasks", "flitwatch_alerting.tasks")
+HANDLER_MODULES = (
+    "flitwatch_db.tasks",
+    "flitwatch_simulation.tasks",
+    "flitwatch_research.tasks",
+    "flitwatch_ml.tasks",
+    "flitwatch_alerting.tasks",
+)
 
 
 def handlers(table: str = "HANDLERS") -> dict:

@@ -9,7 +9,7 @@ import click
 
 from flitwatch.console import database_options, emit, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
-from flitwatch.watched import own_pulse
+from flitwatch_ops.watched import own_pulse
 
 
 @click.command()
@@ -53,9 +53,9 @@ def writer(
     """
     from prometheus_client import REGISTRY
 
-    from flitwatch import platform
     from flitwatch_ingest.writer import Writer, WriterSettings
     from flitwatch_ingest.writer.metrics import WriterCollector
+    from flitwatch_ops import platform
     from flitwatch_stream.log import open_log
     from flitwatch_stream.topics import LDMS_PATTERN
 

@@ -34,10 +34,10 @@ def dragonview(
     links: Path, counters: Path, jobs: Path, name: str | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
     """Import a DragonView snapshot. It becomes a fabric of its own whose counters have no time; importing it again replaces it."""
-    from flitwatch import platform
     from flitwatch_db import connect
     from flitwatch_domain.importers import read_snapshot
     from flitwatch_domain.importers.read import default_name
+    from flitwatch_ops import platform
 
     snapshot = read_snapshot(links, counters, jobs, name or f"{default_name(links)}-dragonview")
     with platform.database(db_url, ephemeral) as url, connect(url) as conn, conn.transaction():

@@ -45,9 +45,9 @@ def fabric(
     as_json: bool,
 ) -> None:
     """Import the topology in FILE. Importing the same file again changes nothing."""
-    from flitwatch import platform
     from flitwatch_db import connect
     from flitwatch_domain.importers import read_fabric
+    from flitwatch_ops import platform
 
     found = read_fabric(file, format_, name)
     if cluster:

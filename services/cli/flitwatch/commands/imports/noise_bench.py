@@ -17,9 +17,9 @@ from flitwatch.console import database_options, emit, json_option
 @json_option
 def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Store the JSON lines of noise_bench in FILE. Importing the same file again changes nothing."""
-    from flitwatch import platform
     from flitwatch_db import connect
     from flitwatch_db.runs import noise_bench as store
+    from flitwatch_ops import platform
 
     measurements = read(file)
     with platform.database(db_url, ephemeral) as url, connect(url) as conn:

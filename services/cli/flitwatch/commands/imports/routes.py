@@ -25,11 +25,11 @@ def routes(
 
     DUMP is compared with the tables known before; one that changes no entry leaves no mark, so this can run every hour.
     """
-    from flitwatch import platform
     from flitwatch_db import connect
     from flitwatch_db.fabrics import route_changes
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import BadRequest
+    from flitwatch_ops import platform
     from flitwatch_routing import lft
 
     text = note.strip() if note else None

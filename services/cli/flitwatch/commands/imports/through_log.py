@@ -42,8 +42,8 @@ class Door:
 
     def write(self, quiet: bool = False) -> None:
         """Run the writer up to everything that was published; `quiet` where the caller shows how far it is."""
-        from flitwatch import platform
         from flitwatch_ingest.writer import drain
+        from flitwatch_ops import platform
 
         self.publisher.flush()
         log_url = platform.log_url(self.url)
@@ -66,10 +66,10 @@ class Door:
 @contextmanager
 def door(db_url: str | None, ephemeral: bool) -> Iterator[Door]:
     """Open the database, its log and a producer."""
-    from flitwatch import platform
     from flitwatch_db import connect
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors import Publisher
+    from flitwatch_ops import platform
     from flitwatch_stream.log import open_log
 
     with (

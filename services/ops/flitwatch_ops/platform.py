@@ -1,0 +1,122 @@
+"""Which database and which log a command works on."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from flitwatch_domain.errors import Cancelled, Unavailable
+from flitwatch_ops.home import home
+
+log = logging.getLogger(__name__)
+#: Seconds between tries to reach a database that does not answer.
+TRY_AGAIN_S = 1.0
+#: Seconds that a service waits at its start for a database that does not answer.
+SERVICE_PATIENCE_S = 60.0
+#: Throw-away databases live in memory where the machine has a place for that.
+EPHEMERAL_PLACES = ("/dev/shm", tempfile.gettempdir())
+EPHEMERAL_PREFIX = "flitwatch-ephemeral-"
+EPHEMERAL_FREE_BYTES = 1 << 30
+
+
+def embedded_folder() -> Path:
+    """The folder of the project's own database."""
+    return home() / "pg"
+
+
+@contextlib.contextmanager
+def database(
+    db_url: str | None = None, ephemeral: bool = False, patience_s: float = 0.0, stop: threading.Event | None = None
+) -> Iterator[str]:
+    """Yield the URL of a migrated database.
+
+    Parameters
+    ----------
+    db_url : str, optional
+        A PostgreSQL URL. Without it the project's embedded database is started if it is not running; it stays up for as long as any
+        process uses it.
+    ephemeral : bool
+        A database of its own that is gone afterwards; `db_url` is not used then.
+    patience_s : float
+        Seconds to wait for one that does not answer: it may be coming back from a crash.
+    stop : Event, optional
+        Ends the wait.
+
+    Raises
+    ------
+    Unavailable, Forbidden, Conflict
+        The database does not answer, or cannot be migrated; see `flitwatch_db.migrations.migrate`.
+    Cancelled
+        Told to stop while it waited.
+    """
+    from flitwatch_db.migrations import migrate
+    from flitwatch_ops.embedded import Embedded, sweep
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_ended_in_order())
+        if ephemeral:
+            place = _ephemeral_place()
+            sweep(place, EPHEMERAL_PREFIX)
+            folder = Path(tempfile.mkdtemp(prefix=EPHEMERAL_PREFIX, dir=place))
+            server = Embedded(folder, durable=False)
+            stack.callback(server.destroy)
+            url = server.start()
+        elif db_url:
+            url = db_url
+        else:
+            url = stack.enter_context(Embedded(embedded_folder())).url
+        until = time.monotonic() + patience_s
+        while True:
+            try:
+                migrate(url)
+                break
+            except Unavailable as away:
+                if time.monotonic() >= until:
+                    raise
+                log.warning("waiting for the database: %s", away)
+                if (stop or threading.Event()).wait(TRY_AGAIN_S):
+                    raise Cancelled("stopped while it waited for the database") from away
+        yield url
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Let a process that is told to end stop the database that only it uses: by itself Python would leave it running."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    mine = []
+    if threading.current_thread() is threading.main_thread():
+        # Services have a handler of their own by now, or set one.
+        mine = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in mine:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in mine:
+            if signal.getsignal(number) is end:
+                signal.signal(number, signal.SIG_DFL)
+
+
+def log_url(database_url: str) -> str:
+    """The log's URL: `FLITWATCH_LOG`, or the database itself."""
+    return os.environ.get("FLITWATCH_LOG") or database_url
+
+
+def _ephemeral_place() -> str:
+    for place in EPHEMERAL_PLACES:
+        with contextlib.suppress(OSError):
+            free = os.statvfs(place)
+            if os.access(place, os.W_OK) and free.f_bavail * free.f_frsize >= EPHEMERAL_FREE_BYTES:
+                return place
+    return tempfile.gettempdir()

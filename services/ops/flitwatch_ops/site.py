@@ -1,0 +1,196 @@
+"""Checks of a site: what `flitwatch doctor` asks before the platform is started."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from flitwatch_domain.errors import FlitwatchError
+from flitwatch_ops.log_limits import LogLimits
+
+State = Literal["ok", "warning", "failed", "skipped"]
+
+#: Clocks further apart than this put rows into wrong windows.
+CLOCK_LIMIT_S = 2.0
+#: Bytes a router and second in router_1s and a router and 10 s in port_10s, with indexes, as measured on plain PostgreSQL; rollups add a fiftieth.
+ROUTER_ROW_BYTES, PORT_ROW_BYTES, ROLLUP_SHARE = 330, 1150, 1.02
+NODES_PER_ROUTER = 4
+DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding; `advice` says what to do about it."""
+
+    name: str
+    state: State
+    detail: str
+    advice: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def check_machine(folder: Path) -> Iterator[Check]:
+    """Memory of the checkout's own: the folder, its disk, the programs that optional parts use."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    free = shutil.disk_usage(there).free
+    state: State = "ok" if free > 20e9 else "warning"
+    yield Check("disk", state, f"{free / 1e9:.0f} GB free for {folder}", "" if state == "ok" else "Free at least 20 GB")
+    for program, purpose, package in (
+        ("java", "STACK=full runs Apache Kafka", "openjdk-17-jre-headless"),
+        ("sacct", "collecting accounting from a running Slurm", "slurm-client"),
+    ):
+        found = shutil.which(program)
+        advice = "" if found else f"Only needed for {purpose}: apt-get install {package}"
+        yield Check(program, "ok" if found else "skipped", found or "not on this machine", advice)
+
+
+def check_database(url: str) -> Iterator[Check]:
+    """Reachability, version and edition, tables, and the clock of the database server."""
+    from flitwatch_db import connect, edition, migrations
+
+    try:
+        with connect(url, autocommit=True) as connection:
+            begun = time.time()
+            row = connection.execute(
+                "select current_setting('server_version'), extract(epoch from clock_timestamp())"
+            ).fetchone()
+            middle = (begun + time.time()) / 2
+            version, clock = row if row is not None else ("?", middle)
+            yield Check("database", "ok", f"PostgreSQL {version}, {edition(connection)} edition")
+            yield _clock("database clock", float(clock) - middle)
+            waiting = migrations.pending(connection)
+            yield Check(
+                "tables", "warning" if waiting else "ok", f"{len(waiting)} migrations to come" if waiting else "up to date",
+                "Run: flitwatch db migrate" if waiting else "",
+            )  # fmt: skip
+    except Exception as failure:
+        yield Check("database", "failed", _line(failure), "Check the URL, the server and its pg_hba.conf")
+
+
+def _clock(name: str, ahead_s: float) -> Check:
+    good = abs(ahead_s) <= CLOCK_LIMIT_S
+    return Check(
+        name,
+        "ok" if good else "warning",
+        f"{ahead_s:+.2f} s against this machine",
+        "" if good else "Synchronise clocks (chrony)",
+    )
+
+
+@dataclass
+class TopicRate:
+    """What came on one topic while listening."""
+
+    records: int = 0
+    values: int = 0
+    size_bytes: int = 0
+    unreadable: int = 0
+    components: set[int] = field(default_factory=set)
+    newest_s: float = 0.0
+
+    def add(self, value: bytes) -> None:
+        """Count one record; Avro is counted by size, as its schema stands elsewhere."""
+        self.records += 1
+        self.size_bytes += len(value)
+        if value[:1] == b"\0":
+            self.values += len(value) // 5
+            return
+        try:
+            record = orjson.loads(value)
+            self.values += len(record)
+            if isinstance(record.get("component_id"), int):
+                self.components.add(record["component_id"])
+            self.newest_s = max(self.newest_s, float(record.get("timestamp", 0.0)))
+        except (orjson.JSONDecodeError, AttributeError, TypeError, ValueError):
+            self.unreadable += 1
+
+
+def check_log(url: str, listen_s: float, rates: dict[str, TopicRate], partitions: dict[str, int]) -> Iterator[Check]:
+    """Reachability of the log, its topics, and what arrives while listening; fills `rates`, and `partitions` of the topics for Flitwatch."""
+    from flitwatch_stream.log import open_log
+    from flitwatch_stream.topics import LDMS_PREFIX, writer_pattern
+
+    try:
+        with open_log(url) as log:
+            topics = log.topics()
+            ours = sorted(name for name in topics if name.startswith((LDMS_PREFIX, "flitwatch.")))
+            partitions.update({name: topics[name] for name in ours})
+            yield Check(
+                "log",
+                "ok",
+                f"{len(topics)} topics, {len(ours)} of them for Flitwatch: {', '.join(ours[:6]) or 'none yet'}",
+            )
+            with log.consumer(f"doctor-{time.time_ns()}", pattern=writer_pattern(), start="latest") as consumer:
+                until = time.monotonic() + listen_s
+                while (left := until - time.monotonic()) > 0:
+                    for record in consumer.poll(10_000, min(left, 0.5)):
+                        rates.setdefault(record.topic, TopicRate()).add(record.value)
+    except FlitwatchError as failure:
+        yield Check("log", "failed", _line(failure), "Check the URL and that the broker listens there")
+        return
+    yield from _arrivals(rates, listen_s)
+
+
+def _arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Check]:
+    if not rates:
+        yield Check(
+            "records",
+            "warning",
+            f"nothing came in {listen_s:.0f} s",
+            "Start ldmsd's store or a collector, then ask again",
+        )
+        return
+    for topic, rate in sorted(rates.items()):
+        detail = f"{rate.records / listen_s:.1f} records/s, {rate.values / listen_s:,.0f} values/s, {rate.size_bytes / listen_s / 1e6:.2f} MB/s, {len(rate.components)} components"
+        broken = f"; {rate.unreadable} unreadable" if rate.unreadable else ""
+        yield Check(
+            topic,
+            "warning" if broken else "ok",
+            detail + broken,
+            "Unreadable records go to the dead letters" if broken else "",
+        )
+        if rate.newest_s:
+            yield _clock(f"{topic} clock", rate.newest_s - time.time())
+
+
+def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits | None) -> dict[str, Any]:
+    """Bytes a day of the rates seen: what comes to the log, before it is compressed, and the database's rows; and what the log keeps of it."""
+    components = set().union(*(rate.components for topic, rate in rates.items() if "rtr" in topic)) if rates else set()
+    routers = -(-len(components) // NODES_PER_ROUTER)
+    database = routers * DAY_S * (ROUTER_ROW_BYTES + PORT_ROW_BYTES / 10) * ROLLUP_SHARE
+    log = sum(rate.size_bytes for rate in rates.values()) / max(listen_s, 1e-9) * DAY_S
+    return {
+        "routers_estimated": routers,
+        "database_bytes_a_day": int(database),
+        "log_bytes_a_day_uncompressed": int(log),
+        "log_keeps": None if limits is None else limits.as_dict(),
+    }
+
+
+def check_slurm() -> Iterator[Check]:
+    """Whether `sacct` answers."""
+    if shutil.which("sacct") is None:
+        return
+    try:
+        done = subprocess.run(
+            ["sacct", "-X", "-n", "-P", "-S", "now-5minutes", "-o", "jobid"], capture_output=True, text=True, timeout=20
+        )
+    except subprocess.TimeoutExpired:
+        yield Check("accounting", "failed", "sacct did not answer in 20 s", "Check slurmdbd")
+        return
+    good = done.returncode == 0
+    detail = f"{len(done.stdout.splitlines())} jobs in the last 5 minutes" if good else _line(done.stderr)
+    yield Check("accounting", "ok" if good else "warning", detail, "" if good else "Check slurm.conf and slurmdbd")
+
+
+def _line(failure: object) -> str:
+    return " ".join(str(failure).split())[:300]

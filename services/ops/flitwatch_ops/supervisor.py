@@ -1,0 +1,317 @@
+"""Keeps the platform's servers and processes running: starts in order, restarts what dies, stops in reverse.
+
+A *server* (database, broker) is a daemon of its own with an idempotent `ensure`; a *process* is a child of the
+supervisor. The supervisor writes its state to `<home>/run/state.json` before it starts anything, so that other commands can see and stop it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Literal
+
+import orjson
+
+from flitwatch_domain.errors import Cancelled, Unavailable
+from flitwatch_domain.pulse import HANGS_AFTER_S
+from flitwatch_ops.home import open_log
+from flitwatch_ops.watched import PULSE_FD
+
+#: A child that lived this long starts again at once; one that dies sooner waits, up to the longest pause.
+STEADY_S = 10.0
+LONGEST_PAUSE_S = 15.0
+STOP_TIMEOUT_S = 15.0
+#: How often it is looked whether a server still runs.
+KEEP_EVERY_S = 1.0
+#: And whether a child has ended.
+WATCH_EVERY_S = 0.2
+#: The most silence that one look at a child counts.
+MOST_SILENCE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A daemon that outlives its starter: `ensure` starts it when it is not up and returns its URL; `title` names it to people.
+
+    `fetch` gets what it needs, which the first time takes minutes, and may be broken off.
+    """
+
+    name: str
+    ensure: Callable[[], str]
+    stop: Callable[[], None]
+    title: str = ""
+    fetch: Callable[[], object] = lambda: None
+
+
+@dataclass(frozen=True)
+class Process:
+    """A child process; `ready` (if any) answers whether it serves; `metrics_port` is where it serves its figures, which it is told.
+
+    One whose loop beats (`flitwatch_ops.watched`) and falls silent is killed.
+    """
+
+    name: str
+    argv: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    ready: Callable[[], bool] | None = None
+    hangs_after_s: float = HANGS_AFTER_S
+    metrics_port: int | None = None
+
+
+class _Told(BaseException):
+    """The signal to stop, in the middle of something that may be broken off; no handler of failures takes it for one."""
+
+
+@dataclass
+class _Child:
+    process: Process
+    handle: subprocess.Popen[bytes] | None = None
+    log: IO[bytes] | None = None
+    started_at: float = 0.0
+    restarts: int = 0
+    quick_deaths: int = 0
+    start_after: float = 0.0
+    #: The end of a pipe into which its loop beats, and how long it has been silent; None before the first beat.
+    pulse: int | None = None
+    silent_s: float | None = None
+
+
+class Supervisor:
+    """Runs servers and processes until `stop` is called or a signal arrives."""
+
+    def __init__(self, home: Path, servers: Sequence[Server], processes: Sequence[Process]) -> None:
+        self.home = home
+        self.servers = list(servers)
+        self.children = [_Child(process) for process in processes]
+        self._stopping = threading.Event()
+        self._told = False
+        self._breaks_off = False
+        self._known: dict[str, object] = {}
+        self._state: Literal["starting", "running"] = "starting"
+        self._keepers: list[threading.Thread] = []
+        (home / "log").mkdir(parents=True, exist_ok=True)
+        (home / "run").mkdir(parents=True, exist_ok=True)
+
+    @property
+    def state_file(self) -> Path:
+        return self.home / "run" / "state.json"
+
+    def begin(self, known: Mapping[str, object]) -> None:
+        """Heed signals, and say in the state file that it starts; `known` is added there. To be called before anything is started."""
+        self._known.update(known)
+        self._heed_signals()
+        self._write_state()
+
+    @contextlib.contextmanager
+    def breaking_off(self) -> Iterator[None]:
+        """Let a signal to stop break off what is done inside, where its end may be minutes away: what a server needs is fetched, a migration.
+
+        Raises
+        ------
+        Cancelled
+            Told to stop, before or meanwhile.
+        """
+        try:
+            self._breaks_off = True
+            if self._told:
+                raise _Told
+            yield
+        except _Told:
+            raise Cancelled("stopped while it started") from None
+        finally:
+            self._breaks_off = False
+
+    def add(self, processes: Sequence[Process], known: Mapping[str, object]) -> None:
+        """Take more processes to start; `known` is added to the state file."""
+        self.children += [_Child(process) for process in processes]
+        self._known.update(known)
+
+    def start(self, report: Callable[[str], None], timeout_s: float = 120.0) -> None:
+        """Start every process in order and wait until each is ready; `report` gets one line a step.
+
+        Raises
+        ------
+        Unavailable
+            One is not ready in time.
+        Cancelled
+            Told to stop.
+        """
+        for child in self.children:
+            report(f"starting {child.process.name}")
+            self._spawn(child)
+            self._write_state()
+        deadline = time.monotonic() + timeout_s
+        for child in self.children:
+            ready = child.process.ready
+            while ready is not None and not ready():
+                if self._told:
+                    raise Cancelled("stopped while it started")
+                if time.monotonic() > deadline:
+                    log = self.home / "log" / f"{child.process.name}.log"
+                    raise Unavailable(f"{child.process.name} did not answer in {timeout_s:.0f} s", advice=f"See {log}")
+                for other in self.children:
+                    if other.handle is None or other.handle.poll() is not None:
+                        self._revive(other)
+                        self._write_state()
+                time.sleep(0.1)
+
+    def run(self, extra: Mapping[str, object]) -> None:
+        """Watch until told to stop; `extra` is added to the state file."""
+        self._heed_signals()
+        self._known.update(extra)
+        self._state = "running"
+        self._write_state()
+        # Each server has its keeper: one that takes long to start must not hold up the others, nor the processes.
+        self._keepers = [threading.Thread(target=self._keep, args=(server,), daemon=True) for server in self.servers]
+        for keeper in self._keepers:
+            keeper.start()
+        at = time.monotonic()
+        while not (self._told or self._stopping.wait(WATCH_EVERY_S)):
+            at, before = time.monotonic(), at
+            for child in self.children:
+                # What this process itself slept through says nothing about the others.
+                _listen(child, min(at - before, MOST_SILENCE_S))
+            if any(child.handle is None or child.handle.poll() is not None for child in self.children):
+                for child in self.children:
+                    self._revive(child)
+                self._write_state()
+        self.stop()
+
+    def _heed_signals(self) -> None:
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, self._tell)
+
+    def _tell(self, *_: object) -> None:
+        # A flag, not the event: this runs in the middle of whatever holds the event's lock.
+        told, self._told = self._told, True
+        if self._breaks_off and not told:
+            raise _Told
+
+    def stop(self) -> None:
+        """Stop processes in reverse order, then servers; kill what does not leave in time."""
+        self._stopping.set()
+        for child in reversed(self.children):
+            _terminate(child)
+        for keeper in self._keepers:
+            # One that is just starting its server would start it again after its stop.
+            keeper.join(STOP_TIMEOUT_S)
+        for server in reversed(self.servers):
+            with contextlib.suppress(Exception):
+                server.stop()
+        self.state_file.unlink(missing_ok=True)
+
+    def _keep(self, server: Server) -> None:
+        while not self._stopping.wait(KEEP_EVERY_S):
+            try:
+                server.ensure()
+            except Exception as failure:
+                print(f"supervisor: {server.name} is down: {failure}", flush=True)
+
+    def _spawn(self, child: _Child) -> None:
+        path = self.home / "log" / f"{child.process.name}.log"
+        child.log = open_log(path)
+        child.pulse, beats = os.pipe()
+        child.silent_s = None
+        os.set_blocking(child.pulse, False)
+        child.handle = subprocess.Popen(
+            list(child.process.argv),
+            env={**os.environ, **child.process.environment, PULSE_FD: str(beats)},
+            pass_fds=(beats,),
+            stdin=subprocess.DEVNULL,
+            stdout=child.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        os.close(beats)
+        child.started_at = time.monotonic()
+
+    def _revive(self, child: _Child) -> None:
+        now = time.monotonic()
+        if child.handle is not None and child.handle.poll() is not None:
+            steady = now - child.started_at > STEADY_S
+            child.quick_deaths = 0 if steady else child.quick_deaths + 1
+            child.start_after = now + min(LONGEST_PAUSE_S, 0.2 * 2.0**child.quick_deaths)
+            print(
+                f"supervisor: {child.process.name} left with {child.handle.returncode}; starting it again",
+                flush=True,
+            )
+            child.handle = None
+            if child.log is not None:
+                child.log.close()
+            if child.pulse is not None:
+                os.close(child.pulse)
+                child.pulse = None
+        if child.handle is None and now >= child.start_after:
+            child.restarts += 1
+            self._spawn(child)
+
+    def _write_state(self) -> None:
+        state = {
+            "pid": os.getpid(),
+            "state": self._state,
+            **self._known,
+            "processes": [
+                {
+                    "name": c.process.name,
+                    "pid": c.handle.pid if c.handle else None,
+                    "restarts": c.restarts,
+                    **({} if c.process.metrics_port is None else {"metrics_port": c.process.metrics_port}),
+                }
+                for c in self.children
+            ],
+        }
+        temporary = self.state_file.with_suffix(".tmp")
+        temporary.write_bytes(orjson.dumps(state))
+        temporary.replace(self.state_file)
+
+
+def _listen(child: _Child, passed_s: float) -> None:
+    """Note a child's beats; kill it where its loop has not come round for too long: it is started again as one that died."""
+    if child.handle is None or child.pulse is None:
+        return
+    with contextlib.suppress(BlockingIOError):
+        if os.read(child.pulse, 1 << 16):
+            child.silent_s = 0.0
+            return
+    if child.silent_s is None:
+        return
+    child.silent_s += passed_s
+    if child.silent_s > child.process.hangs_after_s and child.handle.poll() is None:
+        print(f"supervisor: {child.process.name} hangs: its loop was silent for {child.silent_s:.0f} s", flush=True)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.handle.pid, signal.SIGKILL)
+
+
+def _terminate(child: _Child) -> None:
+    handle = child.handle
+    if handle is None or handle.poll() is not None:
+        return
+    handle.terminate()
+    try:
+        handle.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(handle.pid, signal.SIGKILL)
+        handle.wait()
+
+
+def running(home: Path) -> dict | None:
+    """The state of the supervisor that runs or starts for `home` (its `state` says which), or None where there is none."""
+    path = home / "run" / "state.json"
+    try:
+        state = orjson.loads(path.read_bytes())
+        os.kill(int(state["pid"]), 0)
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    command = Path(f"/proc/{state['pid']}/cmdline")
+    if command.exists() and b"flitwatch" not in command.read_bytes():
+        return None  # the process id was given to another program since
+    # One that an older version started says nothing of it: it wrote its state once all ran.
+    return {"state": "running", **state}

@@ -1,0 +1,83 @@
+"""What the tables say after the load, against what was sent."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from flitwatch_research.ingest_bench.load import Order
+
+_GROUPED = "SELECT router, sum(samples), count(*), sum(rt_flits), sum(rt_stall_cycles) FROM {table} GROUP BY router ORDER BY router"
+
+EXAMPLES = 5
+
+
+def carried_at(url: str, order: Order, limit_s: float) -> float:
+    """Wait until everything that is in the log is in the database too, at most `limit_s`; the moment at which it was."""
+    from flitwatch_db import connect
+    from flitwatch_stream.log import open_log
+
+    topics = [one.topic for one in order.sets]
+    with open_log(order.log_url) as log, connect(url, autocommit=True) as conn:
+        total = sum(sum(log.end_offsets(topic)) for topic in topics)
+        deadline = time.monotonic() + limit_s
+        while time.monotonic() < deadline:
+            row = conn.execute("SELECT coalesce(sum(position), 0) FROM stream_position WHERE topic = ANY(%s)", [topics])
+            if int((row.fetchone() or (0,))[0]) >= total:
+                break
+            time.sleep(0.05)
+    return time.time()
+
+
+def checked(url: str, order: Order, seconds: int | None = None) -> dict[str, Any]:
+    """Count what is stored after the first `seconds` of the order, or all of it.
+
+    Returns
+    -------
+    dict
+        `lost` and `duplicated`: samples that are missing from a router's seconds, or too many; `wrong`: routers whose sums of flits or stalls
+        differ from what their counters grew by, in any of the tables; `wrong_in`: how many by table; `examples`; `rows` by table; `gaps`, `dead_letters`.
+    """
+    from flitwatch_db import connect
+
+    routers = len(order.sets[0].routers)
+    seconds = order.seconds if seconds is None else seconds
+    samples = len(order.sets) * (seconds - 1)
+    flits, stalls, ports = (np.zeros(routers) for _ in range(3))
+    for i, pool in enumerate(order.pools()):
+        flits += pool.grown(seconds, order.sets[i].flits)
+        stalls += pool.grown(seconds, order.sets[i].stalls)
+        ports += pool.grown(seconds, order.sets[i].port_flits)
+    with connect(url, autocommit=True) as conn:
+        lost = duplicated = 0
+        wrong: dict[str, set[int]] = {}
+        examples: list[str] = []
+        rows: dict[str, int] = {}
+        for table in ("router_1s", "router_1m", "router_1h"):
+            found = np.array(conn.execute(_GROUPED.format(table=table).encode()).fetchall(), float).reshape(-1, 5)
+            stored = np.zeros((routers, 5))
+            stored[found[:, 0].astype(int)] = found
+            rows[table] = int(stored[:, 2].sum())
+            if table == "router_1s":
+                surplus = stored[:, 1] - samples
+                lost, duplicated = int(-surplus[surplus < 0].sum()), int(surplus[surplus > 0].sum())
+            unlike = (stored[:, 1] != samples) | (stored[:, 3] != flits) | (stored[:, 4] != stalls)
+            for one in np.flatnonzero(unlike)[:EXAMPLES]:
+                beyond = stored[one, [1, 3, 4]] - (samples, flits[one], stalls[one])
+                examples.append(
+                    f"{table}: router {one} {beyond[0]:+.0f} samples, {beyond[1]:+.0f} flits, {beyond[2]:+.0f} stalls"
+                )
+            wrong[table] = set(np.flatnonzero(unlike).tolist())
+        by_port = dict(
+            conn.execute("SELECT router, sum(f) FROM port_10s, unnest(flits) AS f GROUP BY router").fetchall()
+        )
+        wrong["port_10s"] = {router for router in range(routers) if by_port.get(router, 0) != ports[router]}
+        count = "SELECT (SELECT count(*) FROM port_10s), (SELECT count(*) FROM gap), (SELECT count(*) FROM dead_letter)"
+        rows["port_10s"], gaps, letters = conn.execute(count).fetchone() or (0, 0, 0)
+    return {
+        "lost": lost, "duplicated": duplicated, "wrong": len(set().union(*wrong.values())),
+        "wrong_in": {table: len(found) for table, found in wrong.items() if found}, "examples": examples, "rows": rows, "rows_expected": routers * (seconds - 1),
+        "gaps": gaps, "dead_letters": letters,
+    }  # fmt: skip

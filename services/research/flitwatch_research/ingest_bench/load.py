@@ -1,0 +1,123 @@
+"""The load, in a process of its own: so many seconds of a machine, each record at its time."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from flitwatch_research.ingest_bench.pool import Format, Pool
+from flitwatch_research.ingest_bench.sets import MetricSet
+
+#: Nodes of a machine are not read in one moment: the records of a second leave in so many parts.
+SLICES = 20
+FLUSH_S = 60.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to send.
+
+    Attributes
+    ----------
+    log_url : str
+    sets : list of MetricSet
+    form : {"avro", "json"}
+    seconds : int
+    schema_ids : list of int
+        Of each set.
+    """
+
+    log_url: str
+    sets: list[MetricSet]
+    form: Format
+    seconds: int
+    schema_ids: list[int]
+
+    def pools(self, only: int | None = None) -> list[Pool]:
+        """The records; the same for everyone who asks."""
+        numbers = range(len(self.sets)) if only is None else [only]
+        return [Pool(self.sets[i], self.form, self.seconds, self.schema_ids[i], seed=i) for i in numbers]
+
+
+@contextmanager
+def load(order: Order) -> Iterator[Connection]:
+    """Start the process; it says "ready", waits for the epoch second to begin at, and sends its report when done."""
+    spawning = multiprocessing.get_context("spawn")
+    here, there = spawning.Pipe()
+    process = spawning.Process(target=_run, args=(order, there), daemon=True)
+    process.start()
+    there.close()
+    try:
+        yield here
+    finally:
+        process.terminate()
+        process.join()
+        here.close()
+
+
+def _run(order: Order, pipe: Connection) -> None:
+    pools = order.pools()
+    from flitwatch_stream.log import open_log
+
+    with open_log(order.log_url) as log, log.producer("flitwatch-bench") as producer:
+        pipe.send({"ready": True, "values": sum(pool.values for pool in pools)})
+        first_s = int(pipe.recv())
+        begin, late_s, records, size = time.process_time(), 0.0, 0, 0
+        for number in range(order.seconds):
+            for due, pool, found in paced(pools, first_s, number):
+                late_s = max(late_s, time.time() - due)
+                for record in found:
+                    # The time at which it was due: a load that is held up must not hide it.
+                    producer.append(pool.set.topic, record, timestamp_ms=int(due * 1000))
+                    size += len(record)
+                records += len(found)
+        producer.flush(FLUSH_S)
+        pipe.send(
+            {
+                "records": records,
+                "bytes": size,
+                "cpu_s": round(time.process_time() - begin, 2),
+                "late_max_s": round(late_s, 3),
+                "ended_at": time.time(),
+            }
+        )
+        pipe.recv()
+
+
+def paced(pools: list[Pool], first_s: int, number: int) -> Iterator[tuple[float, Pool, list[bytes]]]:
+    """The records of one second, a part of each pool at a time, each when it is due: (epoch seconds at which it was, pool, records)."""
+    parts = [_slices(pool.second(number, first_s + number)) for pool in pools]
+    for part in range(SLICES):
+        due = first_s + number + part / SLICES
+        time.sleep(max(0.0, due - time.time()))
+        for pool, found in zip(pools, parts, strict=True):
+            yield due, pool, found[part]
+
+
+def _slices(records: list[bytes]) -> list[list[bytes]]:
+    bounds = [len(records) * part // SLICES for part in range(SLICES + 1)]
+    return [records[a:b] for a, b in itertools.pairwise(bounds)]
+
+
+def told(pipe: Connection, timeout_s: float) -> dict[str, Any]:
+    """The next message of the process.
+
+    Raises
+    ------
+    Unavailable
+        It says nothing, or has ended.
+    """
+    from flitwatch_domain.errors import Unavailable
+
+    try:
+        if pipe.poll(timeout_s):
+            return dict(pipe.recv())
+    except EOFError:
+        raise Unavailable("the load ended before its time") from None
+    raise Unavailable(f"the load said nothing for {timeout_s:.0f} s")

@@ -1,0 +1,66 @@
+"""Blame on the scorecard: average precision, recall by effect size and false share by method, alone and pooled over sets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from flitwatch_ml.blame import ExposureBlame, PresenceBlame
+from flitwatch_ml.blame.strata import days, hour_and_weekend, normal_scores
+from flitwatch_research.scoring import score_all
+from flitwatch_twin.campaign import Campaign, generate
+
+Rows = Iterator[dict[str, Any]]
+
+
+def _estimate(fitted: Any) -> dict[str, Any]:
+    q_values = [None if np.isnan(q) else float(q) for q in fitted.q_value_]
+    return {"ranking": [int(user) for user in fitted.ranking_], "q": q_values}
+
+
+def methods(campaign: Campaign) -> dict[str, Any]:
+    """The fitted estimator of each method on one set."""
+    times, strata = campaign.run_time_s, hour_and_weekend(campaign.run_start_s)
+    return {
+        "mi, present throughout (the paper)": PresenceBlame(rule="throughout").fit(campaign.overlap, times),
+        "mi, any overlap, strata": PresenceBlame(rule="any").fit(campaign.overlap, times, strata),
+        "exposure, marginal": ExposureBlame(max_selected=0).fit(campaign.exposure, times, strata),
+        "exposure, conditional (ours)": ExposureBlame().fit(campaign.exposure, times, strata),
+    }
+
+
+def rows(scenario: str, seed: int, users: int) -> Rows:
+    """One row a method."""
+    fitted = methods(generate(scenario, seed, users))
+    scores = score_all("blame", scenario, seed, users, [_estimate(one) for one in fitted.values()])
+    for name, scored in zip(fitted, scores, strict=True):
+        yield {"scenario": scenario, "seed": seed, "users": users, "method": name, **_figures(scored)}
+
+
+def pooled_rows(scenarios: tuple[str, ...], seed: int, users: int) -> Rows:
+    """All sets of one machine pooled, clustered by day: the paper's method and ours."""
+    sets = [generate(scenario, seed, users) for scenario in scenarios]
+    exposure = np.concatenate([campaign.exposure for campaign in sets])
+    overlap = np.concatenate([campaign.overlap for campaign in sets])
+    standard = np.concatenate([np.exp(normal_scores(campaign.run_time_s)) for campaign in sets])
+    strata = np.concatenate([hour_and_weekend(campaign.run_start_s) + 100 * i for i, campaign in enumerate(sets)])
+    clusters = np.concatenate([days(campaign.run_start_s) for campaign in sets])
+    relative = np.concatenate([campaign.run_time_s / campaign.run_time_s.mean() for campaign in sets])
+    begun = time.process_time()
+    ours = ExposureBlame(min_exposed=8).fit(exposure, standard, strata, clusters)
+    cpu_s = time.process_time() - begun
+    fitted = {
+        "pooled: mi, present throughout (the paper)": PresenceBlame(rule="throughout").fit(overlap, relative),
+        "pooled: exposure, conditional, by day (ours)": ours,
+    }
+    scores = score_all("blame-pooled", ",".join(scenarios), seed, users, [_estimate(one) for one in fitted.values()])
+    for name, scored in zip(fitted, scores, strict=True):
+        row = {"scenario": "pooled", "seed": seed, "users": users, "method": name, **_figures(scored)}
+        yield row | {"cpu_s": cpu_s if fitted[name] is ours else None}
+
+
+def _figures(scored: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in scored.items() if name != "truth"}

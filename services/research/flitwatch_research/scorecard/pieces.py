@@ -1,0 +1,150 @@
+"""The scorecard's independent pieces: two at a time, each kept on disk, so that what was interrupted goes on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import resource
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Made:
+    """Rows of a piece, what making them took, and whether they were read back."""
+
+    rows: Rows
+    wall_s: float
+    cpu_s: float
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One call of a function of this package, `module.name`, whose rows belong to a part of the scorecard.
+
+    Its arguments begin with a scenario or several, their seed, and the number of users.
+    """
+
+    part: str
+    function: str
+    arguments: tuple[Any, ...]
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The simulated sets that it reads."""
+        named = self.arguments[0]
+        return (named,) if isinstance(named, str) else tuple(named)
+
+    @property
+    def kept(self) -> Path:
+        """Where its rows are kept, once the code as it is now has made them."""
+        return folder() / f"{self._name()}.json"
+
+    def made(self) -> Made:
+        """Make the rows, or read them where the same code made them before."""
+        kept = self.kept
+        if kept.exists():
+            stored = orjson.loads(kept.read_bytes())
+            return Made(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
+        module, _, name = self.function.partition(".")
+        wall, cpu = time.perf_counter(), _cpu_s()
+        rows = list(getattr(importlib.import_module(f"flitwatch_research.scorecard.{module}"), name)(*self.arguments))
+        made = Made(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        part = kept.with_suffix(f".{os.getpid()}.part")
+        part.write_bytes(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
+        os.replace(part, kept)
+        return made
+
+    def _name(self) -> str:
+        code = _code(self.function.partition(".")[0])
+        digest = hashlib.sha256(f"{self.function}{self.arguments}{code}".encode())
+        return digest.hexdigest()[:20]
+
+
+def simulated(pieces: Iterable[Piece], processes: int) -> Iterator[str]:
+    """Make the sets that the pieces read and that are not there yet; a message as each machine's are ready.
+
+    Sets of one seed share a machine and its jobs, so they are made together. The processes make nothing else: they hold truths, which no estimator may see.
+    """
+    from flitwatch_twin.campaign.__main__ import main as simulate
+
+    machines: dict[tuple[int, int], dict[str, None]] = {}
+    for piece in pieces:
+        seed, users = piece.arguments[1:3]
+        machines.setdefault((seed, users), {}).update(dict.fromkeys(piece.scenarios))
+    lacking = {machine: found for machine, names in machines.items() if (found := _lacking(tuple(names), *machine))}
+    if not lacking:
+        return
+    longest_first = sorted(lacking.items(), key=lambda one: -len(one[1]) * one[0][1])
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(simulate, *machine, names): machine for machine, names in longest_first}
+        try:
+            for future in as_completed(waiting):
+                future.result()
+                yield "sets of seed {}, {} users".format(*waiting[future])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _lacking(names: tuple[str, ...], seed: int, users: int) -> list[str]:
+    from flitwatch_twin.campaign.cache import places
+
+    return [name for name in names if not all(path.exists() for path in places(name, seed, users))]
+
+
+def done(pieces: Iterable[Piece], processes: int) -> Iterator[tuple[str, Made]]:
+    """(part, what was made) of each piece as it is done; those kept first, read back without a process for it."""
+    pieces = list(pieces)
+    ready = [piece.kept.exists() for piece in pieces]
+    yield from ((piece.part, piece.made()) for piece, there in zip(pieces, ready, strict=True) if there)
+    pieces = [piece for piece, there in zip(pieces, ready, strict=True) if not there]
+    if not pieces:
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(piece.made): piece.part for piece in pieces}
+        try:
+            for future in as_completed(waiting):
+                yield waiting[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _cpu_s() -> float:
+    """CPU seconds of this process and of its finished children, which score."""
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def folder() -> Path:
+    """`$FLITWATCH_CACHE/scorecard`, else `.cache/scorecard` below the working directory."""
+    return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "scorecard"
+
+
+@cache
+def _code(word: str) -> str:
+    """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored."""
+    import flitwatch_ml
+    from flitwatch_research import scoring
+    from flitwatch_twin.campaign.cache import code_version
+
+    estimators = Path(str(flitwatch_ml.__file__)).parent
+    own = [Path(__file__).parent / f"{word}.py", estimators / "folds.py", Path(str(scoring.__file__))]
+    digest = hashlib.sha256(code_version().encode())
+    for path in [*own, *sorted((estimators / word).glob("*.py"))]:
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()

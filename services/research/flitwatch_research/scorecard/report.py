@@ -1,0 +1,203 @@
+"""The scorecard as Markdown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from flitwatch_research.scorecard import worlds
+from flitwatch_research.scorecard.deviation import FOLDS
+from flitwatch_research.scorecard.verdict import checks
+from flitwatch_twin.campaign import WORLDS
+
+HEAD = """# Scorecard
+
+Every estimator on the cluster twin, the paper's methods (Bhatele 2020) beside ours, in worlds from easy to hard. **All data is simulated**; the truth is
+counterfactual (the same seed without a user), is kept in files of its own, and reaches only the process that scores. Made by `{command}`
+with **{seeds} {word}** of each world; the command's default is 10.
+
+"""
+FORECASTERS = ("attention alone", "attention", "ridge", "lightgbm", "ratio", "curve", "last steps")
+HOLDS = {True: "yes", False: "**no**", None: "–"}
+Card = dict[str, Any]
+
+
+def markdown(card: Card) -> str:
+    """The whole scorecard."""
+    word = "seed" if card["seeds"] == 1 else "seeds"
+    return (
+        HEAD.format(command=card["command"], seeds=card["seeds"], word=word)
+        + "".join(f"- {line}\n" for line in worlds.headline(card))
+        + _checks(card)
+        + _worlds()
+        + _blame(card)
+        + _deviation(card)
+        + _forecast(card)
+        + _timings(card)
+    )
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _grouped(rows: list[dict[str, Any]], *keys: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[key] for key in keys)].append(row)
+    return groups
+
+
+def _checks(card: Card) -> str:
+    found = list(checks(card))
+    lines = [(one.what, one.published, one.wanted, one.found, HOLDS[one.holds]) for one in found]
+    short = sum(one.holds is False for one in found)
+    asked = sum(one.holds is not None for one in found)
+    text = f"{asked - short} of {asked} demands hold; the others are marked **no**.\n\n" + _lacking(card)
+    heads = ("what", "published, or a prototype's", "wanted", "found", "holds")
+    return "\n## What was asked for\n\n" + text + table(heads, lines) + "\n"
+
+
+def _lacking(card: Card) -> str:
+    """What was not made, so that nobody takes its absence for a success."""
+    by_part = _grouped([{"part": part, "seed": seed} for part, _, seed, _ in card.get("lacking", ())], "part")
+    if not by_part:
+        return ""
+    names = [f"{part} ({len(rows)} pieces)" for (part,), rows in by_part.items()]
+    return f"**Not made yet**, so not in these tables: {', '.join(names)}.\n\n"
+
+
+def _worlds() -> str:
+    lines = [(name, world.grade, world.summary) for name, world in WORLDS.items()]
+    return "## The worlds\n\n" + table(("world", "grade", "what is hard in it"), lines) + "\n"
+
+
+def _blame(card: Card) -> str:
+    if not card["blame"] and not card["blame_pooled"]:
+        return ""
+    sizes = worlds.size_names()
+    lines: list[tuple[Any, ...]] = []
+    for world, rows in worlds.by_world(card["blame"]):
+        for method, own in worlds.methods(rows).items():
+            line = worlds.blame_line(own)
+            lines.append(
+                (
+                    world, method, len(own), worlds.said(line["average_precision"]),
+                    f"{worlds.said(line['precision_at_10'])} of {line['best_at_10']:.2f}",
+                    *(f"{worlds.said((value[0], float('nan'), float('nan')))} of {n}" for value, n in zip(line["recall"], line["with_effect"], strict=True)),
+                    worlds.said(line["false_share"]), line["found"],
+                )
+            )  # fmt: skip
+    heads = (
+        "world", "method", "sets", "average precision", "precision at 10, of the best possible", *(f"recall, {size} sd" for size in sizes),
+        "false share of those named", "named in a set",
+    )  # fmt: skip
+    text = (
+        f"{card['users']} users. A user counts from a mean effect of {worlds.EFFECT_SIZES[0]} sd of log run time over the runs that they met; the rest are nulls. Average precision is over "
+        "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 90 % intervals, over sets (bootstrap, from three sets on) or of a share (Wilson).\n\n"
+    )
+    pooled = ""
+    if card["blame_pooled"]:
+        lines_pooled = [
+            (method, len(own), worlds.said(worlds.blame_line(own)["average_precision"]), worlds.said(worlds.blame_line(own)["false_share"]))
+            for method, own in worlds.methods(card["blame_pooled"]).items()
+        ]  # fmt: skip
+        pooled = f"\nSix sets of one machine pooled, {card['pooled_users']} users:\n\n" + table(
+            ("method", "sets", "average precision", "false share of those named"), lines_pooled
+        )
+    return "## Who: blame\n\n" + text + table(heads, lines) + pooled + "\n"
+
+
+def _deviation(card: Card) -> str:
+    if not card["deviation"]:
+        return ""
+    lines = []
+    for world, rows in worlds.by_world(card["deviation"]):
+        for (inputs, split), own in _grouped(rows, "inputs", "split").items():
+            planted = "; ".join(dict.fromkeys(", ".join(row["planted_counters"]) for row in own))
+            figures = (
+                worlds.said(worlds.interval([row[key] for row in own])) for key in ("planted_found", "mape", "chosen_mape", "baseline_mape")
+            )  # fmt: skip
+            places = ", ".join(str(row["rank_of_planted"]) for row in own)
+            lines.append((world, inputs, split, len(own), planted, places, *figures))
+    heads = (
+        "world", "inputs", "split by", "sets", "planted counters, the strongest first", "place of the strongest, by set", "found of n among the first n",
+        "nested MAPE %", "MAPE % where they were chosen", "mean curve's MAPE %",
+    )  # fmt: skip
+    text = (
+        f"{FOLDS} folds, 13 counters. In each fold the counters are chosen on a part of the training runs, and the error is that of the held-out runs. Rows divided at random (the paper's "
+        "split) are shown to say how much that flatters. A count over a step contains the step's duration, so errors from deltas say little.\n\n"
+    )
+    return "## What: deviation\n\n" + text + table(heads, lines) + "\n"
+
+
+def _forecast(card: Card) -> str:
+    if not (card["forecast"] or card["long"] or card["ablation"]):
+        return ""
+    lines = []
+    for world, rows in worlds.by_world(card["forecast"]):
+        best, _ = worlds.single(rows)
+        means = [worlds.interval([row["mape"][name] for row in rows])[0] for name in FORECASTERS]
+        chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
+        lines.append(
+            (
+                world, len(rows), worlds.said(worlds.interval([row["served_mape"] for row in rows])), *means, best,
+                worlds.said(worlds.forecast_gain(rows), "+.1%"), chosen, worlds.said(worlds.interval([row["coverage90"] for row in rows])),
+                worlds.said(worlds.interval([row["fixed_coverage90"] for row in rows])),
+            )
+        )  # fmt: skip
+    heads = (
+        "world", "sets", "what served, MAPE %", *(f"{name} MAPE %" for name in FORECASTERS), "best single one, known afterwards",
+        "gain of what served on it", "what served", "coverage of 90 %, adaptive", "coverage, calibrated once",
+    )  # fmt: skip
+    text = (
+        "Learned from earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then three blocks. What serves in a block is the candidate with the least error in the "
+        "blocks before it, averaged with those that cannot be told apart from it there; the first block is for choosing only. Attention alone is the paper's: counters and times of m steps to the time of the next k. "
+        "AMG: m 8, k 10, with placement; MILC: m 20, k 40, with placement, I/O and other routers.\n\n"
+    )
+    return "## What next: forecast\n\n" + (text + table(heads, lines) if lines else "") + _extra(card) + "\n"
+
+
+def _extra(card: Card) -> str:
+    text = ""
+    if card["long"]:
+        rows = [
+            (row["scenario"], row["m"], row["k"], *(row["mape"].get(name) for name in FORECASTERS), row["serves"])
+            for row in card["long"]
+        ]
+        text += "\nRuns of 620 steps in segments, by forecasters that learned from 80 steps:\n\n"
+        text += table(("scenario", "m", "k", *FORECASTERS, "least error"), rows)
+    if card["ablation"]:
+        rows = [
+            (row["scenario"], row["m"], row["k"], row["features"], *(row["mape"].get(name) for name in FORECASTERS), row["serves"])
+            for row in card["ablation"]
+        ]  # fmt: skip
+        text += "\nAblations, one run-wise split:\n\n"
+        text += table(("scenario", "m", "k", "features", *FORECASTERS, "least error"), rows)
+    return text
+
+
+def _timings(card: Card) -> str:
+    text = ""
+    if card["timings"]:
+        lines = [(row["what"], row["wall_s"], row["cpu_s"], row["bound_s"]) for row in card["timings"]]
+        text = "## Timings\n\n" + table(("what", "wall s", "CPU s of one process", "bound s"), lines)
+    efforts = [
+        (part, spent["pieces"], spent["wall_s"], spent["cpu_s"])
+        for part, spent in card.get("effort", {}).items()
+        if spent["pieces"]
+    ]
+    if efforts:
+        text += "\nWhat making the scorecard's parts took, one process each, without the simulation of the sets:\n\n"
+        text += table(("part", "pieces", "wall s", "CPU s"), efforts)
+    return text

@@ -1,0 +1,84 @@
+"""Timings on the scorecard: what the issue bounds, each measured alone by CPU and by wall clock, beside what it does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+Rows = Iterator[dict[str, Any]]
+RUNS, USERS, PERMUTATIONS = 200, 2000, 10_000
+JOBS = 1000
+
+
+def rows(scenarios: tuple[str, ...], users: int) -> Rows:
+    """One row a bound: what, seconds, the bound."""
+    yield from _blame()
+    yield from _deviation(scenarios, users)
+    yield from _forecast(scenarios[0], users)
+
+
+def _blame() -> Rows:
+    from flitwatch_ml.blame.information import exact_p_values
+    from flitwatch_ml.blame.permutation import permutation_p_values
+
+    rng = np.random.default_rng(0)
+    present, slow = rng.random((RUNS, USERS)) < rng.uniform(0.03, 0.4, USERS), rng.random(RUNS) < 0.4
+    amounts, times, strata = present * rng.lognormal(0, 1, present.shape), rng.random(RUNS), rng.integers(0, 8, RUNS)
+    exact_p_values(present[:20], slow[:20])  # first calls load libraries
+    permutation_p_values(amounts[:20], times[:20], strata[:20], 10)
+    what = f"{RUNS} runs x {USERS} users"
+    loop = "a loop of mutual_info_classif about 4 h"
+    yield _timed(f"exact p-values, {what}, one core", 0.1, lambda: exact_p_values(present, slow)) | {"published": loop}
+    yield _timed(
+        f"{PERMUTATIONS} stratified permutations, {what}, one core", 0.5,
+        lambda: permutation_p_values(amounts, times, strata, PERMUTATIONS),
+    )  # fmt: skip
+
+
+def _deviation(scenarios: tuple[str, ...], users: int) -> Rows:
+    from flitwatch_twin.campaign import generate
+
+    sets = [(campaign.counters, campaign.times_s) for campaign in (generate(name, 1, users) for name in scenarios)]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        list(pool.map(_fit, [tuple(part[:12] for part in sets[0])] * 2))  # both processes load libraries
+        sets.sort(key=lambda parts: -parts[1].size)
+        what = f"deviation of {len(sets)} sets, 10 folds, 13 counters, two cores"
+        yield _timed(what, 60.0, lambda: list(pool.map(_fit, sets))) | {
+            "published": "the paper's learner about 10 min a set"
+        }
+
+
+def _fit(parts: tuple[Any, Any]) -> None:
+    from flitwatch_ml.deviation import DeviationModel
+
+    DeviationModel().fit(*parts)
+
+
+def _forecast(scenario: str, users: int) -> Rows:
+    from flitwatch_ml.forecast import AttentionForecaster, StepSeries
+    from flitwatch_ml.forecast.series import Standard
+    from flitwatch_ml.forecast.serving import Serving
+    from flitwatch_twin.campaign import generate
+
+    campaign = generate(scenario, 1, users)
+    series = StepSeries(campaign.times_s, campaign.rates, campaign.placement, campaign.io_rates, campaign.sys_rates)
+    sets = ("placement", "io", "sys")
+    standard = Standard.learn(series, sets)
+    windows = standard.training(series, 8, 10)
+    model = AttentionForecaster(device="cpu")
+    AttentionForecaster(device="cpu", epochs=1, least_steps=2).fit(windows)  # loads libraries
+    yield _timed(f"training the forecaster on {len(series.times)} runs", 60.0, lambda: model.fit(windows))
+    running = series.runs(np.arange(JOBS) % len(series.times))
+    serving = Serving("attention", standard, model, 8, 10, 0.1, 10.0)
+    yield _timed(f"forecasts for {JOBS} running jobs, one core", 1.0, lambda: serving.forecast(running))
+
+
+def _timed(what: str, bound_s: float, call: Callable[[], Any]) -> dict[str, Any]:
+    cpu, wall = time.process_time(), time.perf_counter()
+    call()
+    return {"what": what, "wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu, "bound_s": bound_s}

@@ -1,0 +1,142 @@
+"""What the estimators were asked to reach, and whether they do: computed from the card's own rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flitwatch_research.scorecard import worlds
+from flitwatch_research.scorecard.worlds import OURS, PAPER
+
+Card = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One demand: what, what was wanted, what was found, whether it holds (None: reported only), and what the paper or its method gives."""
+
+    what: str
+    wanted: str
+    found: str
+    holds: bool | None
+    published: str | None = None
+
+
+def checks(card: Card) -> Iterator[Check]:
+    """Every demand on blame, deviation, forecast and speed, as far as the card has the part."""
+    for part, found in (
+        ("blame", _blame),
+        ("blame_pooled", _pooled),
+        ("deviation", _deviation),
+        ("forecast", _forecast),
+        ("long", _long),
+    ):
+        if card[part]:
+            yield from found(card)
+    yield from _shapes(card)
+    for row in card["timings"]:
+        holds = row["wall_s"] <= row["bound_s"]
+        yield Check(row["what"], f"at most {row['bound_s']:g} s", f"{row['wall_s']:.2f} s", holds, row.get("published"))
+
+
+def _average(rows: list[dict[str, Any]], key: str) -> float:
+    values = [row[key] for row in rows if row[key] is not None]
+    return float(sum(values) / len(values)) if values else float("nan")
+
+
+def _blame(card: Card) -> Iterator[Check]:
+    for world, rows in worlds.by_world(card["blame"]):
+        of = {name: worlds.blame_line(own) for name, own in worlds.methods(rows).items()}
+        (share, low, high), theirs = of[OURS]["false_share"], of[PAPER]["false_share"]
+        text = worlds.said((share, low, high))
+        yield Check(
+            f"blame, {world}: false share of those named", "at most 0.10", text, None if math.isnan(share) else share <= 0.1,
+            f"the paper's method here {worlds.said(theirs)}",
+        )  # fmt: skip
+        ours = of[OURS]["average_precision"]
+        best = max(of, key=lambda name: (round(of[name]["average_precision"][0], 9), name == OURS))
+        yield Check(
+            f"blame, {world}: average precision over all users", "no other method is better",
+            f"{worlds.said(ours)}; best: {best}", ours[0] >= of[best]["average_precision"][0] - 1e-9,
+            f"the paper's method here {worlds.said(of[PAPER]['average_precision'])}",
+        )  # fmt: skip
+
+
+def _pooled(card: Card) -> Iterator[Check]:
+    by_method = worlds.methods(card["blame_pooled"])
+    precision = {name: _average(rows, "average_precision") for name, rows in by_method.items()}
+    ours, theirs = (
+        next(value for name, value in precision.items() if end in name) for end in ("(ours)", "(the paper)")
+    )
+    what = f"blame, {card['pooled_users']} users, six sets pooled, by day: average precision"
+    yield Check(what, "at least the paper's", f"{ours:.2f} (the paper's method {theirs:.2f})", ours >= theirs)
+
+
+def _deviation(card: Card) -> Iterator[Check]:
+    ours = [row for row in card["deviation"] if (row["inputs"], row["split"]) == ("rates", "run")]
+    for world, rows in worlds.by_world(ours):
+        found = worlds.interval([row["planted_found"] for row in rows])
+        worst = max(row["rank_of_planted"] for row in rows)
+        yield Check(
+            f"deviation, {world}: place of the strongest planted counter", "top 3 in every set",
+            f"worst {worst}; of n planted {worlds.said(found)} among the first n", worst <= 3,
+        )  # fmt: skip
+        nested, curve = (worlds.interval([row[key] for row in rows]) for key in ("mape", "baseline_mape"))
+        yield Check(
+            f"deviation, {world}: nested error", "below the mean curve's", f"{nested[0]:.2f} %, the curve {curve[0]:.2f} %",
+            nested[0] < curve[0],
+        )  # fmt: skip
+
+
+def _forecast(card: Card) -> Iterator[Check]:
+    for world, rows in worlds.by_world(card["forecast"]):
+        best, _ = worlds.single(rows)
+        gain = worlds.forecast_gain(rows)
+        yield Check(
+            f"forecast, {world}: what served against the best single candidate, known afterwards", "at most 1 % worse",
+            f"{worlds.said(gain, '+.1%')} on {best}", gain[0] >= -0.01,
+        )  # fmt: skip
+        coverage = worlds.interval([row["coverage90"] for row in rows])
+        yield Check(
+            f"forecast, {world}: 90 % intervals, later runs", "88-92 %", worlds.said(coverage, ".1%"), 0.88 <= coverage[0] <= 0.92,
+            f"calibrated once {worlds.said(worlds.interval([row['fixed_coverage90'] for row in rows]), '.1%')}",
+        )  # fmt: skip
+
+
+def _long(card: Card) -> Iterator[Check]:
+    for row in card["long"]:
+        learned = min(row["mape"][name] for name in ("attention", "ridge", "lightgbm"))
+        found = f"best learned {learned:.1f} %, ratio {row['mape']['ratio']:.1f} %; {row['serves']} has the least error"
+        yield Check("forecast of long runs", "reported", found, None)
+
+
+def _shapes(card: Card) -> Iterator[Check]:
+    """What Bhatele 2020, section V-C, saw of m, k and the feature sets; the least error of those that stand in every row; one run-wise split.
+
+    Only ridge and LightGBM tell what features do: the naive forecasters read none, so their error cannot move.
+    """
+    least: dict[str, dict[tuple[int, int, str], float]] = {}
+    learned: dict[str, dict[tuple[int, int, str], float]] = {}
+    for row in card["ablation"]:
+        key = row["m"], row["k"], row["features"]
+        errors_of = {name: value for name, value in row["mape"].items() if not name.startswith("attention")}
+        least.setdefault(row["scenario"], {})[key] = min(errors_of.values())
+        learned.setdefault(row["scenario"], {})[key] = min(errors_of[name] for name in ("ridge", "lightgbm"))
+    for scenario, errors in least.items():
+        lengths, horizons = sorted({m for m, _, _ in errors}), sorted({k for _, k, _ in errors})
+        for k in horizons:
+            short, long = (errors[m, k, "app"] for m in lengths)
+            found = f"{short:.2f} % at m {lengths[0]}, {long:.2f} % at m {lengths[1]}"
+            yield Check(f"forecast {scenario}, k {k}: error falls with m", "required", found, long < short, "falls")
+        near, far = (errors[lengths[1], k, "app"] for k in horizons)
+        found = f"{near:.2f} % at k {horizons[0]}, {far:.2f} % at k {horizons[1]}"
+        yield Check(f"forecast {scenario}, m {lengths[1]}: error falls with k", "reported", found, None, "falls")
+        reading = learned[scenario]
+        alone, around = (reading[lengths[1], horizons[1], features] for features in ("app", "app+placement+io+sys"))
+        helps = scenario.startswith("milc")
+        said = "they help" if helps else "they overfit"
+        found = f"ridge or LightGBM {alone:.2f} % without, {around:.2f} % with placement, io and sys"
+        what = f"forecast {scenario}: what io and sys do to the error"
+        yield Check(what, "the paper's shape", found, around < alone if helps else around > alone, said)

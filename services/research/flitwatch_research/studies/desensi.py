@@ -1,0 +1,220 @@
+"""Studies of De Sensi 2019: allocations, dispersion, routing modes and application-aware routing on an Aries dragonfly.
+
+Ping-pongs run with the NIC protocol (64-byte packets, responses, 1024 outstanding) beside background traffic; every iteration is a run with its own
+seed, so its noise is that of the traffic beside it. Times, L and s come from the same runs. `runs`, the studies' common name for draws a point, means repeats, and allocations in `run_model`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flitwatch_core import packet
+from flitwatch_domain.errors import BadRequest
+from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
+from flitwatch_research.studies.registry import Cancelled, Parameters, Report
+from flitwatch_simulation.application_aware.estimator import (
+    NIC_HZ,
+    message_time_s,
+    message_time_without_window_s,
+    quartile_dispersion,
+)
+from flitwatch_simulation.packet.background import background_generators
+from flitwatch_simulation.packet.machine import Machine, build, fabric_of
+from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.workloads import patterns
+from flitwatch_simulation.workloads.messages import to_ops
+
+MODES = {"adaptive": packet.DragonflyMode.ADAPTIVE_0, "high-bias": packet.DragonflyMode.ADAPTIVE_3}
+PLACES = ("inter-nodes", "inter-blades", "inter-chassis", "inter-groups")
+
+
+@dataclass(frozen=True)
+class PingPong:
+    """One iteration: its time, what equations 2 and 1 make of both NICs' counters (there and back), and what the first sender's NIC counted."""
+
+    time_s: float
+    predicted_s: float
+    predicted_without_window_s: float
+    latency_cycles: float
+    stalls_per_flit: float
+    conserved: bool
+
+
+def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int, int]:
+    """Two endpoints on one blade, on two blades of a chassis, on two chassis of a group, or in two groups."""
+    routers = machine.fabric.routers
+    router = np.asarray(machine.fabric.endpoints.router)
+    group, row = np.asarray(routers.group)[router], np.asarray(routers.row)[router]
+    first = int(rng.integers(machine.endpoints))
+    fits = {
+        "inter-nodes": router == router[first],
+        "inter-blades": (group == group[first]) & (row == row[first]) & (router != router[first]),
+        "inter-chassis": (group == group[first]) & (row != row[first]),
+        "inter-groups": group != group[first],
+    }[place]
+    fits = fits & (np.arange(machine.endpoints) != first)
+    if not fits.any():
+        raise BadRequest(f"{machine.fabric.name} has no pair of nodes {place}", advice="Use a dragonfly of several groups, rows and columns.")  # fmt: skip
+    return first, int(rng.choice(np.flatnonzero(fits)))
+
+
+def ping_pong(
+    machine: Machine,
+    pair: tuple[int, int],
+    size: int,
+    mode: int,
+    seed: int,
+    load_gib_per_s: float,
+    stop: Cancelled | None = None,
+) -> PingPong:
+    """One ping-pong of `size` bytes beside uniform background on a quarter of the other endpoints."""
+    ops = to_ops([(patterns.make("pingpong", 2, size, seed), np.array(pair))], [np.full(2, mode, np.uint8)])
+    generators = []
+    if load_gib_per_s:
+        others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), pair))
+        generators = background_generators(
+            machine, "uniform", load_gib_per_s, np.sort(others[: machine.endpoints // 4]), 1
+        )
+    workload = packet.Workload(ops=ops, generators=generators, default_mode=packet.DragonflyMode.ADAPTIVE_0)
+    result = execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
+    raw = result.raw
+    packets, flits, latency, stalled = (
+        np.asarray(raw[f"nic_{what}"], float)[list(pair)]
+        for what in ("request_packets", "request_flits", "latency_ps", "stalled_ps")
+    )
+    latency_cycles = latency * 1e-12 * NIC_HZ / np.maximum(packets, 1)
+    stalls_per_flit = stalled * 1e-12 * NIC_HZ / np.maximum(flits, 1)
+    seen = list(zip(latency_cycles.tolist(), stalls_per_flit.tolist(), strict=True))
+    return PingPong(
+        time_s=result.time_s,
+        predicted_s=sum(message_time_s(size, *one) for one in seen),
+        predicted_without_window_s=sum(message_time_without_window_s(size, *one) for one in seen),
+        latency_cycles=float(latency_cycles[0]),
+        stalls_per_flit=float(stalls_per_flit[0]),
+        conserved=result.conserved,
+    )
+
+
+def _setting(parameters: Parameters, *own: str) -> tuple[int, int, float, Machine]:
+    known(parameters, ("seed", "threads", "runs", "load_gib_per_s", "topology", *own))
+    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
+    repeats = whole(parameters, "repeats", whole(parameters, "runs", 8, 1, 10_000), 1, 10_000)
+    load = number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
+    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
+    return seed, repeats, load, build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+
+
+def _summary(runs: list[PingPong], size: int) -> dict[str, Any]:
+    times = [run.time_s * 1e6 for run in runs]
+    return {
+        "time_us": dict(zip(("q1", "median", "q3"), np.percentile(times, [25, 50, 75]).tolist(), strict=True)),
+        "qcd_time": quartile_dispersion(times),
+        "qcd_latency": quartile_dispersion([run.latency_cycles for run in runs]),
+        "latency_cycles": float(np.mean([run.latency_cycles for run in runs])),
+        "stalls_per_flit": float(np.mean([run.stalls_per_flit for run in runs])),
+        "predicted_one_way_us": float(
+            np.mean([message_time_s(size, r.latency_cycles, r.stalls_per_flit) for r in runs]) * 1e6
+        ),
+        "conserved": all(run.conserved for run in runs),
+        "repeats": len(runs),
+    }
+
+
+def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Figure 3: a 16 KiB ping-pong on one blade, on two blades, two chassis, two groups. Parameters: seed, repeats, load_gib_per_s, topology."""
+    seed, repeats, load, machine = _setting(parameters, "repeats")
+
+    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+        pair = pair_of(machine, case["place"], np.random.default_rng(seed))
+        runs = [ping_pong(machine, pair, 16384, MODES["adaptive"], seed + k, load, stop) for k in range(repeats)]
+        return [{**case, **_summary(runs, 16384)}]
+
+    return sweep("desensi-fig3", [{"place": p} for p in PLACES], compute, report, cancelled, parameters, seed=seed)
+
+
+def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Figure 5: dispersion of times and of packet latencies over message sizes, between two groups."""
+    seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes")
+    pair = pair_of(machine, "inter-groups", np.random.default_rng(seed))
+
+    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+        runs = [
+            ping_pong(machine, pair, case["size_bytes"], MODES["adaptive"], seed + k, load, stop)
+            for k in range(repeats)
+        ]
+        return [{**case, **_summary(runs, case["size_bytes"])}]
+
+    sizes = [128, 1024, 16384, 262144, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24)]
+    return sweep("desensi-fig5", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed)
+
+
+def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Figure 7: a large ping-pong inside a group and between groups, adaptive and high bias: time, s, L, model. Parameter: size_bytes."""
+    seed, repeats, load, machine = _setting(parameters, "repeats", "size_bytes")
+    size = whole(parameters, "size_bytes", 1 << 20, 64, 1 << 24)
+
+    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+        pair = pair_of(machine, case["place"], np.random.default_rng(seed))
+        runs = [ping_pong(machine, pair, size, MODES[case["mode"]], seed + k, load, stop) for k in range(repeats)]
+        return [{**case, **_summary(runs, size)}]
+
+    cases = [{"place": p, "mode": m} for p in ("inter-chassis", "inter-groups") for m in MODES]
+    return sweep("desensi-fig7", cases, compute, report, cancelled, parameters, seed=seed)
+
+
+def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Figure 8, the ping-pong: adaptive, high bias and application-aware over sizes and two allocations."""
+    seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes")
+
+    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+        pair, size = pair_of(machine, case["place"], np.random.default_rng(seed)), case["size_bytes"]
+        points = []
+        for name, mode in MODES.items():
+            runs = [ping_pong(machine, pair, size, mode, seed + k, load, stop) for k in range(repeats)]
+            points.append({**case, "mode": name, **_summary(runs, size)})
+        choice = packet.RoutingChoice()
+        runs, taken = [], []
+        for k in range(repeats):
+            taken.append(choice.select(size))
+            runs.append(ping_pong(machine, pair, size, taken[-1], seed + k, load, stop))
+            if choice.decided:
+                choice.observe(runs[-1].latency_cycles, runs[-1].stalls_per_flit)
+        share = float(np.mean(np.array(taken) == MODES["high-bias"]))
+        return [*points, {**case, "mode": "application-aware", "high_bias_share": share, **_summary(runs, size)}]
+
+    sizes = (128, 4096, 65536, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24))
+    cases = [{"place": p, "size_bytes": s} for p in ("inter-chassis", "inter-groups") for s in sizes]
+    return sweep("desensi-fig8", cases, compute, report, cancelled, parameters, seed=seed)
+
+
+def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Section 2.4: correlation of equation 2 with simulated ping-pongs over allocations, for each size (the paper: 0.79 on average).
+
+    A ping-pong is two messages; each is predicted from the counters of the NIC that sent it. Beside it the correlation of equation 1,
+    which does not charge a latency for every 1,024 packets: it is the better one where the window never fills.
+
+    Parameters: seed, allocations (40), load_gib_per_s, topology, sizes.
+    """
+    seed, _, load, machine = _setting(parameters, "allocations", "sizes")
+    allocations = whole(parameters, "allocations", whole(parameters, "runs", 40, 3, 1000), 3, 1000)
+    sizes = [int(s) for s in numbers(parameters, "sizes", [128, 1024, 16384, 262144, 1 << 20], 1, 1 << 24)]
+
+    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+        size, runs = case["size_bytes"], []
+        for k in range(allocations):
+            rng = np.random.default_rng([seed, k])
+            pair = pair_of(machine, PLACES[k % len(PLACES)], rng)
+            runs.append(ping_pong(machine, pair, size, MODES["adaptive"], seed + k, load, stop))
+        rows = [[run.time_s, run.predicted_s, run.predicted_without_window_s] for run in runs]
+        correlation = np.atleast_2d(np.corrcoef(rows, rowvar=False))[0]
+        return [{
+            **case, "correlation": float(correlation[1]), "correlation_without_window": float(correlation[2]), "allocations": allocations,
+        }]  # fmt: skip
+
+    answer = sweep(
+        "desensi-model", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed
+    )
+    return {**answer, "mean_correlation": float(np.mean([p["correlation"] for p in answer["points"]]))}

@@ -1,0 +1,131 @@
+"""Figures 11, 13, 15 and 16 of Hoefler et al. 2009: a binomial tree beside random perturbation.
+
+The published curves came from a simulator that chains messages as our `orcs` semantics does; both semantics are
+computed, and every point says which it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_research.studies.hoefler_sizes import TABLE1
+from flitwatch_research.studies.parameters import known, number, numbers, text, texts, whole
+from flitwatch_research.studies.registry import Cancelled, Parameters, Report
+from flitwatch_research.studies.sweep import Point, assemble_points, compute
+
+#: Parameters of every sweep.
+COMMON = ("runs", "seed", "threads", "semantics", "pattern", "routing")
+RATIOS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+
+#: Figure 11's machines are not public. These are trees of their size and bisection from 24-port switches, by rule.
+STAND_INS = {
+    "132 endpoints, full bisection (as Odin)": "xgft:2;12,11;1,6;1,2",
+    "576 endpoints, full bisection (as CHiC)": "xgft:3;12,12,4;1,12,2;1,1,6",
+    "1,152 endpoints, full bisection (as Atlas)": "xgft:3;12,12,8;1,12,4;1,1,3",
+    "3,456 endpoints, full bisection (as Ranger)": "xgft:3;12,12,24;1,12,12",
+    "4,608 endpoints, half bisection (as Thunderbird)": "xgft:3;16,12,24;1,8,12",
+}
+
+#: Table 2: k of the k-ary n-cubes (the paper prints 728 endpoints for k = 9, n = 3; 9 x 9 x 9 is 729).
+TORI_2D: list[float] = [10, 14, 17, 20, 22, 24, 26, 28, 30, 31, 44, 54, 70, 77, 83, 89]
+TORI_3D: list[float] = [4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 17, 18, 19, 20]
+
+
+Place = tuple[str, float | None, str, float]  # series, x (None: the endpoints), topology, ratio
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A figure: where its points lie. Calling it computes them here; `plan` and `answer` let workers share them."""
+
+    study: str
+    x_label: str
+    places: Callable[[Parameters], list[Place]]
+    own: tuple[str, ...]  # the parameters that `places` reads
+
+    def __call__(self, parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+        started = monotonic()
+        points = self.plan(parameters)
+        threads = whole(parameters, "threads", os.cpu_count() or 1, 1, 1024)
+        return self.answer(points, compute(points, threads, report, cancelled), parameters, monotonic() - started)
+
+    def plan(self, parameters: Parameters) -> list[Point]:
+        """The points; `runs` 1000, `seed` 1, `semantics` both, `pattern` binomial-bcast unless given."""
+        known(parameters, {*COMMON, *self.own})
+        rules = tuple(texts(parameters, "semantics", ["orcs", "longest-path"]))
+        # A confidence interval needs at least two runs.
+        runs, seed = whole(parameters, "runs", 1000, 2, 10_000_000), whole(parameters, "seed", 1, 0, 2**63 - 1)
+        pattern = text(parameters, "pattern", "binomial-bcast")
+        routing = None if parameters.get("routing") is None else text(parameters, "routing", "")
+        return [
+            Point(series, x, spec, ratio, runs, seed, rules, pattern, routing)
+            for series, x, spec, ratio in self.places(parameters)
+        ]
+
+    def answer(
+        self, points: list[Point], parts: list[list[dict[str, Any]]], parameters: Parameters, wall_s: float
+    ) -> Parameters:
+        """The study's JSON from the parts of every point."""
+        answers = [one for point, results in zip(points, parts, strict=True) for one in assemble_points(point, results)]
+        cpu_s, increments = (sum(part[key] for results in parts for part in results) for key in ("cpu_s", "increments"))
+        return {
+            "study": self.study,
+            "x_label": self.x_label,
+            "points": answers,
+            "parameters": parameters,
+            "simulated": True,
+            "cpu_s": cpu_s,
+            "increments_per_s": increments / cpu_s if cpu_s > 0 else None,
+            "wall_s": wall_s,
+        }
+
+
+def fig11_places(parameters: Parameters) -> list[Place]:
+    """Machines: stand-ins, and the fabrics in `fabrics`, a list of {"name", "spec"} (file:PATH reads ibnetdiscover output)."""
+    machines = dict(STAND_INS) if parameters.get("stand_ins", True) else {}
+    fabrics = parameters.get("fabrics", [])
+    if not isinstance(fabrics, list) or not (fabrics or machines):
+        raise BadRequest(f"fabrics must list objects with name and spec, not {fabrics!r}")
+    for one in fabrics:
+        if not isinstance(one, dict) or not {"name", "spec"} <= one.keys():
+            raise BadRequest(f"fabrics must list objects with name and spec, not {one!r}")
+        machines[str(one["name"])] = one["spec"] if isinstance(one["spec"], str) else str(one["spec"])
+    ratios = numbers(parameters, "ratios", RATIOS, 0.0, 1.0)
+    return [(name, ratio, spec, ratio) for name, spec in machines.items() for ratio in ratios]
+
+
+def fig13_places(parameters: Parameters) -> list[Place]:
+    """Table 1's fat trees (or `topologies`) at a fixed `ratio`, 0.5."""
+    ratio = number(parameters, "ratio", 0.5, 0.0, 1.0)
+    return [("fat tree", None, spec, ratio) for spec in texts(parameters, "topologies", list(TABLE1.values()))]
+
+
+def fig15_places(parameters: Parameters) -> list[Place]:
+    """The 100-ary 2-cube and the 20-ary 3-cube (or `topologies`, name to SPEC) over the `ratios`."""
+    tori = parameters.get("topologies", {"100-ary 2-cube": "torus:100,100", "20-ary 3-cube": "torus:20,20,20"})
+    if not isinstance(tori, dict) or not tori or not all(isinstance(spec, str) for spec in tori.values()):
+        raise BadRequest(f"topologies must be an object of name and SPEC, not {tori!r}")
+    ratios = numbers(parameters, "ratios", RATIOS, 0.0, 1.0)
+    return [(name, ratio, spec, ratio) for name, spec in tori.items() for ratio in ratios]
+
+
+def fig16_places(parameters: Parameters) -> list[Place]:
+    """k-ary 2-cubes and 3-cubes of the sizes `k_2d` and `k_3d` at a fixed `ratio`, 0.5."""
+    ratio = number(parameters, "ratio", 0.5, 0.0, 1.0)
+    places: list[Place] = []
+    for n, name, sizes in ((2, "k_2d", TORI_2D), (3, "k_3d", TORI_3D)):
+        for k in numbers(parameters, name, sizes, 1, 1_000_000):
+            side = whole({name: k}, name, 0, 1, 1_000_000)
+            places.append((f"k-ary {n}-cube", side**n, "torus:" + ",".join([str(side)] * n), ratio))
+    return places
+
+
+FIG11 = Sweep("hoefler-fig11", "perturbation ratio", fig11_places, ("ratios", "fabrics", "stand_ins"))
+FIG13 = Sweep("hoefler-fig13", "endpoints", fig13_places, ("ratio", "topologies"))
+FIG15 = Sweep("hoefler-fig15", "perturbation ratio", fig15_places, ("ratios", "topologies"))
+FIG16 = Sweep("hoefler-fig16", "endpoints", fig16_places, ("ratio", "k_2d", "k_3d"))

@@ -1,0 +1,87 @@
+"""Table 1 and the worked example of Hoefler et al. 2009: exact numbers, no random draw."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from flitwatch_core import flow, topology
+from flitwatch_research.studies.registry import Cancelled, Parameters, Report
+from flitwatch_simulation import topologies
+
+#: Table 1: the paper's short form (it omits m1 = 12 and w1 = 1) and ours with the cables between a pair, 24-port switches.
+TABLE1 = {
+    "XGFT(2,12,6)": "xgft:2;12,12;1,6;1,2",
+    "XGFT(2,24,12)": "xgft:2;12,24;1,12;1,1",
+    "XGFT(3,12,8,12,4)": "xgft:3;12,12,8;1,12,4;1,1,3",
+    "XGFT(3,12,16,12,8)": "xgft:3;12,12,16;1,12,8;1,1,1.5",
+    "XGFT(3,12,24,12,12)": "xgft:3;12,12,24;1,12,12;1,1,1",
+    "XGFT(4,12,12,6,12,12,3)": "xgft:4;12,12,12,6;1,12,12,3;1,1,1,4",
+    "XGFT(4,12,12,12,12,12,6)": "xgft:4;12,12,12,12;1,12,12,6;1,1,1,2",
+}
+
+#: What the paper prints: endpoints and switches. For comparison only.
+PUBLISHED = {
+    "XGFT(2,12,6)": (144, 18),
+    "XGFT(2,24,12)": (288, 36),
+    "XGFT(3,12,8,12,4)": (1152, 240),
+    "XGFT(3,12,16,12,8)": (2304, 480),
+    "XGFT(3,12,24,12,12)": (3456, 720),
+    "XGFT(4,12,12,6,12,12,3)": (10368, 3024),
+    "XGFT(4,12,12,12,12,12,6)": (20736, 6048),
+}
+
+
+def run_table1(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Build every tree of table 1 and count its endpoints, switches and ports."""
+    started = monotonic()
+    points = []
+    for done, (layout, spec) in enumerate(TABLE1.items()):
+        report(done, len(TABLE1), layout)
+        core = topologies.parse(spec).core
+        ports = np.bincount(core.src[core.src < core.routers], minlength=core.routers)
+        points.append(
+            {
+                "layout": layout,
+                "topology": spec,
+                "endpoints": core.endpoints,
+                "switches": core.routers,
+                "switch_ports": sorted({int(one) for one in ports}),
+                "published": {"endpoints": PUBLISHED[layout][0], "switches": PUBLISHED[layout][1]},
+                "agrees": (core.endpoints, core.routers) == PUBLISHED[layout],
+            }
+        )
+    return {"study": "hoefler-table1", "points": points, "simulated": True, "wall_s": monotonic() - started}
+
+
+def run_example(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """The worked example on 16 nodes, with one explicit balanced table, under both semantics."""
+    started = monotonic()
+    example = json.loads(resources.files(__package__).joinpath("hoefler_example.json").read_text())
+    routes = example_routes(example)
+    rounds, src, dst = flow.pattern("binomial-bcast", example["ranks"])
+    offsets = np.searchsorted(rounds, np.arange(rounds.max() + 2)).astype(np.uint64)
+    mapping = np.array(example["mapping"], np.uint32)
+    senders, receivers = np.array(example["perturbation"], np.uint32).T.copy()
+    points = []
+    for semantics in ("longest-path", "orcs"):
+        quiet, perturbed, _, weights = flow.annotate(
+            routes, example["ranks"], src, dst, offsets, mapping, senders, receivers, semantics
+        )
+        edges = {f"{a}-{b}": int(weight) for a, b, weight in zip(src, dst, weights, strict=True)}
+        points.append(
+            {"semantics": semantics, "cost": {"quiet": quiet, "perturbed": perturbed}, "perturbed_weights": edges}
+        )
+    return {"study": "hoefler-example", "points": points, "simulated": True, "wall_s": monotonic() - started}
+
+
+def example_routes(example: dict[str, Any]) -> flow.Routes:
+    """The routes of the example's explicit table."""
+    core = topologies.parse(example["topology"]).core
+    ports = np.array(example["ports"], np.uint16)
+    router, endpoint = (axis.ravel().astype(np.uint32) for axis in np.indices(ports.shape))
+    return flow.table_routes(core, topology.table_from_ports(core, router, endpoint, ports.ravel()), "example")

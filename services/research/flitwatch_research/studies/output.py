@@ -1,0 +1,67 @@
+"""What a study leaves in a folder: JSON, CSV and figures."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import orjson
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_research.studies.registry import Study
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder and try to write there, before hours of work have nowhere to go.
+
+    Raises
+    ------
+    BadInput
+        Where the folder cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as bad:
+        raise BadInput(f"cannot be written: {bad.strerror}", where=str(bad.filename or folder)) from bad
+
+
+def write(study: Study, answer: dict[str, Any], folder: Path) -> list[Path]:
+    """Write the answer as JSON and CSV and draw its figures; returns the figures.
+
+    Raises
+    ------
+    BadInput
+        Where the folder cannot be written.
+    """
+    prepare(folder)
+    try:
+        text = orjson.dumps(answer, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
+        (folder / f"{study.name}.json").write_bytes(text)
+        write_csv(answer["points"], folder / f"{study.name}.csv")
+        return study.draw(answer, folder) if study.draw is not None else []
+    except OSError as bad:
+        raise BadInput(f"cannot be written: {bad.strerror}", where=str(bad.filename or folder)) from bad
+
+
+def write_csv(points: list[dict[str, Any]], path: Path) -> None:
+    """One row a point; nested values get dotted columns."""
+    rows = [_flat(point) for point in points]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if isinstance(value, dict):
+        pairs = value.items()
+    elif isinstance(value, list):
+        pairs = enumerate(value)  # type: ignore[assignment]
+    else:
+        return {prefix: value}
+    return {key: one for name, inner in pairs for key, one in _flat(inner, f"{prefix}.{name}".lstrip(".")).items()}

@@ -1,0 +1,52 @@
+"""What the packet-level studies share: steps with progress and cancel, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
+from time import monotonic
+from typing import Any
+
+from flitwatch_domain.errors import Cancelled
+from flitwatch_research.studies.parameters import known, number, numbers, text, whole
+from flitwatch_research.studies.registry import Cancelled as IsCancelled
+from flitwatch_research.studies.registry import Parameters, Report
+
+__all__ = ["known", "number", "numbers", "sweep", "text", "whole"]
+
+
+def sweep(
+    study: str,
+    cases: list[Parameters],
+    compute: Callable[[Parameters, IsCancelled], list[dict[str, Any]]],
+    report: Report,
+    cancelled: IsCancelled,
+    parameters: Parameters,
+    **extra: Any,
+) -> Parameters:
+    """Compute the cases, `threads` at a time (1); the answer holds all points in the order of the cases, whatever the threads."""
+    started = monotonic()
+    threads = whole(parameters, "threads", 1, 1, 1024)
+    points: list[dict[str, Any]] = []
+    ended = Event()
+
+    def stop() -> bool:
+        return ended.is_set() or cancelled()
+
+    with ThreadPoolExecutor(threads) as pool:
+        running = [pool.submit(compute, case, stop) for case in cases]
+        try:
+            for done, (case, one) in enumerate(zip(cases, running, strict=True)):
+                report(done, len(cases), ", ".join(f"{key} {value}" for key, value in case.items()))
+                while True:
+                    if cancelled():
+                        raise Cancelled(f"{study} was cancelled after {done} of {len(cases)} cases")
+                    if wait([one], 0.5).done:
+                        break
+                points += one.result()
+        finally:  # an interrupt, a cancel or one case's fault ends them all
+            ended.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+    report(len(cases), len(cases), "done")
+    return {"study": study, "points": points, "simulated": True, "wall_s": monotonic() - started, **extra}

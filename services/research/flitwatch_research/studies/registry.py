@@ -1,0 +1,121 @@
+"""The table of studies. A study is a module that plans, computes and draws; a row here makes it known."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flitwatch_domain.errors import NotFound
+
+Report = Callable[[int, int, str], None]
+Cancelled = Callable[[], bool]
+Parameters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study.
+
+    Attributes
+    ----------
+    name, summary : str
+    run : callable (parameters, report(done, total, message), cancelled()) -> dict
+        Computes the study; the answer is JSON and has `study`, `points` and `simulated`.
+    draw : callable (answer, folder) -> list of paths, or None
+        Draws the answer's figures.
+    plan, answer : callables, or None
+        A sweep's `plan(parameters)` lists its points, whose parts any worker computes; `answer(points, results by point,
+        parameters, wall_s)` makes what `run` returns.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Parameters, Report, Cancelled], Parameters]
+    draw: Callable[[Parameters, Path], list[Path]] | None
+    plan: Callable[..., Any] | None
+    answer: Callable[..., Parameters]
+
+
+#: name -> (module:function or module:Sweep that runs it, module:function that draws it or "", summary); modules of this package
+STUDIES: dict[str, tuple[str, str, str]] = {
+    "hoefler-table1": ("hoefler_sizes:run_table1", "", "Endpoints and switches of table 1's fat trees."),
+    "hoefler-example": ("hoefler_sizes:run_example", "", "The worked example of section 3: costs 5 and 3."),
+    "hoefler-fig11": ("hoefler:FIG11", "hoefler_figures:draw", "Slowdown over the perturbation ratio, machines."),
+    "hoefler-fig13": ("hoefler:FIG13", "hoefler_figures:draw", "Slowdown over the size of fat trees."),
+    "hoefler-fig15": ("hoefler:FIG15", "hoefler_figures:draw", "Slowdown over the perturbation ratio, two tori."),
+    "hoefler-fig16": ("hoefler:FIG16", "hoefler_figures:draw", "Slowdown over the size of 2D and 3D tori."),
+    "taffet-table2.1": (
+        "taffet:run_table21",
+        "packet_figures:draw",
+        "Sampling error of both variants by downsampling, and the formulas.",
+    ),
+    "taffet-table5.1": (
+        "taffet:run_table51",
+        "packet_figures:draw",
+        "Bisection shift and shuffle on quartz1: ftree and adaptive routes.",
+    ),
+    "taffet-pf3d": (
+        "taffet:run_pf3d",
+        "packet_figures:draw",
+        "All-to-all groups beside incasts: diagnosis and remapping.",
+    ),
+    "taffet-minighost": ("taffet:run_minighost", "packet_figures:draw", "27-point stencil: mappings and synchrony."),
+    "wang-fig3": ("wang:run_fig3", "packet_figures:draw", "Placement against routing on Theta, three applications."),
+    "wang-fig7": ("wang:run_fig7", "packet_figures:draw", "The same over message loads."),
+    "wang-fig8-10": ("wang:run_fig8", "packet_figures:draw", "The same beside background traffic."),
+    "desensi-fig3": ("desensi:run_fig3", "packet_figures:draw", "Ping-pong over allocations."),
+    "desensi-fig5": ("desensi:run_fig5", "packet_figures:draw", "Dispersion of times and latencies over sizes."),
+    "desensi-fig7": (
+        "desensi:run_fig7",
+        "packet_figures:draw",
+        "Adaptive against high bias: time, stalls, latency, model.",
+    ),
+    "desensi-fig8": ("desensi:run_fig8", "packet_figures:draw", "Application-aware routing beside both modes."),
+    "desensi-fig8-collectives": (
+        "desensi_applications:run_fig8",
+        "packet_figures:draw",
+        "Figure 8's collectives on two allocations, three ways to route.",
+    ),
+    "desensi-fig10": (
+        "desensi_applications:run_fig10",
+        "packet_figures:draw",
+        "Applications on two allocations, three ways to route.",
+    ),
+    "desensi-model": (
+        "desensi:run_model",
+        "packet_figures:draw",
+        "Correlation of the message model with simulated ping-pongs.",
+    ),
+}
+
+#: The names that issues and papers use for short.
+ALIASES = {short: f"hoefler-{short}" for short in ("table1", "example", "fig11", "fig13", "fig15", "fig16")}
+
+
+def find(name: str) -> Study:
+    """The study of this name or alias; its module is imported now.
+
+    Raises
+    ------
+    NotFound
+        Names the studies that exist.
+    """
+    name = ALIASES.get(name, name)
+    if name not in STUDIES:
+        raise NotFound(f"there is no study {name!r}", advice=f"Choose one of {', '.join(sorted(STUDIES))}.")
+    run, draw, summary = STUDIES[name]
+    runner = _function(run)
+    plan, answer = getattr(runner, "plan", None), getattr(runner, "answer", None)
+    return Study(name, summary, runner, _function(draw) if draw else None, plan, answer or _no_sweep)
+
+
+def _no_sweep(*_: Any) -> Parameters:
+    raise NotFound("this study is no sweep")
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, function = place.split(":")
+    return getattr(importlib.import_module(f"flitwatch_research.studies.{module}"), function)

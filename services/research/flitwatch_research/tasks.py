@@ -1,0 +1,10 @@
+"""Published studies as tasks of a worker; engines are imported when a task runs."""
+
+from __future__ import annotations
+
+from flitwatch_db.tasks import Handler, lazy_handler
+
+HANDLERS: dict[str, Handler] = {
+    "sim.study": lazy_handler("flitwatch_research.study_tasks:study"),
+    "sim.study_help": lazy_handler("flitwatch_research.study_tasks:help_out"),
+}

@@ -1,0 +1,115 @@
+"""The agent: every interval it asks the API, replaces the file and, where it may, changes pending jobs."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flitwatch_domain.errors import FlitwatchError, Forbidden
+from flitwatch_slurm import advice_file, cluster, pending_jobs
+from flitwatch_slurm.advice_file import ANYBODY, Case
+from flitwatch_slurm.pending_jobs import Limits
+from flitwatch_slurm.questions import Advised, Api, Places, Question, features, host_list, places
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Agent:
+    """Keeps Slurm's side fresh.
+
+    Attributes
+    ----------
+    path : Path            the file that job_submit.lua reads
+    limit_s : float        how long the plugin may use a file
+    limits : Limits or None       what may be done to pending jobs; None: nothing
+    accept_stale : bool    act also on answers from state that is not renewed
+    patience_s : float     how long the API may be away before delays end
+    """
+
+    api: Api
+    path: Path
+    limit_s: float = 120.0
+    limits: Limits | None = None
+    accept_stale: bool = False
+    patience_s: float = 60.0
+    _answered_at: float = field(default_factory=time.monotonic)
+
+    def cycle(self) -> dict[str, Any]:
+        """One round: what was written and done.
+
+        Raises
+        ------
+        FlitwatchError
+            Neither the file nor a job was changed; the file grows old and the plugin stops using it.
+        """
+        try:
+            state = self.api.state()
+            if state["pseudonyms"]:
+                raise Forbidden(
+                    "the API shows pseudonyms, which Slurm does not know: give the agent a token with scope names",
+                    advice="flitwatch tokens create slurm --scope read --scope names --scope advice",
+                )
+            where = places(state, cluster.nodes())
+            cases = self._cases(state, where)
+            jobs = cluster.pending() if self.limits is not None else []
+            advised = self._about(where, jobs)
+        except FlitwatchError:
+            self._give_up()
+            raise
+        self._answered_at = time.monotonic()
+        advice_file.write(self.path, advice_file.content(cases, time.time(), self.limit_s))
+        report = {
+            "cases": len(cases),
+            "actions": sum(case.action != "start" for case in cases),
+            "groups": len(where.groups),
+            "pending": len(jobs),
+        }
+        if self.limits is not None:
+            report |= pending_jobs.act(jobs, advised, where, self.limits)
+        return report
+
+    def stop(self) -> None:
+        """End the delays that would outlast the agent."""
+        if self.limits is not None and self.limits.hold:
+            pending_jobs.release_all(cluster.pending(), "the agent stops")
+
+    def _give_up(self) -> None:
+        if self.limits is not None and time.monotonic() - self._answered_at > self.patience_s:
+            try:
+                pending_jobs.release_all(cluster.pending(), "the API does not answer")
+            except FlitwatchError as problem:
+                log.warning("delays stay: %s", problem)
+
+    def _fresh(self, advice: Advised) -> bool:
+        return self.accept_stale or not advice.stale
+
+    def _cases(self, state: dict[str, Any], where: Places) -> list[Case]:
+        asked = [
+            Question(user, item["application"], item["nodes"])
+            for item in state["applications"]
+            for user in (ANYBODY, *item["users"])
+        ]
+        answers = self.api.ask(where, asked) if asked else []
+        return [
+            _case(question, advice, where)
+            for question, advice in zip(asked, answers, strict=True)
+            if advice.slowdown is not None and self._fresh(advice)
+        ]
+
+    def _about(self, where: Places, jobs: list[cluster.Pending]) -> list[Advised | None]:
+        asked = [
+            Question(job.user or ANYBODY, job.application or ANYBODY, max(job.nodes, 1), job.deadline_s) for job in jobs
+        ]
+        answers = self.api.ask(where, asked) if asked else []
+        return [advice if advice.slowdown is not None and self._fresh(advice) else None for advice in answers]
+
+
+def _case(question: Question, advice: Advised, where: Places) -> Case:
+    return Case(
+        question.application, question.user, question.nodes, advice.action, advice.retry_s, advice.usual_s, advice.slowdown or 0.0,
+        features(where, advice.chosen), host_list(where, advice.worse), where.room(advice.chosen), advice.reason,
+    )  # fmt: skip

@@ -1,0 +1,190 @@
+"""What the agent asks the API: batches of jobs with one candidate a group of the fabric."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+
+from flitwatch_domain.errors import Unavailable
+from flitwatch_domain.hostlist import compress, expand
+from flitwatch_slurm.cluster import Node
+
+#: Limits of POST /advice/batch and of one question.
+BATCH, MOST_CANDIDATES = 200, 64
+ANSWER_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where jobs could run.
+
+    Attributes
+    ----------
+    groups : list of list of str        usable nodes by group of the fabric, the largest group first
+    usable : dict                       every usable node
+    features : list of str              of each group the feature that its nodes have and no other group's; empty: none
+    """
+
+    groups: list[list[str]]
+    features: list[str]
+    usable: dict[str, Node]
+
+    def room(self, groups: list[int]) -> dict[str, int]:
+        """Nodes of the groups by partition."""
+        return dict(
+            Counter(
+                partition for at in groups for node in self.groups[at] for partition in self.usable[node].partitions
+            )
+        )
+
+    def candidates(self, job_nodes: int) -> list[int]:
+        """Groups that hold the job alone."""
+        return [at for at, nodes in enumerate(self.groups) if len(nodes) >= job_nodes][:MOST_CANDIDATES]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A job, or a case of jobs, to ask about."""
+
+    user: str
+    application: str
+    nodes: int
+    deadline_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Advised:
+    """The API's answer, in terms of the places.
+
+    Attributes
+    ----------
+    chosen : list of int       groups that are about as good as the best, of those that were asked for
+    worse : list of int        the other groups that were asked for and are known to be worse
+    """
+
+    action: str
+    retry_s: float
+    usual_s: float
+    slowdown: float | None
+    reason: str
+    stale: bool
+    chosen: list[int] = field(default_factory=list)
+    worse: list[int] = field(default_factory=list)
+
+
+def places(state: dict[str, Any], usable: dict[str, Node]) -> Places:
+    """Groups of the fabric that knows most of Slurm's nodes, with the features that tell them apart."""
+    fabrics: dict[int, dict[int, list[str]]] = {}
+    for group in state["groups"]:
+        held = [node for node in expand(group["nodes"]) if node in usable]
+        if held:
+            fabrics.setdefault(group["fabric_id"], {})[group["group"]] = held
+    if not fabrics:
+        return Places([], [], usable)
+    chosen = max(fabrics.values(), key=lambda groups: sum(len(nodes) for nodes in groups.values()))
+    groups = sorted(chosen.values(), key=lambda nodes: (-len(nodes), nodes[0]))
+    return Places(groups, [_feature(nodes, usable) for nodes in groups], usable)
+
+
+def _feature(group: list[str], usable: dict[str, Node]) -> str:
+    inside = frozenset.intersection(*(usable[node].features for node in group))
+    others = usable.keys() - set(group)
+    own = inside.difference(*(usable[node].features for node in others)) if others else inside
+    return min(own, default="")
+
+
+class Api:
+    """The API of a platform.
+
+    Parameters
+    ----------
+    url : str
+    token : str, optional        sent as a bearer token
+    """
+
+    def __init__(self, url: str, token: str = "") -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = httpx.Client(
+            base_url=url.rstrip("/") + "/api/v1", headers=headers, timeout=ANSWER_LIMIT_S, trust_env=False
+        )
+
+    def state(self) -> dict[str, Any]:
+        """What advice knows."""
+        return self._answer("GET", "/advice/state")
+
+    def ask(self, where: Places, questions: Sequence[Question]) -> list[Advised]:
+        """Answers in the order of the questions.
+
+        Raises
+        ------
+        Unavailable
+            The API does not answer, or refuses.
+        """
+        found: list[Advised] = []
+        for at in range(0, len(questions), BATCH):
+            part = questions[at : at + BATCH]
+            asked = [where.candidates(question.nodes) for question in part]
+            jobs = [_job(question, where, groups) for question, groups in zip(part, asked, strict=True)]
+            answers = self._answer("POST", "/advice/batch", {"jobs": jobs})["items"]
+            found += [_advised(item, groups) for item, groups in zip(answers, asked, strict=True)]
+        return found
+
+    def _answer(self, method: str, path: str, body: Any = None) -> Any:
+        try:
+            answer = self._http.request(method, path, json=body)
+        except httpx.HTTPError as problem:
+            raise Unavailable(f"the API does not answer: {type(problem).__name__}: {problem}") from None
+        if answer.status_code != 200:
+            raise Unavailable(f"the API answers {answer.status_code} to {method} {path}: {answer.text[:200]}")
+        return answer.json()
+
+
+def _job(question: Question, where: Places, groups: list[int]) -> dict[str, Any]:
+    # The API sees nodes by their groups, so one node stands for each; a job that no group holds alone spans all of them.
+    lists = [[where.groups[at][0]] for at in groups] or [[nodes[0] for nodes in where.groups]]
+    job: dict[str, Any] = {
+        "user": question.user[:256],
+        "application": question.application[:256],
+        "nodes": question.nodes,
+    }
+    if where.groups:
+        job["candidates"] = lists
+    if question.deadline_s is not None:
+        job["deadline"] = datetime.fromtimestamp(question.deadline_s, UTC).isoformat()
+    return job
+
+
+def _advised(item: dict[str, Any], groups: list[int]) -> Advised:
+    expected = item["expected_slowdown"]
+    told = next((r["text"] for r in item["reasons"] if r["kind"] in ("blamed_user", "congestion")), None)
+    reason = told or next((r["text"] for r in item["reasons"]), "")
+    chosen, worse = [], []
+    if item["action"] == "prefer" and groups:
+        best = item["candidates"][item["preferred"]]["expected_slowdown"]["mean"]
+        for candidate, group in zip(item["candidates"], groups, strict=True):
+            slowdown = candidate["expected_slowdown"]
+            if slowdown is not None and slowdown["mean"] < best + 0.05:
+                chosen.append(group)
+            elif slowdown is not None:
+                worse.append(group)
+        reason = item["candidates"][item["preferred"]]["reason"]
+    return Advised(
+        item["action"], item["retry_after_s"] or 0.0, item["usual_s"] or 0.0, None if expected is None else expected["mean"],
+        reason, item["stale"], chosen, worse,
+    )  # fmt: skip
+
+
+def features(where: Places, groups: list[int]) -> str:
+    """The features of groups as Slurm's `prefer` takes them; empty where one has none of its own."""
+    names = [where.features[at] for at in groups]
+    return "|".join(names) if names and all(names) else ""
+
+
+def host_list(where: Places, groups: list[int]) -> str:
+    """The nodes of groups."""
+    return compress(node for at in groups for node in where.groups[at])

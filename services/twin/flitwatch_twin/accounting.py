@@ -1,0 +1,217 @@
+"""Accounting of the simulated jobs: the log's job records, `sacct --parsable2` text and `sacct --json` (layout of Slurm 24.11)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flitwatch_domain.hostlist import compress
+from flitwatch_twin.cluster import Cluster, RunningJob
+
+CPUS_PER_NODE = 68
+ACCOUNTS = ("physics", "climate", "materials", "genomics", "fusion")
+PARTITION = "regular"
+COLUMNS = (
+    "JobID|JobIDRaw|JobName|User|UID|Account|Partition|QOS|Cluster|State|ExitCode|DerivedExitCode|Submit|Eligible|Start|End|Elapsed|"
+    "ElapsedRaw|Timelimit|NNodes|NCPUS|NTasks|NodeList|AllocTRES|ReqTRES|Reason|Comment"
+)
+#: Names that jobs of ordinary users carry; an instrumented run's is its application's.
+JOB_NAMES = ("vasp", "lammps", "cp2k", "wrf", "namd", "gtc", "chroma", "nyx", "qe", "hacc")
+
+
+class Accounting:
+    """Turns running and ended jobs into records; times are epoch seconds, `epoch_s` is second 0 of the twin."""
+
+    def __init__(self, cluster: Cluster, epoch_s: int) -> None:
+        self._cluster = cluster
+        self._epoch_s = epoch_s
+
+    def record(self, job: RunningJob, ended_s: float | None) -> dict[str, Any]:
+        """The value of a record on `flitwatch.jobs.v1` (docs/contracts/log.md); `ended_s` None while the job runs."""
+        allocation = job.allocation
+        start = self._epoch_s + int(allocation.start_s)
+        end = None if ended_s is None else max(start, self._epoch_s + int(ended_s))
+        nodes = self._node_list(job)
+        state = "RUNNING" if end is None else "COMPLETED"
+        place = sum(map(ord, job.user))
+        name = allocation.request.name or JOB_NAMES[(place + allocation.request.nodes) % len(JOB_NAMES)]
+        count = len(allocation.nodes)
+        step = {
+            "step": "0",
+            "name": name,
+            "state": state,
+            "start": start,
+            "end": end,
+            "nodes": count,
+            "node_list": nodes,
+        }
+        return {
+            "cluster": self._cluster.spec.name,
+            "job_id": self._cluster.job_id(allocation),
+            "restart": 0,
+            "user": job.user,
+            "account": ACCOUNTS[place % len(ACCOUNTS)],
+            "name": name,
+            "partition": PARTITION,
+            "state": state,
+            "exit_code": "0:0",
+            "submit": self._epoch_s + int(min(allocation.request.submit_s, allocation.start_s)),
+            "start": start,
+            "end": end,
+            "nodes": count,
+            "node_list": nodes,
+            "steps": [step],
+            "simulated": True,
+        }
+
+    def _node_list(self, job: RunningJob) -> str:
+        machine, known = self._cluster.machine, self._cluster.fabric.endpoints
+        return compress(str(known.node[machine.node_endpoint[place]]) for place in job.allocation.nodes)
+
+
+def switched_off(record: dict[str, Any], now_s: int) -> dict[str, Any]:
+    """The record of a job that still ran when the twin stopped."""
+    over = {"state": "NODE_FAIL", "end": max(now_s, record["start"])}
+    return {**record, **over, "steps": [{**step, **over} for step in record["steps"]]}
+
+
+def _clock(epoch_s: int | None) -> str:
+    return "Unknown" if epoch_s is None else time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(epoch_s))
+
+
+def _elapsed(seconds: int) -> str:
+    days, rest = divmod(seconds, 86400)
+    text = f"{rest // 3600:02d}:{rest % 3600 // 60:02d}:{rest % 60:02d}"
+    return f"{days}-{text}" if days else text
+
+
+def parsable2(record: dict[str, Any], now_s: int) -> str:
+    """The job's line and its step's, as `sacct --parsable2` prints them with `TZ=UTC`."""
+    start, end = record["start"], record["end"]
+    seconds = (end if end is not None else now_s) - start
+    nodes, cpus = record["nodes"], record["nodes"] * CPUS_PER_NODE
+    user_id = 1000 + sum(map(ord, record["user"]))
+    clock = [_clock(start), _clock(end), _elapsed(seconds), str(seconds)]
+    alloc = f"billing={cpus},cpu={cpus},node={nodes}"
+    job_id = record["job_id"]
+    head = [
+        job_id,
+        job_id,
+        record["name"],
+        record["user"],
+        str(user_id),
+        record["account"],
+        record["partition"],
+        "normal",
+    ]
+    line = [
+        *head,
+        record["cluster"],
+        record["state"],
+        "0:0",
+        "0:0",
+        _clock(record["submit"]),
+        _clock(record["submit"]),
+        *clock,
+    ]
+    line += ["1-00:00:00", str(nodes), str(cpus), "", record["node_list"], alloc, alloc, "None", ""]
+    step = [
+        f"{job_id}.0",
+        f"{job_id}.0",
+        record["name"],
+        "",
+        "",
+        record["account"],
+        "",
+        "",
+        record["cluster"],
+        record["state"],
+        "0:0",
+    ]
+    step += [
+        "",
+        _clock(start),
+        _clock(start),
+        *clock,
+        "",
+        str(nodes),
+        str(cpus),
+        str(cpus),
+        record["node_list"],
+        f"cpu={cpus},mem=0,node={nodes}",
+    ]
+    return "|".join(line) + "\n" + "|".join([*step, "", "", ""]) + "\n"
+
+
+def _set(number: int) -> dict[str, Any]:
+    return {"set": True, "infinite": False, "number": number}
+
+
+def _exit() -> dict[str, Any]:
+    unset = {"set": False, "infinite": False, "number": 0}
+    return {"status": ["SUCCESS"], "return_code": _set(0), "signal": {"id": unset, "name": ""}}
+
+
+def _tres(nodes: int) -> list[dict[str, Any]]:
+    cpus = nodes * CPUS_PER_NODE
+    counts = (("cpu", 1, cpus), ("node", 4, nodes), ("billing", 5, cpus))
+    return [{"type": kind, "name": "", "id": number, "count": count} for kind, number, count in counts]
+
+
+def slurm_json(record: dict[str, Any], now_s: int, expand: Callable[[str], list[str]]) -> dict[str, Any]:
+    """One entry of `jobs` in `sacct --json`; the keys of Slurm 24.11 that carry accounting."""
+    start, end, nodes = record["start"], record["end"], record["nodes"]
+    elapsed = (end if end is not None else now_s) - start
+    zero = {"seconds": 0, "microseconds": 0}
+    step_time = {
+        "elapsed": elapsed,
+        "end": _set(end or 0),
+        "start": _set(start),
+        "suspended": 0,
+        "system": zero,
+        "total": zero,
+        "user": zero,
+    }
+    step = {
+        "time": step_time,
+        "exit_code": _exit(),
+        "nodes": {"count": nodes, "range": record["node_list"], "list": expand(record["node_list"])},
+        "tasks": {"count": nodes * 64},
+        "state": [record["state"]],
+        "step": {"id": f"{record['job_id']}.0", "name": record["name"]},
+        "task": {"distribution": "Block"},
+        "tres": {"allocated": _tres(nodes)[:2]},
+    }
+    return {
+        "account": record["account"],
+        "comment": {"administrator": "", "job": "", "system": ""},
+        "allocation_nodes": nodes,
+        "array": {"job_id": 0, "limits": {"max": {"running": {"tasks": 0}}}, "task_id": {**_set(0), "set": False}, "task": ""},
+        "association": {"account": record["account"], "cluster": record["cluster"], "partition": "", "user": record["user"], "id": 1},
+        "cluster": record["cluster"],
+        "constraints": "",
+        "derived_exit_code": _exit(),
+        "time": {
+            "elapsed": elapsed, "eligible": record["submit"], "end": end or 0, "planned": _set(max(start - record["submit"], 0)),
+            "start": start, "submission": record["submit"], "suspended": 0, "system": zero, "limit": _set(1440), "total": zero, "user": zero,
+        },
+        "exit_code": _exit(),
+        "flags": ["START_RECEIVED"],
+        "group": record["user"],
+        "het": {"job_id": 0, "job_offset": {**_set(0), "set": False}},
+        "job_id": int(record["job_id"]),
+        "name": record["name"],
+        "nodes": record["node_list"],
+        "partition": record["partition"],
+        "priority": _set(4294901759),
+        "qos": "normal",
+        "required": {"CPUs": nodes * CPUS_PER_NODE, "memory_per_node": _set(0)},
+        "restart_cnt": 0,
+        "state": {"current": [record["state"]], "reason": "None"},
+        "steps": [step],
+        "tres": {"allocated": _tres(nodes), "requested": _tres(nodes)},
+        "user": record["user"],
+        "wckey": {"wckey": "", "flags": []},
+        "working_directory": f"/scratch/{record['user']}",
+    }  # fmt: skip

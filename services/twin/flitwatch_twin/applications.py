@@ -1,0 +1,163 @@
+"""Instrumented applications: what a time step costs alone, and how congestion stretches it.
+
+Shapes of the step curves and shares of communication follow Bhatele 2020 (figures 3 to 5); absolute seconds are of their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_twin.users import Exchange
+
+#: Weight of the slowest tenth of the routers against the mean: one late rank holds up the others.
+TAIL_WEIGHT = 0.4
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How much waiting at each place slows communication, per unit of the stall curve."""
+
+    router: float
+    processor: float
+    global_: float
+    io: float
+
+    def vector(self) -> NDArray[np.float64]:
+        """The four coefficients in the order router, processor, global, I/O."""
+        return np.array([self.router, self.processor, self.global_, self.io])
+
+
+@dataclass(frozen=True)
+class Application:
+    """One executable at one size; step arrays have length S and unit s, alone on the machine.
+
+    `demand` is what its nodes send while they communicate, as a share of injection bandwidth; the slowdown of communication saturates
+    at `most_slowdown`, past which the application waits for itself.
+    """
+
+    name: str
+    executable: str
+    nodes: int
+    compute_s: NDArray[np.float64]
+    communicate_s: NDArray[np.float64]
+    sensitivity: Sensitivity
+    demand: float
+    exchange: Exchange
+    most_slowdown: float = 4.0
+
+    @property
+    def steps(self) -> int:
+        """Number of time steps."""
+        return len(self.compute_s)
+
+    @property
+    def alone_s(self) -> float:
+        """Run time without any congestion or noise."""
+        return float(self.compute_s.sum() + self.communicate_s.sum())
+
+
+def _make(
+    name: str, executable: str, nodes: int, curve: NDArray[np.float64], share: float, **rest: object
+) -> Application:
+    return Application(name, executable, nodes, curve * (1 - share), curve * share, **rest)  # type: ignore[arg-type]
+
+
+def _catalogue() -> dict[str, Application]:
+    steps = np.arange(20)
+    amg = 9 + 5 * np.exp(-steps / 4) + 3 * np.sin(steps / 3) + 0.35 * steps
+    milc = np.concatenate([np.full(20, 1.6), 5.2 + 0.25 * np.sin(np.arange(60) / 9)])
+    long_milc = np.concatenate([milc, 5.2 + 0.25 * np.sin(np.arange(60, 600) / 9)])
+    minivite = np.array([52.0, 50, 50, 50, 50, 49])
+    umt = np.array([62.0, 55, 54, 54, 54, 54, 56])
+    near, far = Exchange.NEIGHBOUR, Exchange.ALL_TO_ALL
+    milc_at_128 = {"sensitivity": Sensitivity(1.8, 0.3, 0.8, 0.45), "demand": 0.4, "exchange": near}
+    made = [
+        _make(
+            "amg-128", "amg", 128, amg, 0.76, sensitivity=Sensitivity(1.2, 2.2, 0.5, 0.05), demand=0.30, exchange=near
+        ),
+        _make(
+            "amg-512",
+            "amg",
+            512,
+            amg * 1.15,
+            0.82,
+            sensitivity=Sensitivity(2.4, 1.2, 0.8, 0.05),
+            demand=0.30,
+            exchange=near,
+        ),
+        _make("milc-128", "su3_rmd", 128, milc, 0.89, **milc_at_128),
+        _make(
+            "milc-512",
+            "su3_rmd",
+            512,
+            milc * 1.1,
+            0.89,
+            sensitivity=Sensitivity(1.9, 0.3, 1.0, 0.45),
+            demand=0.4,
+            exchange=near,
+        ),
+        _make(
+            "minivite-128",
+            "miniVite",
+            128,
+            minivite,
+            0.98,
+            sensitivity=Sensitivity(2.6, 1.6, 1.0, 0.1),
+            demand=0.45,
+            exchange=far,
+        ),
+        _make(
+            "umt-128",
+            "umt",
+            128,
+            umt,
+            0.30,
+            sensitivity=Sensitivity(0.8, 16.0, 0.6, 0.05),
+            demand=0.20,
+            exchange=near,
+            most_slowdown=10.0,
+        ),
+        _make("long-milc", "su3_rmd", 128, long_milc, 0.89, **milc_at_128),
+    ]
+    return {application.name: application for application in made}
+
+
+APPLICATIONS = _catalogue()
+
+
+def application(name: str) -> Application:
+    """An application by name; BadRequest lists the names there are."""
+    if name not in APPLICATIONS:
+        raise BadRequest(f"there is no application {name!r}", advice=f"Choose one of {', '.join(APPLICATIONS)}.")
+    return APPLICATIONS[name]
+
+
+def felt(stalls: NDArray[np.floating], weight: NDArray[np.floating]) -> NDArray[np.floating]:
+    """What an application feels of stalls on its routers: 0.6 of the node-weighted mean and 0.4 of the worst tenth.
+
+    `stalls` has shape [..., routers], `weight` [routers] sums to 1; the result has shape [...].
+    """
+    worst = max(1, stalls.shape[-1] // 10)
+    tail = np.partition(stalls, -worst, axis=-1)[..., -worst:].mean(axis=-1)
+    return (1 - TAIL_WEIGHT) * (stalls @ weight) + TAIL_WEIGHT * tail
+
+
+def slowdown(raw: NDArray[np.floating] | float, most: float) -> NDArray[np.float64]:
+    """Saturate the summed effect: F <- most (1 - exp(-F / most)); communication then advances at 1 / (1 + F)."""
+    return most * (1 - np.exp(-np.asarray(raw, np.float64) / most))
+
+
+def noisy_steps(rng: np.random.Generator, app: Application) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """One run's compute and communication needs per step, with operating-system noise that is not network noise.
+
+    Compute takes (1 + |N(0, 0.01)|) and in 2 % of the steps a spike of 8 % on average; a whole run is up to about 1 % slower on slow
+    nodes; communication volume varies by 0.6 %.
+    """
+    spikes = np.where(rng.random(app.steps) < 0.02, rng.exponential(0.08, app.steps), 0.0)
+    whole_run = 1 + abs(rng.normal(0, 0.004))
+    compute = app.compute_s * whole_run * (1 + np.abs(rng.normal(0, 0.01, app.steps)) + spikes)
+    return compute, app.communicate_s * (1 + rng.normal(0, 0.006, app.steps))

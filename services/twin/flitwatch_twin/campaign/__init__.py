@@ -1,0 +1,112 @@
+"""Campaign mode: named, seeded sets of about 200 runs over four simulated months, with a truth by counterfactual.
+
+`generate` gives what estimators may see, `generate_truth` what only scoring may. Observations and truth come out of one simulation, so
+that runs in a process of its own (`python -m flitwatch_twin.campaign`), and who asks for the one never holds the other.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TypeVar
+
+from flitwatch_domain.errors import BadRequest, FlitwatchError
+from flitwatch_twin.campaign import cache
+from flitwatch_twin.campaign.dataset import (
+    COMPONENTS,
+    COUNTER_NAMES,
+    IO_NAMES,
+    PLACEMENT_NAMES,
+    SYS_NAMES,
+    Campaign,
+    CampaignTruth,
+)
+from flitwatch_twin.campaign.worlds import WORLDS, World, split, world_of
+
+#: The applications; a scenario is one of them, alone or in one of `WORLDS`: `amg-128@drift`.
+SCENARIOS: tuple[str, ...] = ("amg-128", "amg-512", "milc-128", "milc-512", "minivite-128", "umt-128", "long-milc")
+
+__all__ = [
+    "COMPONENTS",
+    "COUNTER_NAMES",
+    "IO_NAMES",
+    "PLACEMENT_NAMES",
+    "SCENARIOS",
+    "SYS_NAMES",
+    "WORLDS",
+    "Campaign",
+    "CampaignTruth",
+    "World",
+    "generate",
+    "generate_truth",
+    "make",
+    "split",
+    "world_of",
+]
+
+T = TypeVar("T", Campaign, CampaignTruth)
+
+
+def generate(scenario: str, seed: int, users: int = 300) -> Campaign:
+    """The observations of a scenario.
+
+    Sets of one seed and number of users share the machine, its users and their jobs. Kept under the cache folder by scenario, seed,
+    users and code version; what is not there yet is made in another process.
+
+    Raises
+    ------
+    BadRequest
+        For an unknown scenario, a negative seed, or fewer than 40 users.
+    FlitwatchError
+        Where the simulation failed.
+    """
+    return _kept(scenario, seed, users, Campaign)
+
+
+def generate_truth(scenario: str, seed: int, users: int = 300) -> CampaignTruth:
+    """The truth of the same scenario, for scoring only; raises as `generate` does."""
+    return _kept(scenario, seed, users, CampaignTruth)
+
+
+def make(scenarios: tuple[str, ...], seed: int, users: int = 300) -> None:
+    """Make those of the scenarios that the cache folder lacks, in one other process, as they share four months of jobs; raises as `generate`."""
+    for scenario in scenarios:
+        _check(scenario, seed, users)
+    lacking = [name for name in scenarios if not all(path.exists() for path in cache.places(name, seed, users))]
+    if not lacking:
+        return
+    argv = [sys.executable, "-m", "flitwatch_twin.campaign", str(seed), str(users), *lacking]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if done.returncode:
+        told = done.stderr.decode(errors="replace").strip()[-300:]
+        raise FlitwatchError(f"the simulation of {', '.join(lacking)} failed: {told}")
+
+
+def _kept(scenario: str, seed: int, users: int, kind: type[T]) -> T:
+    _check(scenario, seed, users)
+    path = _place(scenario, seed, users, kind)
+    found = cache.load(path, kind)
+    if found is None:
+        path.unlink(missing_ok=True)
+        make((scenario,), seed, users)
+        found = cache.load(path, kind)
+    if found is None:
+        raise FlitwatchError(f"{path} cannot be read", advice="Remove it and try again.")
+    return found
+
+
+def _place(scenario: str, seed: int, users: int, kind: type[T]) -> Path:
+    observed, truth = cache.places(scenario, seed, users)
+    return observed if kind is Campaign else truth
+
+
+def _check(scenario: str, seed: int, users: int) -> None:
+    if split(scenario)[0] not in SCENARIOS:
+        advice = f"Choose one of {', '.join(SCENARIOS)}, alone or in a world, for example {SCENARIOS[0]}@drift."
+        raise BadRequest(f"there is no scenario {scenario!r}", advice=advice)
+    world_of(scenario)
+    if seed < 0 or not 40 <= users <= 20_000:
+        raise BadRequest(
+            f"seed {seed} and {users} users are out of range", advice="A seed is at least 0; users are 40 to 20000."
+        )

@@ -1,0 +1,27 @@
+"""Make scenarios: `python -m flitwatch_twin.campaign SEED USERS SCENARIO...` writes observations and truth into the cache folder."""
+
+from __future__ import annotations
+
+import sys
+
+from threadpoolctl import threadpool_limits
+
+from flitwatch_twin.campaign import cache
+from flitwatch_twin.campaign.simulate import build
+from flitwatch_twin.campaign.worlds import world_of
+
+
+def main(seed: int, users: int, scenarios: list[str]) -> None:
+    """Simulate each scenario; they share the history of one seed, which is made once."""
+    # The products are small: a second thread doubles the CPU time and gains nothing.
+    with threadpool_limits(1):
+        # Worlds with one history of jobs stand together, as only the last ones are kept in memory.
+        for scenario in sorted(scenarios, key=lambda name: repr(world_of(name).demand)):
+            observed, truth = cache.places(scenario, seed, users)
+            campaign, true = build(scenario, seed, users)
+            cache.save(truth, true)
+            cache.save(observed, campaign)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

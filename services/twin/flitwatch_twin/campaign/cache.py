@@ -1,0 +1,100 @@
+"""Finished campaigns on disk, so that a scenario is simulated once: observations and truth in files of their own."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import os
+import zipfile
+from dataclasses import fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+#: What makes a campaign, whose imports are followed through these packages.
+SIMULATES, OURS = "flitwatch_twin.campaign.simulate", ("flitwatch_twin.", "flitwatch_simulation.", "flitwatch_domain.")
+ERRORS = "flitwatch_domain.errors"
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def cache_folder() -> Path:
+    """`$FLITWATCH_CACHE/twin`, else `.cache/twin` below the working directory."""
+    return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "twin"
+
+
+def places(scenario: str, seed: int, users: int) -> tuple[Path, Path]:
+    """Where a scenario's observations and its truth are kept."""
+    name = f"{scenario}-{seed}-{users}-{code_version()}.npz"
+    return cache_folder() / "observed" / name, cache_folder() / "truth" / name
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """A digest of the source that makes a campaign: another code makes another campaign.
+
+    It takes in the modules of ours that `simulate` imports, and those that they import; comments, docstrings and layout play no part.
+    """
+    digest = hashlib.sha256()
+    for module, tree in sorted(_imported(SIMULATES).items()):
+        for node in ast.walk(tree):
+            if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+                node.body = node.body[1:]
+        digest.update(f"{module}\n{ast.dump(tree)}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def _imported(first: str) -> dict[str, ast.Module]:
+    """Syntax trees of a module and of all of ours that it needs, by name; errors make no numbers and are left out."""
+    trees: dict[str, ast.Module] = {}
+    waiting = [first]
+    while waiting:
+        module = waiting.pop()
+        source = None if module in trees or module == ERRORS else _source(module)
+        if source is None:
+            continue
+        trees[module] = ast.parse(source.read_bytes())
+        for node in ast.walk(trees[module]):
+            if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(OURS):
+                parts = [f"{node.module}.{alias.name}" for alias in node.names]
+                waiting += [part if _source(part) else str(node.module) for part in parts]
+    return trees
+
+
+def _source(module: str) -> Path | None:
+    """The file of a module, found without importing it; None where the name is no module."""
+    top, *parts = module.split(".")
+    found = importlib.util.find_spec(top)
+    if found is None or found.origin is None:
+        return None
+    path = Path(found.origin).parent.joinpath(*parts)
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def save(path: Path, record: object) -> None:
+    """Write a dataclass of arrays, texts and numbers; whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    values = {field.name: np.asarray(getattr(record, field.name)) for field in fields(record)}  # type: ignore[arg-type]
+    part = path.with_suffix(f".{os.getpid()}.part")
+    with part.open("wb") as handle:
+        np.savez(handle, **values)  # type: ignore[arg-type]
+    os.replace(part, path)
+
+
+def load(path: Path, kind: type[T]) -> T | None:
+    """Read what `save` wrote; None where there is nothing usable."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return kind(**{field.name: _plain(stored[field.name]) for field in fields(kind)})  # type: ignore[arg-type]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _plain(array: np.ndarray) -> Any:
+    """Texts and scalars come back as Python values, text lists as tuples."""
+    if array.ndim == 0:
+        return array.item()
+    return tuple(array.tolist()) if array.dtype.kind == "U" else array

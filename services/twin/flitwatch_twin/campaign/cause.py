@@ -1,0 +1,69 @@
+"""What slows an application in a campaign, and how closely its counters follow: the plain world's law, or that of the packet engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_twin import stall
+from flitwatch_twin.applications import Application
+from flitwatch_twin.campaign.background import autoregressive
+from flitwatch_twin.campaign.window import DT_S
+from flitwatch_twin.campaign.worlds import World
+
+#: Log-normal noise of a counter in a step; in the packet engine's world, and there that of a counter's scale from run to run.
+NOISE, NOISE_OF_PACKETS, GAIN_OF_PACKETS = 0.03, 0.12, 0.08
+#: In the packet engine's world: sensitivities to router, processor, global links and I/O where they are a cause, and of those that are none.
+STRONG, FAINT = np.array([4.0, 12.0, 1.6, 0.1]), 0.08
+#: Sensitivities there to waiting for answers and for column buffers.
+STRONG_OWN = 1.3
+#: Waiting that is the run's own and nobody's traffic: median, spreads from run to run and in time, memory.
+OWN_MEDIAN, OWN_BETWEEN, OWN_WITHIN, OWN_MEMORY_S = 0.7, 0.5, 0.6, 300.0
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cause:
+    """How one set's application feels the fabric.
+
+    Attributes
+    ----------
+    waiting : from utilisation to waiting over service time.
+    sensitivity : float64[6]; slowdown per unit of waiting at each of `dataset.COMPONENTS`.
+    noise, spread : log-normal noise of a counter in a step, and of its scale in a run.
+    """
+
+    waiting: Callable[[NDArray[Any]], NDArray[Any]]
+    sensitivity: Float
+    noise: float = NOISE
+    spread: float = 0.0
+
+    @classmethod
+    def of(cls, app: Application, world: World, rng: np.random.Generator) -> Cause:
+        """The plain law, or in the packet engine's world two to four causes drawn out of network, processor, answers and column buffers."""
+        if not world.packet_law:
+            return cls(stall.waiting, np.append(app.sensitivity.vector(), [0.0, 0.0]))
+        chosen = rng.permutation(4)[: rng.integers(2, 5)]
+        network, processor, responses, buffers = np.where(
+            np.isin(np.arange(4), chosen), rng.lognormal(0, 0.25, 4), FAINT
+        )
+        own = np.where(np.array([responses, buffers]) > FAINT, STRONG_OWN * np.array([responses, buffers]), 0.0)
+        vector = STRONG * np.array([network, processor, network, 1.0])
+        return cls(stall.fitted().waiting, np.append(vector, own), NOISE_OF_PACKETS, GAIN_OF_PACKETS)
+
+    def own(self, rng: np.random.Generator, points: int) -> Float:
+        """Waiting for answers and for column buffers on a run's own routers, which no other job causes: float64[points, 2]; 0 where neither is felt."""
+        if not self.sensitivity[4:].any():
+            return np.zeros((points, 2))
+        level = OWN_MEDIAN * np.exp(OWN_BETWEEN * rng.standard_normal(2))
+        mood = autoregressive(rng, points, 2, float(np.exp(-DT_S / OWN_MEMORY_S))).astype(np.float64)
+        return level * np.exp(OWN_WITHIN * mood)
+
+    def gain(self, rng: np.random.Generator, counters: int) -> Float:
+        """What each counter of one run shows, as a multiple of the usual: float64[counters]."""
+        return np.exp(self.spread * rng.standard_normal(counters))

@@ -1,0 +1,48 @@
+"""What changes while a campaign lasts: an upgrade of the machine, and new firmware that counts otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_twin.campaign.worlds import World
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Era:
+    """Dates and sizes of the changes.
+
+    Attributes
+    ----------
+    upgrade_s, pace : from this simulated second on, a run needs `pace` times as much of everything.
+    firmware_s, gain : from this second on, counters show `gain` times as much: float64[counters].
+    """
+
+    upgrade_s: float
+    pace: float
+    firmware_s: float
+    gain: Float
+
+    @classmethod
+    def draw(cls, world: World, rng: np.random.Generator, span_s: float, counters: int) -> Era:
+        """Changes in the middle half of the campaign, the upgrade for better or worse."""
+        upgrade_s, firmware_s = rng.uniform(0.25, 0.75, 2) * span_s
+        pace = float(np.exp(world.level_shift * rng.choice([-1, 1])))
+        return cls(float(upgrade_s), pace, float(firmware_s), np.exp(world.firmware * rng.standard_normal(counters)))
+
+    def pace_at(self, time_s: float) -> float:
+        """Needs of a run that starts at `time_s`, as a multiple of those before the upgrade."""
+        return self.pace if time_s >= self.upgrade_s else 1.0
+
+    def gain_at(self, time_s: float) -> Float | float:
+        """What counters show of a run that starts at `time_s`, as a multiple of before."""
+        return self.gain if time_s >= self.firmware_s else 1.0
+
+
+def varied(rng: np.random.Generator, variation: float) -> float:
+    """One run's needs as a multiple of the usual, for reasons that are not the network's: log-normal with median 1."""
+    return float(np.exp(variation * rng.standard_normal()))

@@ -1,0 +1,143 @@
+"""What a run records: the slowdown it feels, and counters of its routers, the I/O routers and the rest in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_twin.applications import felt
+from flitwatch_twin.campaign.background import SERVES
+from flitwatch_twin.campaign.cause import Cause
+from flitwatch_twin.campaign.window import DT_S, PROCESSOR, ROUTER, View, Window
+from flitwatch_twin.counters import CYCLES_PER_WAIT, FLITS_PER_PACKET, ROUTER_CLOCK_HZ
+from flitwatch_twin.stall import waiting
+
+#: Flits a second of one node-rate (5 GB/s at 20/3 bytes a flit).
+FLITS = 7.5e8
+#: How much a queue of a minute at the file system is felt, against waiting on its network side.
+QUEUE_FELT = 1.0
+#: Stalls of the blue tiles that a router of the run contributes to its own network stalls.
+BLUE_PART = 0.25
+#: Utilisation at which a run's own waiting counts stalls of responses and column buffers.
+OWN_PART = 0.3
+#: Spread of response stalls around what requests would suggest.
+RESPONSE_NOISE = 0.12
+
+Float = NDArray[np.float64]
+
+
+def components(cause: Cause, view: View, window: Window, own_s: Float) -> Float:
+    """What each of `dataset.COMPONENTS` adds to F before saturation: float64[T, 6]; `own_s` is the run's own waiting (`Cause.own`)."""
+    waiting = cause.waiting
+    parts = [
+        felt(waiting(window.router), view.weight),
+        felt(waiting(window.processor), view.weight),
+        felt(waiting(window.global_[:, view.groups]), view.weight),
+        io_felt(window.io, window.queue_s),
+        *own_s.T,
+    ]
+    return np.stack([np.asarray(part, np.float64) for part in parts], axis=1) * cause.sensitivity
+
+
+def io_felt(io: Float, queue_s: Float) -> Float:
+    """Waiting at the file system: of its network side now, and of what queued up before."""
+    return waiting(io) + QUEUE_FELT * np.sqrt(np.maximum(queue_s, 0.0) / 60)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Counters per step: float64[S, 13], float64[S, 4], float64[S, 4]."""
+
+    own: Float
+    io: Float
+    rest: Float
+
+
+def record(
+    rng: np.random.Generator,
+    window: Window,
+    view: View,
+    own_flits: tuple[float, float],
+    ends: Float,
+    communicate_s: Float,
+    cause: Cause,
+    own_s: Float,
+) -> Recorded:
+    """Integrate what the fabric did over each step, with measurement noise.
+
+    `own_flits` are the flits a second of communication that the run itself sends over its routers' network and processor tiles: a
+    fixed volume in each step, whatever its duration. `ends` are the step ends, float64[S].
+    """
+    edges = np.concatenate([[0.0], ends])
+    grid = DT_S * np.arange(len(window.io) + 1)
+
+    def per_step(values: NDArray[np.floating]) -> Float:
+        total = np.concatenate([[0.0], np.cumsum(np.asarray(values, np.float64)) * DT_S])
+        return np.diff(np.interp(edges, grid, total))
+
+    def noisy(values: Float) -> Float:
+        return values * rng.lognormal(0, cause.noise, len(values))
+
+    wait_router, wait_processor = waiting(window.router), waiting(window.processor)
+    blue = window.global_[:, view.groups]
+    router_capacity, processor_capacity = ROUTER * FLITS, PROCESSOR * FLITS
+    network = per_step(window.others_router.sum(axis=1)) * router_capacity + own_flits[0] * communicate_s
+    processor = per_step(window.others_processor.sum(axis=1)) * processor_capacity + own_flits[1] * communicate_s
+    stalled = (window.router * wait_router).sum(axis=1) + BLUE_PART * (blue * waiting(blue)).sum(axis=1)
+    network_stall = per_step(stalled) * router_capacity * CYCLES_PER_WAIT
+    request_stall = per_step((window.processor * wait_processor).sum(axis=1)) * processor_capacity * CYCLES_PER_WAIT
+    column = (
+        per_step(0.5 * np.minimum(window.processor, 1).sum(axis=1) + 0.3 * wait_processor.sum(axis=1))
+        * processor_capacity
+    )
+    io_flits = per_step(window.io_served) * FLITS
+    twice = 0.25 * ROUTER_CLOCK_HZ
+    # Responses stall for reasons of their own too (who answers whom), so these two follow the run's slowdown less closely.
+    apart = rng.lognormal(0, RESPONSE_NOISE, (2, len(network)))
+    own_cycles = len(view.own) * processor_capacity * CYCLES_PER_WAIT
+    responses, buffers = (own_cycles * OWN_PART * per_step(part) for part in own_s.T)
+    own = [
+        network,
+        network / FLITS_PER_PACKET + 0.02 * io_flits,
+        twice * per_step((window.router**2).sum(axis=1)),
+        network_stall,
+        column + buffers,
+        apart[0] * (0.6 * column + 0.02 * network_stall),
+        0.7 * processor,
+        0.3 * processor + 0.02 * io_flits,
+        processor,
+        processor / FLITS_PER_PACKET,
+        request_stall,
+        apart[1] * 0.5 * request_stall + responses,
+        twice * per_step((window.processor**2).sum(axis=1)),
+    ]
+    return Recorded(
+        np.stack([noisy(values) for values in own], axis=1),
+        np.stack([noisy(values) for values in _io(window, per_step)], axis=1),
+        np.stack([noisy(view.rest_scale * values) for values in _rest(window, per_step)], axis=1),
+    )
+
+
+def _io(window: Window, per_step: Callable[[NDArray[np.floating]], Float]) -> list[Float]:
+    served = window.io_served * SERVES * FLITS
+    return [
+        per_step(window.io_router.sum(axis=1)) * ROUTER * FLITS,
+        per_step((window.io_router * waiting(window.io_router)).sum(axis=1)) * ROUTER * FLITS * CYCLES_PER_WAIT,
+        per_step(served),
+        per_step(served * io_felt(window.io, np.zeros_like(window.io))) * CYCLES_PER_WAIT,
+    ]
+
+
+def _rest(window: Window, per_step: Callable[[NDArray[np.floating]], Float]) -> list[Float]:
+    return [
+        per_step(window.rest_router.sum(axis=1)) * ROUTER * FLITS,
+        per_step((window.rest_router * waiting(window.rest_router)).sum(axis=1)) * ROUTER * FLITS * CYCLES_PER_WAIT,
+        per_step(window.rest_processor.sum(axis=1)) * PROCESSOR * FLITS,
+        per_step((window.rest_processor * waiting(window.rest_processor)).sum(axis=1))
+        * PROCESSOR
+        * FLITS
+        * CYCLES_PER_WAIT,
+    ]

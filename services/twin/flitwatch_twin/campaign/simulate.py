@@ -1,0 +1,301 @@
+"""Make a scenario: every run of one application in four months, what it records, and apart from it what is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood
+from flitwatch_twin.applications import Application, application, noisy_steps, slowdown
+from flitwatch_twin.calendar import DAY_S
+from flitwatch_twin.campaign import dataset
+from flitwatch_twin.campaign.cause import Cause
+from flitwatch_twin.campaign.dataset import Campaign, CampaignTruth, label_effects
+from flitwatch_twin.campaign.effects import LEAST, QUEUE_HISTORY_S, io_relief, slowdown_without
+from flitwatch_twin.campaign.era import Era, varied
+from flitwatch_twin.campaign.gaps import lose
+from flitwatch_twin.campaign.history import DAYS, History, make_history
+from flitwatch_twin.campaign.march import march
+from flitwatch_twin.campaign.observe import FLITS, Recorded, components, record
+from flitwatch_twin.campaign.window import DT_S, Linear, Rates, View, Window, look
+from flitwatch_twin.campaign.worlds import split, world_of
+from flitwatch_twin.footprint import Footprints, footprints
+from flitwatch_twin.traffic import Bursts
+
+#: Simulated second 0 of a campaign: Monday 2026-01-05, 00:00 UTC.
+EPOCH_S = 1_767_571_200
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The flows that a run may meet: jobs, their footprints, and rates on the window's grid."""
+
+    jobs: NDArray[np.int64]
+    prints: Footprints
+    rates: Rates
+    time_s: Float
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    times_s: Float
+    recorded: Recorded
+    placement: tuple[int, int]
+    effect_s: Float
+    effect_log: Float
+    excess: Float
+    slowdown: float
+
+
+def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth]:
+    """Simulate a scenario; deterministic by its arguments. See `generate` for names and errors."""
+    name, _ = split(scenario)
+    world, app = world_of(scenario), application(name)
+    history = make_history(seed, users, demand=world.demand)
+    era = Era.draw(world, np.random.default_rng([seed, 14]), DAYS * float(DAY_S), len(dataset.COUNTER_NAMES))
+    cause = Cause.of(app, world, np.random.default_rng([seed, 15]))
+    jobs = history.runs_of(name)
+    runs = [_simulate(history, app, int(job), cause, era, world.variation) for job in jobs]
+    start_s = history.jobs.start_s[jobs]
+    times = np.stack([run.times_s for run in runs])
+    windows, beside = _beside(history, jobs, times.sum(axis=1))
+    users_there = len(history.user_names)
+    met = neighbourhood(windows, beside, users_there, large_job_nodes(history.machine.nodes))
+    share = neighbourhood(windows, beside, users_there, dataset.PRESENT_NODES).overlap
+    counters, io, rest = (np.stack([getattr(run.recorded, part) for run in runs]) for part in ("own", "io", "rest"))
+    if world.missing:
+        lose(np.random.default_rng([seed, 16]), world.missing, counters, io, rest)
+    campaign = Campaign(
+        scenario=scenario,
+        seed=seed,
+        application=app.name,
+        executable=app.executable,
+        nodes=app.nodes,
+        run_key=tuple(f"{scenario}-{seed}-{job}" for job in jobs),
+        run_start_s=(EPOCH_S + np.floor(start_s)).astype(np.int64),
+        times_s=times,
+        counters=counters,
+        placement=np.array([run.placement for run in runs], np.float64),
+        io=io,
+        sys=rest,
+        user_names=history.user_names,
+        overlap=met.overlap,
+        exposure=met.exposure,
+        circumstances=circumstances(windows, beside),
+        machine_nodes=np.array([_in_use(history, int(job)) for job in jobs], np.float64),
+    )
+    effect_log = np.stack([run.effect_log for run in runs])
+    sd, exposed, label = label_effects(effect_log, share, times.sum(axis=1))
+    excess = np.mean([run.excess for run in runs], axis=0)
+    planted = _planted_counters(excess)
+    truth = CampaignTruth(
+        scenario=scenario,
+        seed=seed,
+        roles=history.roles,
+        effect_s=np.stack([run.effect_s for run in runs]),
+        effect_log=effect_log,
+        effect_sd=sd,
+        runs_exposed=exposed,
+        label=label,
+        component_share=excess / excess.sum(),
+        planted_counter=planted[0],
+        planted_counters=planted,
+        slowdown=np.array([run.slowdown for run in runs]),
+    )
+    return campaign, truth
+
+
+def _planted_counters(excess: Float) -> tuple[str, ...]:
+    """The local counters that carry the slowdown, the largest first.
+
+    Router and global waiting are in the network tiles' stalls, processor waiting in those of requests; waiting for answers and for column
+    buffers have counters of their own.
+    """
+    router, processor, global_, _, responses, buffers = (excess / excess.sum()).tolist()
+    carried = {
+        "RT_RB_STL": router + global_, "PT_RB_STL_RQ": processor, "PT_RB_STL_RS": responses, "PT_CB_STL_RQ": buffers,
+    }  # fmt: skip
+    first, *rest = sorted(carried, key=carried.__getitem__, reverse=True)
+    return first, *(name for name in rest if carried[name] >= dataset.PLANTED_SHARE)
+
+
+def _simulate(history: History, app: Application, job: int, cause: Cause, era: Era, variation: float = 0.0) -> _Run:
+    machine, begin_s = history.machine, float(history.jobs.start_s[job])
+    nodes = history.jobs.nodes_of(job)
+    view = View.of(machine, nodes)
+    own = footprints(machine, [nodes], np.array([int(app.exchange)]), [(history.seed, 8, job)], np.zeros(1, bool))
+    compute_s, communicate_s = noisy_steps(np.random.default_rng([history.seed, 7, job]), app)
+    needs = era.pace_at(begin_s) * varied(np.random.default_rng([history.seed, 17, job]), variation)
+    compute_s, communicate_s = needs * compute_s, needs * communicate_s
+    horizon_s = 1.7 * needs * app.alone_s
+    while True:
+        around = surroundings(history, job, begin_s, horizon_s)
+        linear = Linear(machine, view, around.prints)
+        window = look(machine, view, app, own, linear, around.rates, history.background, around.time_s)
+        own_s = cause.own(np.random.default_rng([history.seed, 18, job]), len(around.time_s))
+        parts = components(cause, view, window, own_s)
+        raw = parts.sum(axis=1)
+        felt = slowdown(raw, app.most_slowdown)
+        ends = march(felt[None, :], DT_S, compute_s, communicate_s)
+        if ends is not None:
+            break
+        horizon_s *= 1.6
+    end = int(np.ceil(ends[0, -1] / DT_S)) + 1
+    flits = (
+        app.demand * float(own.router[0, view.own].sum()) * FLITS,
+        app.demand * float(own.processor[0, view.own].sum()) * FLITS,
+    )
+    recorded = record(
+        np.random.default_rng([history.seed, 9, job]), window, view, flits, ends[0], communicate_s, cause, own_s
+    )
+    gain = era.gain_at(begin_s) * cause.gain(np.random.default_rng([history.seed, 19, job]), len(dataset.COUNTER_NAMES))
+    recorded = replace(recorded, own=recorded.own * gain)
+    without = _without(history, app, cause, view, window, linear, around, raw, begin_s)
+    effect_s, effect_log = _effects(history, around.jobs, felt, without, ends[0, -1], compute_s, communicate_s)
+    times: Float = np.diff(ends[0], prepend=0.0)
+    return _Run(
+        times_s=times,
+        recorded=recorded,
+        placement=(len(view.own), len(np.unique(view.groups))),
+        effect_s=effect_s,
+        effect_log=effect_log,
+        excess=parts[:end].mean(axis=0) - _alone(cause, view, window, machine.groups),
+        slowdown=float(felt[:end].mean()),
+    )
+
+
+def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -> Surroundings:
+    """Every other job that runs in [begin, begin + horizon), with its footprint and rates."""
+    jobs, users = history.jobs, history.users
+    active = np.flatnonzero(
+        (jobs.start_s < begin_s + horizon_s) & (jobs.end_s > begin_s) & (np.arange(len(jobs.start_s)) != job)
+    )
+    time_s: Float = begin_s + DT_S * (np.arange(int(np.ceil(horizon_s / DT_S)), dtype=np.float64) + 0.5)
+    exchange, io, incast = (np.zeros((len(time_s), len(active)), np.float32) for _ in range(3))
+    kinds = np.zeros(len(active), np.int64)
+    hot = np.zeros(len(active), bool)
+    for column, other in enumerate(active.tolist()):
+        user = int(jobs.user[other])
+        since = time_s - jobs.start_s[other]
+        live = (since >= 0) & (time_s < jobs.end_s[other])
+        if user == len(users):
+            neighbour = application(jobs.application[other])
+            kinds[column] = neighbour.exchange
+            exchange[:, column] = neighbour.demand * live
+            continue
+        kinds[column] = users.exchange[user]
+        bursts = Bursts.draw(
+            np.random.default_rng([history.seed, 6, other]),
+            float(users.duty[user]),
+            float(users.burst_s[user]),
+            float(jobs.end_s[other] - jobs.start_s[other]),
+        )
+        on = bursts.at(since) * live * jobs.vigour[other]
+        position = (since / users.checkpoint_every_s[user] + jobs.phase[other]) % 1.0
+        exchange[:, column] = users.rate[user] * on
+        writing = live & (position < users.checkpoint_s[user] / users.checkpoint_every_s[user])
+        io[:, column] = users.io_rate[user] * jobs.vigour[other] * writing
+        hot[column] = users.incast_rate[user] > 0
+        incast[:, column] = users.incast_rate[user] * on
+    prints = footprints(
+        history.machine,
+        [jobs.nodes_of(int(k)) for k in active],
+        kinds,
+        [(history.seed, 8, int(k)) for k in active],
+        hot,
+    )
+    return Surroundings(active, prints, Rates(exchange, io, incast), time_s)
+
+
+def _without(
+    history: History,
+    app: Application,
+    cause: Cause,
+    view: View,
+    window: Window,
+    linear: Linear,
+    around: Surroundings,
+    raw: Float,
+    begin_s: float,
+) -> tuple[NDArray[np.int64], Float]:
+    """Owners that were there, and F with each of them left out."""
+    jobs, users = history.jobs, history.users
+    owner = jobs.user[around.jobs]
+    owners = np.unique(owner)
+    near = np.flatnonzero((jobs.start_s < begin_s + len(raw) * DT_S) & (jobs.end_s > begin_s - QUEUE_HISTORY_S))
+    writers: list[tuple[Float, ...]] = []
+    for user in owners.tolist():
+        mine = near[(jobs.user[near] == user) & (user < len(users))]
+        who = np.full(len(mine), min(user, len(users) - 1))
+        rate = jobs.size[mine] * users.io_rate[who] * jobs.vigour[mine]
+        habits = (users.checkpoint_every_s[who], users.checkpoint_s[who])
+        writers.append((jobs.start_s[mine], jobs.end_s[mine], rate, *habits, jobs.phase[mine]))
+    relief = io_relief(window, history.background, begin_s, writers)
+    flows_of = [np.flatnonzero(owner == user) for user in owners]
+    return owners, slowdown_without(app, cause, view, window, linear, around.rates, raw, flows_of, relief)
+
+
+def _effects(
+    history: History,
+    jobs: NDArray[np.int64],
+    felt: Float,
+    without: tuple[NDArray[np.int64], Float],
+    time_s: float,
+    compute_s: Float,
+    communicate_s: Float,
+) -> tuple[Float, Float]:
+    owners, variants = without
+    effect_s, effect_log = np.zeros(len(history.user_names)), np.zeros(len(history.user_names))
+    changed = np.flatnonzero(np.abs(variants - felt).max(axis=1, initial=0.0) > LEAST)
+    if len(changed):
+        ends = march(variants[changed], DT_S, compute_s, communicate_s)
+        if ends is None:
+            raise AssertionError("a run without somebody's traffic took longer than with it")
+        effect_s[owners[changed]] = time_s - ends[:, -1]
+        effect_log[owners[changed]] = np.log(time_s / ends[:, -1])
+    return effect_s, effect_log
+
+
+def _alone(cause: Cause, view: View, window: Window, groups: int) -> Float:
+    """The components of F that the run causes itself on an empty machine: float64[6]."""
+    quiet = Window(
+        router=window.router[:1] - window.others_router[:1],
+        processor=window.processor[:1] - window.others_processor[:1],
+        global_=np.zeros((1, groups), np.float32),
+        io=np.zeros(1),
+        queue_s=np.zeros(1),
+        others_router=window.others_router[:1],
+        others_processor=window.others_processor[:1],
+        io_router=window.io_router[:1],
+        rest_router=window.rest_router[:1],
+        rest_processor=window.rest_processor[:1],
+        io_served=np.zeros(1),
+    )
+    alone: Float = components(cause, view, quiet, np.zeros((1, 2)))[0]
+    return alone
+
+
+def _beside(history: History, runs: NDArray[np.int64], time_s: Float) -> tuple[Windows, Jobs]:
+    """The runs' windows and every job that meets one, as the definitions of a neighbourhood take them."""
+    jobs, machine = history.jobs, history.machine
+    begin, end = jobs.start_s[runs], jobs.start_s[runs] + time_s
+    met = np.zeros(len(jobs.start_s), bool)
+    for low, high in zip(begin, end, strict=True):
+        met |= (jobs.start_s < high) & (jobs.end_s > low)
+    met[runs] = True
+    rows = np.flatnonzero(met)
+    place = np.full(len(met), -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    groups = np.stack([machine.nodes_per_group(jobs.nodes_of(int(job))) for job in rows]).astype(np.float64)
+    table = Jobs(jobs.user[rows], jobs.start_s[rows], jobs.end_s[rows], jobs.size[rows].astype(np.float64), groups)
+    return Windows(begin, end, place[runs]), table
+
+
+def _in_use(history: History, job: int) -> float:
+    """Nodes of all users' jobs when a job starts."""
+    jobs, begin = history.jobs, float(history.jobs.start_s[job])
+    return float(jobs.size[(jobs.start_s <= begin) & (jobs.end_s > begin)].sum())

@@ -1,0 +1,48 @@
+"""What a run feels of the fabric: waiting on the links that its own traffic takes, and at the file system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flitwatch_domain.fabric import Fabric, LinkClass
+from flitwatch_twin.applications import Application, felt, slowdown
+from flitwatch_twin.flows import FabricModel, FabricState, Flows, Pattern
+from flitwatch_twin.machine import Machine
+
+
+class Places:
+    """Which links belong to which of the four places where waiting is felt: router, processor, global, I/O (bool[L] each)."""
+
+    def __init__(self, fabric: Fabric, machine: Machine) -> None:
+        links, routers = fabric.links, len(fabric.routers)
+        self.global_ = fabric.of_class(LinkClass.BLUE)
+        self.processor = ~fabric.router_links()
+        self.router = ~self.processor & ~self.global_
+        serves = np.append(np.zeros(routers, bool), np.isin(fabric.endpoints.router, machine.io_router))
+        self.io = np.flatnonzero(serves[links.dst])
+
+
+class Feeling:
+    """One run's view of the fabric.
+
+    Its own traffic is routed once on the empty fabric; what it takes of each link weighs the waiting there. More load anywhere can only
+    raise what is felt.
+    """
+
+    def __init__(self, application: Application, places: Places, model: FabricModel, pattern: Pattern | None) -> None:
+        self._sensitivity, self._most = application.sensitivity, application.most_slowdown
+        self._io = places.io
+        own = np.zeros(len(places.global_))
+        if pattern is not None:
+            own = model.step(Flows((pattern,), np.ones(1)), 1.0).link_bytes
+        self._links = [np.flatnonzero(place & (own > 0)) for place in (places.router, places.processor, places.global_)]
+        self._weights = [own[links] / max(own[links].sum(), 1e-300) for links in self._links]
+
+    def slowdown(self, state: FabricState) -> float:
+        """F: communication advances at 1 / (1 + F)."""
+        s = self._sensitivity.vector()
+        raw = s[3] * float(state.link_wait[self._io].mean()) if len(self._io) else 0.0
+        for factor, links, weight in zip(s, self._links, self._weights, strict=False):
+            if len(links):
+                raw += factor * float(felt(state.link_wait[links], weight))
+        return float(slowdown(raw, self._most))

@@ -1,0 +1,50 @@
+"""The loads of all live patterns, and their sum at the rates of the moment."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core.fluid import PatternLoads
+from flitwatch_twin.flows import Pattern
+from flitwatch_twin.paths import Loads
+
+
+class KeptLoads:
+    """Columns of a sparse matrix links x patterns, in the core.
+
+    Sums run over columns in the order in which patterns were first seen, so they do not depend on what was released meanwhile.
+    """
+
+    def __init__(self, links: int) -> None:
+        self._loads = PatternLoads(links)
+        self._column: dict[Pattern, int] = {}
+
+    def __contains__(self, pattern: Pattern) -> bool:
+        return pattern in self._column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def add(self, pattern: Pattern, loads: Loads) -> None:
+        """Keep a pattern's links and bytes per unit rate."""
+        self.release(pattern)
+        self._column[pattern] = self._loads.add(*loads)
+
+    def release(self, pattern: Pattern) -> None:
+        """Forget a pattern; one that is not kept is no error."""
+        column = self._column.pop(pattern, None)
+        if column is not None:
+            self._loads.release(column)
+
+    def columns(self, patterns: tuple[Pattern, ...]) -> NDArray[np.int64]:
+        """Where each pattern stands: int64[P], valid until its release. KeyError for one that is not kept."""
+        return np.array([self._column[pattern] for pattern in patterns], np.int64)
+
+    def sum(self, columns: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Load of every link: float64[L], where the pattern of columns[k] runs at rate[k]."""
+        return self._loads.sum(columns, rate)
+
+    def fullest(self, columns: NDArray[np.int64], utilisation: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The highest utilisation among the links of each pattern: float64[P], 0 for a pattern without links."""
+        return self._loads.fullest(columns, utilisation)

@@ -1,0 +1,128 @@
+"""LDMS metric sets of the simulated machine, encoded as `store_avro_kafka` and `store_csv` write them.
+
+Names, order, types and quirks follow captures of ldmsd 4.5.1: JSON has the time to the microsecond, Avro truncates it to
+milliseconds; u64 travel as signed longs; the row schema is `<schema>_<first 7 hex digits of the set's digest>`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_stream.topics import ldms_topic
+from flitwatch_twin.avro import long_bytes, string_bytes, varints
+
+COMMON = ("component_id", "job_id", "app_id", "aries_rtr_id")
+
+
+@dataclass(frozen=True, eq=False)
+class SetLayout:
+    """One metric list and the devices that send it.
+
+    Attributes
+    ----------
+    schema : str; the sampler's schema name, `aries_rtr_mmr` or `aries_nic_mmr`.
+    metrics : tuple of str; the u64 counters after the common metrics.
+    rows : int64[D]; row of the counter matrix that each device reads.
+    columns : int64[M]; column of each metric in that matrix.
+    component_ids : int64[D]; names : tuple of str, the routers' names; nodes : tuple of str, the producers.
+    """
+
+    schema: str
+    metrics: tuple[str, ...]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    component_ids: NDArray[np.int64]
+    names: tuple[str, ...]
+    nodes: tuple[str, ...]
+    digest: str = field(init=False)
+    _json_heads: tuple[bytes, ...] = field(init=False, repr=False)
+    _json_tail: bytes = field(init=False, repr=False)
+    _avro_heads: tuple[bytes, ...] = field(init=False, repr=False)
+    _csv_heads: tuple[bytes, ...] = field(init=False, repr=False)
+    _csv_tail: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        listing = "\n".join([self.schema, *COMMON, *self.metrics])
+        ids = [int(number) for number in self.component_ids]
+        made = {
+            "digest": hashlib.sha256(listing.encode()).hexdigest(),
+            "_json_heads": tuple(
+                b',"component_id":%d,"job_id":0,"app_id":0,"aries_rtr_id":"%s"' % (number, name.encode())
+                for number, name in zip(ids, self.names, strict=True)
+            ),
+            "_json_tail": b"".join(b',"%s":%%d' % metric.encode() for metric in self.metrics) + b"}",
+            "_avro_heads": tuple(
+                long_bytes(number) + long_bytes(0) * 2 + string_bytes(name)
+                for number, name in zip(ids, self.names, strict=True)
+            ),
+            "_csv_heads": tuple(
+                b",%d,0,0,%s" % (number, name.encode()) for number, name in zip(ids, self.names, strict=True)
+            ),
+            "_csv_tail": b",%d" * len(self.metrics) + b"\n",
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def row_schema(self) -> str:
+        """The name of the stored row's schema: what the topic ends in."""
+        return f"{self.schema}_{self.digest[:7]}"
+
+    @property
+    def topic(self) -> str:
+        """The topic `store_avro_kafka` publishes to with `topic=ldms.%S`."""
+        return ldms_topic(self.row_schema)
+
+    def take(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """This layout's part of a counter matrix: int64[D, M]."""
+        return values[self.rows[:, None], self.columns]
+
+    def json_records(self, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64]) -> Iterator[bytes]:
+        """One JSON object a device; `micros` (int64[D]) is when each was sampled after the epoch second."""
+        tail = self._json_tail
+        for head, row, late in zip(self._json_heads, taken.tolist(), micros.tolist(), strict=True):
+            yield b'{"timestamp":%d.%06d' % (second, late) + head + tail % tuple(row)
+
+    def avro_records(
+        self, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64], schema_id: int
+    ) -> Iterator[bytes]:
+        """One Avro message a device: magic 0, the 4-byte schema id, the record."""
+        magic = b"\0" + schema_id.to_bytes(4, "big")
+        stamps, stamp_ends = varints((second * 1000 + micros // 1000)[:, None])
+        encoded, ends = varints(taken)
+        begin = stamp_begin = 0
+        for head, end, stamp_end in zip(self._avro_heads, ends.tolist(), stamp_ends.tolist(), strict=True):
+            yield magic + stamps[stamp_begin:stamp_end] + head + encoded[begin:end]
+            begin, stamp_begin = end, stamp_end
+
+    def csv_header(self) -> bytes:
+        """The header of an `as_is` CSV file."""
+        return ",".join(["#Time", "Time_usec", *COMMON, *self.metrics]).encode() + b"\n"
+
+    def csv_rows(self, taken: NDArray[np.int64], second: int, micros: NDArray[np.int64]) -> bytes:
+        """One line a device."""
+        tail = self._csv_tail
+        return b"".join(
+            b"%d.%06d,%d" % (second, late, late) + head + tail % tuple(row)
+            for head, row, late in zip(self._csv_heads, taken.tolist(), micros.tolist(), strict=True)
+        )
+
+    def avro_schema(self) -> str:
+        """The schema as `store_avro_kafka` registers it under the subject `row_schema`."""
+        unsigned = {"type": "long", "logicalType": "unsigned-long"}
+        fields: list[dict[str, object]] = [
+            {"name": "timestamp", "type": {"type": "long", "logicalType": "timestamp-millis"}}
+        ]
+        fields += [{"name": name, "type": unsigned, "default": 0} for name in COMMON[:3]]
+        fields.append({"name": COMMON[3], "type": "string", "default": ""})
+        fields += [{"name": metric, "type": unsigned, "default": 0} for metric in self.metrics]
+        return json.dumps({"name": self.row_schema, "type": "record", "fields": fields}, separators=(",", ":"))

@@ -1,0 +1,57 @@
+"""The per-second fluid engine: static paths, summed loads, a stall curve fitted to the packet engine."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core.fluid import link_state
+from flitwatch_domain.fabric import Fabric
+from flitwatch_twin.flows import FabricState, Flows, Pattern
+from flitwatch_twin.kept_loads import KeptLoads
+from flitwatch_twin.machine import Machine
+from flitwatch_twin.paths import DragonflyPaths
+from flitwatch_twin.stall import fitted
+
+
+class StaticPathModel:
+    """Implements `FabricModel` on one fabric.
+
+    A pattern that offers more than its fullest link can take is slowed as a whole until it fits, as back-pressure does; the
+    waiting is that of the offered load. Loads are linear in the rates, so bytes are conserved at every router.
+    """
+
+    def __init__(self, fabric: Fabric, machine: Machine) -> None:
+        self._paths = DragonflyPaths(fabric, machine)
+        self._endpoint_router = fabric.endpoints.router
+        links = fabric.links
+        self._capacity = np.nan_to_num(links.bandwidth_bps * links.multiplicity / 8, nan=5e9)
+        self._kept = KeptLoads(len(links))
+        self._curve = fitted()
+
+    def step(self, flows: Flows, dt_s: float) -> FabricState:
+        """Carry `flows` for `dt_s` seconds."""
+        columns = self._columns(flows.patterns)
+        offered = self._kept.sum(columns, flows.rate)
+        curve = self._curve
+        utilisation, wait, highest = link_state(
+            offered, self._capacity, curve.scale, curve.knee, curve.slope_above_knee
+        )
+        accepted = np.ones(len(columns))
+        carried = offered
+        if highest > 1:
+            accepted = 1 / np.maximum(self._kept.fullest(columns, utilisation), 1.0)
+            carried = self._kept.sum(columns, flows.rate * accepted)
+        return FabricState(dt_s, carried * dt_s, utilisation, wait, accepted)
+
+    def release(self, pattern: Pattern) -> None:
+        """Forget a pattern's paths."""
+        self._kept.release(pattern)
+
+    def _columns(self, patterns: tuple[Pattern, ...]) -> NDArray[np.int64]:
+        for pattern in patterns:
+            if pattern not in self._kept:
+                self._kept.add(
+                    pattern, self._paths.loads(pattern.src, pattern.dst, pattern.share, self._endpoint_router)
+                )
+        return self._kept.columns(patterns)
