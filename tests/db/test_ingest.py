@@ -15,22 +15,41 @@ from flitwatch_db.ingest import store as ingest
 from flitwatch_domain.errors import Conflict
 
 NOW = datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)
+READER = ingest.Reader("writer", "table:1")
 A, B = ("ldms.a", 0), ("ldms.b", 3)
 
 
 def test_positions_move_on_only_from_where_the_writer_left_them(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        ingest.advance(conn, "writer", {A: ingest.Position(10, 4), B: ingest.Position(1, 0, NOW)}, {})
-        ingest.advance(conn, "writer", {A: ingest.Position(20, 15, NOW)}, {A: 10})
+        ingest.advance(conn, READER, {A: ingest.Position(10, 4), B: ingest.Position(1, 0, NOW)}, {})
+        ingest.advance(conn, READER, {A: ingest.Position(20, 15, NOW)}, {A: 10})
         conn.commit()
         with pytest.raises(Conflict, match="another writer"):
-            ingest.advance(conn, "writer", {A: ingest.Position(30, 25), B: ingest.Position(2, 2)}, {A: 10, B: 1})
+            ingest.advance(conn, READER, {A: ingest.Position(30, 25), B: ingest.Position(2, 2)}, {A: 10, B: 1})
         conn.rollback()
         with pytest.raises(Conflict):
-            ingest.advance(conn, "writer", {A: ingest.Position(30, 25)}, {})
+            ingest.advance(conn, READER, {A: ingest.Position(30, 25)}, {})
         conn.rollback()
-        assert ingest.positions(conn, "writer") == {A: ingest.Position(20, 15, NOW), B: ingest.Position(1, 0, NOW)}
-        assert ingest.positions(conn, "other") == {}
+        assert ingest.positions(conn, READER) == {A: ingest.Position(20, 15, NOW), B: ingest.Position(1, 0, NOW)}
+        assert ingest.positions(conn, ingest.Reader("other", "table:1")) == {}
+
+
+def test_positions_of_one_log_mean_nothing_in_another(embedded_db: str) -> None:
+    other = READER._replace(log_id="kafka:2")
+    with connect(embedded_db, role="writer") as conn:
+        ingest.advance(conn, READER, {A: ingest.Position(100, 90)}, {})
+        ingest.advance(conn, other, {A: ingest.Position(3, 2)}, {})
+        assert ingest.positions(conn, other) == {A: ingest.Position(3, 2)}
+        assert ingest.positions(conn, READER) == {A: ingest.Position(100, 90)}
+
+
+def test_positions_of_an_older_version_go_to_the_first_log_that_is_read(embedded_db: str) -> None:
+    other = READER._replace(log_id="kafka:2")
+    with connect(embedded_db, role="writer") as conn:
+        ingest.advance(conn, READER._replace(log_id=""), {A: ingest.Position(100, 90)}, {})
+        assert ingest.adopt_positions(conn, other) == 1
+        assert ingest.adopt_positions(conn, READER) == 0
+        assert ingest.positions(conn, other) == {A: ingest.Position(100, 90)}
 
 
 def test_a_second_writer_waits_and_then_gives_way(embedded_db: str) -> None:
@@ -39,16 +58,16 @@ def test_a_second_writer_waits_and_then_gives_way(embedded_db: str) -> None:
     def second() -> None:
         with connect(embedded_db, role="writer") as conn:
             try:
-                ingest.advance(conn, "writer", {A: ingest.Position(12, 12)}, {A: 10})
+                ingest.advance(conn, READER, {A: ingest.Position(12, 12)}, {A: 10})
                 outcome.append("written twice")
             except Conflict:
                 conn.rollback()
                 outcome.append("gave way")
 
     with connect(embedded_db, role="writer") as conn:
-        ingest.advance(conn, "writer", {A: ingest.Position(10, 10)}, {})
+        ingest.advance(conn, READER, {A: ingest.Position(10, 10)}, {})
         conn.commit()
-        ingest.advance(conn, "writer", {A: ingest.Position(11, 11)}, {A: 10})
+        ingest.advance(conn, READER, {A: ingest.Position(11, 11)}, {A: 10})
         thread = threading.Thread(target=second)
         thread.start()
         thread.join(0.3)

@@ -19,6 +19,7 @@ from flitwatch_alerting.config import read_config
 from flitwatch_core.codec import Ledger
 from flitwatch_domain import generators, hostlist
 from flitwatch_domain.errors import NotFound
+from flitwatch_domain.fabric import number_finder
 from flitwatch_domain.importers import read_fabric, read_snapshot
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_ingest.registry import Schemas
@@ -193,7 +194,7 @@ def sensing_epoch(data: bytes) -> None:
     elif which == b"p":
         epoch.read_pairs(path, 64)
     else:
-        epoch.read_jobs(path)
+        epoch.read_jobs(path, number_finder(64))
 
 
 def lft_tables(data: bytes) -> None:

@@ -239,7 +239,7 @@ def test_a_measured_matrix_is_traffic_too(tmp_path) -> None:
         ("src,dst,bytes\n0,16,1\n", r"t\.csv:2: endpoints go from 0 to 15"),
         ("src,dst,bytes\n0,1,-4\n", r"t\.csv:2: bytes must be"),
         ("src,dst,bytes\n0,1,nan\n", r"t\.csv:2: bytes must be"),
-        ("src,dst,bytes\n0,x,4\n", r"t\.csv:2: not two whole numbers"),
+        ("src,dst,bytes\n0,x,4\n", r"t\.csv:2: 'x' is not an endpoint's number"),
         ("src,dst,bytes\n", "holds no traffic: no rows"),
         ("src,dst,bytes\n0,1,0\n3,3,5\n", "holds no traffic: .* nothing to route"),
     ],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric import Fabric, number_finder
 from flitwatch_domain.generators import xgft
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
@@ -105,7 +105,7 @@ def test_what_is_no_table_is_an_error_and_no_warning(fabric: Fabric, tmp_path: P
             lambda: files.read_pairs(path, 16),
             lambda: files.read_lanes([path], fabric),
             lambda: files.read_counters(path, fabric, 3),
-            lambda: files.read_jobs(path),
+            lambda: files.read_jobs(path, number_finder(16)),
         ):
             with pytest.raises(BadInput, match=r"f\.csv"):
                 read()
@@ -115,8 +115,8 @@ def test_what_is_no_table_is_an_error_and_no_warning(fabric: Fabric, tmp_path: P
 def test_endpoints_of_jobs_are_whole_numbers(tmp_path: Path, number: str) -> None:
     path = tmp_path / "f.csv"
     path.write_text(f"job,endpoint\na,1\na,{number}\n")
-    with pytest.raises(BadInput, match=r"f\.csv:3: .* is no whole number"):
-        files.read_jobs(path)
+    with pytest.raises(BadInput, match=r"f\.csv:3: .* is not an endpoint's number"):
+        files.read_jobs(path, number_finder(16))
 
 
 def test_marks_and_line_ends_of_other_systems_change_nothing(fabric: Fabric, known: Study, tmp_path: Path) -> None:

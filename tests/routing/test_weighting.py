@@ -86,7 +86,7 @@ def test_the_commands_say_what_they_weighed(tmp_path: Path, capsys: pytest.Captu
     ("row", "words"),
     [
         ("0,1,4", r"t\.csv:2: 3 fields"),
-        ("0,1,4,", r"t\.csv:2: not two whole numbers and two numbers"),
+        ("0,1,4,", r"t\.csv:2: not two endpoints and two numbers"),
         ("0,1,4,-1", r"t\.csv:2: packets must be"),
         ("0,1,4,nan", r"t\.csv:2: packets must be"),
         ("0,1,4,1e30", r"t\.csv:2: 1e30 packets are more"),

@@ -37,16 +37,22 @@ async def topics(conn: Connection, now: datetime) -> list[Row]:
                 FROM ingest_minute, (SELECT date_trunc('minute', %(now)s) - make_interval(secs => %(window)s) AS start) span
                 GROUP BY topic, span.start
             ), positions AS (
-                SELECT topic, sum(position)::bigint AS position, max(updated_at) AS updated_at
-                FROM stream_position WHERE consumer_group = 'writer' GROUP BY topic
+                SELECT topic, log_id, sum(position)::bigint AS position, max(updated_at) AS updated_at
+                FROM (
+                    -- Of a topic in several logs, the log that was read last.
+                    SELECT topic, sum(position) AS position, max(updated_at) AS updated_at, log_id,
+                           row_number() OVER (PARTITION BY topic ORDER BY max(updated_at) DESC) AS rank
+                    FROM stream_position WHERE consumer_group = 'writer' GROUP BY topic, log_id
+                ) one WHERE rank = 1 GROUP BY topic, log_id
             ), ends AS (
-                SELECT t.name AS topic, sum(p.next_offset)::bigint AS "end" FROM log.topic t JOIN log.partition p USING (topic_id) GROUP BY 1
+                SELECT t.name AS topic, i.log_id, sum(p.next_offset)::bigint AS "end"
+                FROM log.topic t JOIN log.partition p USING (topic_id), log.identity i GROUP BY 1, 2
             )
-            SELECT topic, coalesce(s.records, 0) AS records, coalesce(s.values_ / s.window_s, 0)::float8 AS values_per_s,
+            SELECT coalesce(s.topic, p.topic) AS topic, coalesce(s.records, 0) AS records, coalesce(s.values_ / s.window_s, 0)::float8 AS values_per_s,
                    coalesce(s.bytes / s.window_s, 0)::float8 AS bytes_per_s, p.position, p.updated_at AS moved_at, e."end",
                    coalesce(p.updated_at, s.last_at) AS last_at, coalesce(s.duplicates, 0) AS duplicates, coalesce(s.late, 0) AS late,
                    coalesce(s.dead, 0) AS dead
-            FROM seen s FULL JOIN positions p USING (topic) LEFT JOIN ends e USING (topic) ORDER BY topic LIMIT 1000
+            FROM seen s FULL JOIN positions p ON p.topic = s.topic LEFT JOIN ends e ON e.topic = coalesce(s.topic, p.topic) AND (p.log_id IS NULL OR e.log_id = p.log_id) ORDER BY 1 LIMIT 1000
         """),
         {"now": now, "window": RATE_WINDOW_S},
     )

@@ -65,6 +65,13 @@ class Gap:
     counts: dict[str, Any] | None = None
 
 
+class Reader(NamedTuple):
+    """Who reads which log: positions are kept for each."""
+
+    group: str
+    log_id: str
+
+
 class GapKey(NamedTuple):
     """What names a gap."""
 
@@ -88,17 +95,26 @@ class Minute:
     dead: int = 0
 
 
-def positions(conn: psycopg.Connection[Any], group: str) -> dict[Place, Position]:
-    """All positions of a consumer group."""
+def positions(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place, Position]:
+    """All positions of a consumer group in one log."""
     rows = conn.execute(
-        "SELECT topic, partition, position, replay_from, closed_through FROM stream_position WHERE consumer_group = %s",
-        [group],
+        "SELECT topic, partition, position, replay_from, closed_through FROM stream_position"
+        " WHERE consumer_group = %s AND log_id = %s",
+        reader,
     )
     return {(topic, partition): Position(*rest) for topic, partition, *rest in rows}
 
 
+def adopt_positions(conn: psycopg.Connection[Any], reader: Reader) -> int:
+    """Take over positions that an older version stored without saying of which log; return how many."""
+    return conn.execute(
+        "UPDATE stream_position SET log_id = %s WHERE consumer_group = %s AND log_id = ''",
+        [reader.log_id, reader.group],
+    ).rowcount
+
+
 def advance(
-    conn: psycopg.Connection[Any], group: str, new: Mapping[Place, Position], expected: Mapping[Place, int | None]
+    conn: psycopg.Connection[Any], reader: Reader, new: Mapping[Place, Position], expected: Mapping[Place, int | None]
 ) -> None:
     """Move positions on, in the transaction of the rows they cover.
 
@@ -117,16 +133,17 @@ def advance(
     places = sorted(new)
     with conn.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO stream_position AS s (consumer_group, topic, partition, position, replay_from, closed_through)"
-            " SELECT %s, w.topic, w.partition, w.position, w.replay_from, w.closed_through"
+            "INSERT INTO stream_position AS s (log_id, consumer_group, topic, partition, position, replay_from, closed_through)"
+            " SELECT %s, %s, w.topic, w.partition, w.position, w.replay_from, w.closed_through"
             " FROM unnest(%s::text[], %s::int[], %s::bigint[], %s::bigint[], %s::timestamptz[])"
             " AS w (topic, partition, position, replay_from, closed_through)"
-            " ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET position = excluded.position,"
+            " ON CONFLICT (log_id, consumer_group, topic, partition) DO UPDATE SET position = excluded.position,"
             " replay_from = excluded.replay_from, closed_through = excluded.closed_through, updated_at = clock_timestamp()"
             " WHERE s.position IN (SELECT e.position FROM unnest(%s::text[], %s::int[], %s::bigint[])"
             " AS e (topic, partition, position) WHERE e.topic = s.topic AND e.partition = s.partition)",
             [
-                group,
+                reader.log_id,
+                reader.group,
                 [topic for topic, _ in places],
                 [partition for _, partition in places],
                 [new[place].position for place in places],
@@ -139,7 +156,8 @@ def advance(
         )
         if cursor.rowcount != len(places):
             raise Conflict(
-                f"another {group} has moved on in one of {len(places)} partitions", advice="Read their positions again."
+                f"another {reader.group} has moved on in one of {len(places)} partitions",
+                advice="Read their positions again.",
             )
 
 

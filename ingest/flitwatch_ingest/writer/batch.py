@@ -16,7 +16,7 @@ from flitwatch_db.core import events
 from flitwatch_db.counters import observations
 from flitwatch_db.counters import store as counters
 from flitwatch_db.ingest import store as ingest
-from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Minute, Position
+from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Minute, Position, Reader
 from flitwatch_domain.errors import Conflict
 from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_samples
 from flitwatch_ingest.writer.gathered import Gathered, letter_of
@@ -36,7 +36,6 @@ class Batch:
     gone: list[GapKey]
     new: dict[TopicPartition, Position]
     before: dict[TopicPartition, Position | None]
-    group: str
     happened: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     @property
@@ -46,7 +45,7 @@ class Batch:
         counted = rows.routers is not None or rows.ports is not None or rows.endpoints is not None
         return not (self.new or counted or self.gaps or self.gone or self.gathered.letters)
 
-    def write(self, conn: psycopg.Connection[Any]) -> None:
+    def write(self, conn: psycopg.Connection[Any], reader: Reader) -> None:
         """Write everything within the caller's transaction.
 
         Raises
@@ -57,7 +56,7 @@ class Batch:
         found = self.gathered
         new = {(topic, partition): position for (topic, partition), position in self.new.items()}
         expected = {(topic, partition): _position(old) for (topic, partition), old in self.before.items()}
-        ingest.advance(conn, self.group, new, expected)
+        ingest.advance(conn, reader, new, expected)
         counters.write_batch(conn, self.counters)
         letters = list(found.letters)
 
@@ -117,7 +116,7 @@ class Batch:
         if standing == self.new and self.new != self.before:
             return True
         if any(_position(standing[place]) != _position(self.before[place]) for place in self.new):
-            raise Conflict(f"another {self.group} has moved on", advice="Read the positions again.")
+            raise Conflict("another writer has moved on", advice="Read the positions again.")
         return False
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
 
 from flitwatch_db import connect
 from flitwatch_db.ingest import store as ingest
-from flitwatch_db.ingest.store import Position
+from flitwatch_db.ingest.store import Position, Reader
 from flitwatch_domain.errors import Cancelled, Unavailable
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.measures import Measures
@@ -27,15 +28,17 @@ class Database:
 
     Parameters
     ----------
-    url, group : str
+    url : str
+    reader : callable
+        Gives the consumer group and the log, which is asked who it is once it answers.
     stop : threading.Event
         Ends waiting.
     measures : Measures
     """
 
-    def __init__(self, url: str, group: str, stop: threading.Event, measures: Measures) -> None:
+    def __init__(self, url: str, reader: Callable[[], Reader], stop: threading.Event, measures: Measures) -> None:
         self._url = url
-        self._group = group
+        self._reader = reader
         self._stop = stop
         self._measures = measures
         self._conn: psycopg.Connection[Any] | None = None
@@ -57,8 +60,8 @@ class Database:
         return self._conn
 
     def positions(self) -> dict[tuple[str, int], Position]:
-        """Where the group stands."""
-        return ingest.positions(self.conn, self._group)
+        """Where the group stands in its log."""
+        return ingest.positions(self.conn, self._reader())
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
@@ -82,7 +85,7 @@ class Database:
                 if tries and batch.already_written(self.positions()):
                     return
                 with self.conn.transaction():
-                    batch.write(self.conn)
+                    batch.write(self.conn, self._reader())
                 return
             except AWAY as problem:
                 tries += 1

@@ -52,7 +52,7 @@ def drain(
         try:
             targets = dict(writer.holdings.ends() if until is None else until)
             # Of the log's whole length others wrote most before: what is told is this call's share.
-            begun = _done(ingest.positions(conn, writer.settings.group), targets)
+            begun = _done(ingest.positions(conn, writer.reader), targets)
             total = sum(targets.values()) - sum(begun.values())
             while True:
                 came = writer.step()
@@ -60,7 +60,7 @@ def drain(
                     continue
                 writer.give_up_held()
                 writer.commit(everything=True)
-                done = _done(ingest.positions(conn, writer.settings.group), targets)
+                done = _done(ingest.positions(conn, writer.reader), targets)
                 progress(sum(done.values()) - sum(begun.values()), total)
                 if done == targets and not writer.replaying:
                     return writer.measures

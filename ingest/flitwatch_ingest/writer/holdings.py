@@ -31,7 +31,8 @@ class Holdings:
     Parameters
     ----------
     log : Log
-    shares : Shares
+    open_shares : callable
+        Gives the claims on the log's topics, once the log has said which one it is.
     group : str
     pattern : str
         Which topics are LDMS rows.
@@ -44,14 +45,15 @@ class Holdings:
     def __init__(
         self,
         log: Log,
-        shares: Shares,
+        open_shares: Callable[[], Shares],
         group: str,
         pattern: str,
         on_assign: OnAssign,
         let_go: Callable[[set[str]], None],
     ) -> None:
         self._log = log
-        self._shares = shares
+        self._open_shares = open_shares
+        self._claims: Shares | None = None
         self._group = group
         self._pattern = re.compile(pattern)
         self._on_assign = on_assign
@@ -109,10 +111,17 @@ class Holdings:
         self._merger.drop(places)
         return self._on_assign(places)
 
+    @property
+    def _shares(self) -> Shares:
+        if self._claims is None:
+            self._claims = self._open_shares()
+        return self._claims
+
     def close(self) -> None:
         """Stop reading; the locks go."""
         self._close_consumer()
-        self._shares.close()
+        if self._claims is not None:
+            self._claims.close()
 
     def _wanted(self, name: str) -> bool:
         return name in OURS or self._pattern.search(name) is not None

@@ -8,7 +8,9 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 
+from flitwatch_db import connect
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.topic_leases import Shares
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
@@ -66,14 +68,35 @@ class Writer:
         self.pulse = pulse or Pulse()
         self.measures = Measures()
         self.stop = stop or threading.Event()
-        self._database = Database(url, self.settings.group, self.stop, self.measures)
-        self._flight = Flight(Database(url, self.settings.group, self.stop, self.measures), self.measures, self.pulse)
+        self._database = Database(url, lambda: self.reader, self.stop, self.measures)
+        self._flight = Flight(Database(url, lambda: self.reader, self.stop, self.measures), self.measures, self.pulse)
         self._memory = Memory(self.settings)
         self._schemas = Schemas(open_registry(self.settings.registry))
-        shares = Shares(url, self.settings.group, guest)
-        self.holdings = Holdings(source, shares, self.settings.group, self.settings.pattern, self._begin, self._let_go)
+        self._source = source
+        self._url, self._guest = url, guest
+        self.holdings = Holdings(
+            source, self._shares, self.settings.group, self.settings.pattern, self._begin, self._let_go
+        )
         self._committed_at = time.monotonic()
         self._fabrics_at = self._silence_at = -math.inf
+
+    @cached_property
+    def reader(self) -> ingest.Reader:
+        """Whose positions these are, once the log has said which one it is.
+
+        Raises
+        ------
+        Unavailable
+            The log or the database does not answer.
+        """
+        found = ingest.Reader(self.settings.group, self._source.identity())
+        with connect(self._url, role="writer", autocommit=True) as conn:
+            ingest.adopt_positions(conn, found)
+        return found
+
+    def _shares(self) -> Shares:
+        # Topics of the same name in two logs have nothing to do with one another.
+        return Shares(self._url, " ".join(self.reader), self._guest)
 
     # --- one step ----------------------------------------------------------------------------------------------------
 

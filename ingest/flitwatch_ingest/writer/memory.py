@@ -75,7 +75,7 @@ class Memory:
             if position != mark.committed:
                 new[place], before[place] = position, mark.committed
         found, self.gathered = self.gathered, Gathered()
-        batch = Batch(rows, found, gaps, gone, new, before, self.settings.group)
+        batch = Batch(rows, found, gaps, gone, new, before)
         batch.happened = [("counters", payload) for payload in self._news(rows, clock_s)]
         batch.happened += [
             ("unplaced", {"topic": t, "reasons": sorted(r)[:20], "count": len(r)}) for t, r in found.unplaced.items()

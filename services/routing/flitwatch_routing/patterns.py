@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.fabric import Find, number_finder
 from flitwatch_domain.importers.local import local_path
 from flitwatch_domain.importers.packed import open_text
 from flitwatch_routing.matrices import is_matrix, read_matrix
@@ -142,17 +143,17 @@ PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
 }
 
 
-def traffic(name: str, endpoints: int, seed: int, mtu: float | None = None) -> Traffic:
+def traffic(name: str, endpoints: int, seed: int, mtu: float | None = None, find: Find | None = None) -> Traffic:
     """(src int32, dst int32, bytes float64) of a pattern's name, a CSV file `src,dst,bytes[,packets]` or a measured matrix (lines `a , b = bytes`).
 
-    With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.mixed`).
+    With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.mixed`). `find` lets a CSV file name endpoints; without it they are numbers.
 
     Raises
     ------
     BadRequest, BadInput
         For a name that is neither, or a file that does not fit: with file and line. With `mtu` also for traffic whose packets are not known.
     """
-    found, packets = counted(name, endpoints, seed)
+    found, packets = counted(name, endpoints, seed, find)
     if mtu is None:
         return found
     if packets is None:
@@ -163,7 +164,7 @@ def traffic(name: str, endpoints: int, seed: int, mtu: float | None = None) -> T
     return found[0], found[1], mixed(found[2], packets, mtu)
 
 
-def counted(name: str, endpoints: int, seed: int) -> tuple[Traffic, Floats | None]:
+def counted(name: str, endpoints: int, seed: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
     """Traffic in bytes, and its packets (rows,) where a file tells them; raises as `traffic`."""
     if name in PATTERNS:
         return PATTERNS[name](endpoints, np.random.default_rng(seed)), None
@@ -173,30 +174,37 @@ def counted(name: str, endpoints: int, seed: int) -> tuple[Traffic, Floats | Non
             f"{name!r} is no pattern and no file",
             advice=f"Patterns: {', '.join(PATTERNS)}; or a file: CSV src,dst,bytes or src,dst,bytes,packets, or lines `a , b = bytes`",
         )
-    return read_file(path, endpoints)
+    return read_file(path, endpoints, find)
 
 
-def read_file(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
+def by_rank(name: str) -> bool:
+    """Whether traffic of that name counts ranks of one job, as patterns and measured matrices do; a CSV file names endpoints."""
+    path = local_path(name)
+    return name in PATTERNS or (path is not None and path.is_file() and is_matrix(path))
+
+
+def read_file(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
     """Traffic of a CSV file or a measured matrix, whichever it holds, and its packets where it tells them; raises as `traffic`."""
     try:
         matrix = is_matrix(path)
     except OSError as failure:
         raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
     if not matrix:
-        return read_csv(path, endpoints)
+        return read_csv(path, endpoints, find)
     ranks, (src, dst, size) = read_matrix(path)
     if ranks > endpoints:
         raise BadInput(f"{ranks} ranks; the topology has {endpoints} endpoints", where=str(path))
     return _made(src, dst, size), None
 
 
-def read_csv(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
+def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
     """Read `src,dst,bytes`, `src,dst,bytes,packets` or a reconstruction's `src,dst,bytes,low,high`, after comments (#); repeated pairs add up later.
 
     BadInput names file and line; traffic that nobody sends to another is none.
     """
     src, dst, size, packets = [], [], [], []
     header: list[str] = []
+    find = find or number_finder(endpoints)
     try:
         with open_text(path) as file:
             reader = csv.reader(file)
@@ -209,7 +217,7 @@ def read_csv(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
                             where=f"{path}:{reader.line_num}",
                         )
                 elif header and row:
-                    a, b, amount, sent = _row(row, header, endpoints, f"{path}:{reader.line_num}")
+                    a, b, amount, sent = _row(row, header, find, f"{path}:{reader.line_num}")
                     src.append(a)
                     dst.append(b)
                     size.append(amount)
@@ -225,18 +233,17 @@ def read_csv(path: Path, endpoints: int) -> tuple[Traffic, Floats | None]:
     return found, np.array(packets, float) if header == _COUNTED else None
 
 
-def _row(row: list[str], header: list[str], endpoints: int, where: str) -> tuple[int, int, float, float]:
+def _row(row: list[str], header: list[str], find: Find, where: str) -> tuple[int, int, float, float]:
     """Source, destination, bytes and packets, which are 0 where the header has none."""
     if len(row) != len(header):
         raise BadInput(f"{len(row)} fields instead of {','.join(header)}", where=where)
     row = row[:3] if header == _RECONSTRUCTED else row
+    a, b = find(row[0], where), find(row[1], where)
     try:
-        a, b, amount, packets = int(row[0]), int(row[1]), float(row[2]), float(row[3]) if row[3:] else 0.0
+        amount, packets = float(row[2]), float(row[3]) if row[3:] else 0.0
     except ValueError:
         numbers = "a number" if len(row) == 3 else "two numbers"
-        raise BadInput(f"not two whole numbers and {numbers}: {','.join(row)[:60]!r}", where=where) from None
-    if not (0 <= a < endpoints and 0 <= b < endpoints):
-        raise BadInput(f"endpoints go from 0 to {endpoints - 1}", where=where)
+        raise BadInput(f"not two endpoints and {numbers}: {','.join(row)[:60]!r}", where=where) from None
     for name, text, value in zip(header[2:4], row[2:], (amount, packets), strict=False):
         if not 0 <= value < float("inf"):
             raise BadInput(f"{name} must be a finite number from 0, not {text!r}", where=where)

@@ -88,6 +88,15 @@ class KafkaLog(Log):
         check_subscription(topics, pattern)
         return KafkaConsumer(self.brokers, group, topics, pattern, start, on_assign, on_revoke)
 
+    def identity(self) -> str:
+        try:
+            found = self._client().list_topics(timeout=CALL_TIMEOUT_S).cluster_id
+        except KafkaException as problem:
+            raise unavailable(self.brokers, problem) from None
+        if not found:
+            raise unavailable(self.brokers, "it does not say which cluster it is")
+        return f"kafka:{found}"
+
     def topics(self) -> dict[str, int]:
         try:
             found = self._client().list_topics(timeout=CALL_TIMEOUT_S).topics

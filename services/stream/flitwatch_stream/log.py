@@ -148,6 +148,10 @@ class Log(_Closing):
     url: str
 
     @abstractmethod
+    def identity(self) -> str:
+        """What tells this log from any other: offsets mean nothing beside another log's. Unavailable if it does not answer."""
+
+    @abstractmethod
     def producer(self, client: str = "flitwatch") -> Producer:
         """Open a producer."""
 

@@ -98,6 +98,9 @@ class TableLog(Log):
         check_subscription(topics, pattern)
         return TableConsumer(self.url, group, topics, pattern, start, on_assign, on_revoke)
 
+    def identity(self) -> str:
+        return str(self._query("SELECT log_id FROM identity")[0][0])
+
     def topics(self) -> dict[str, int]:
         return dict(self._query("SELECT name, partitions FROM topic ORDER BY name"))  # type: ignore[arg-type]
 

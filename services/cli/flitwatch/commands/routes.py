@@ -48,7 +48,7 @@ _lmc_option = click.option(
     type=LOCAL,
     required=True,
     multiple=True,
-    help="A pattern's name, or a CSV src,dst,bytes[,packets] (endpoints from 0). Again for each further time slot: then the sum of the slots' busiest links counts.",
+    help="A pattern's name, or a CSV src,dst,bytes[,packets] (endpoints by number or name: `flitwatch topology endpoints`). Again for each further time slot: then the sum of the slots' busiest links counts.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")
@@ -97,6 +97,7 @@ def optimise(
     """
     import numpy as np
 
+    from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_routing import lft
     from flitwatch_routing.bounds import gap
     from flitwatch_routing.compared import BASELINES, busiest
@@ -107,7 +108,7 @@ def optimise(
     from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
-    demands = [traffic(name, len(fabric.endpoints.router), seed, mtu) for name in names]
+    demands = [traffic(name, len(fabric.endpoints.router), seed, mtu, endpoint_finder(fabric)) for name in names]
     unit = "bytes" if mtu is None else "weighted bytes"
     busy = "busiest link" if len(demands) == 1 else "busiest links of all slots"
     if within and loaded is None:
@@ -186,6 +187,7 @@ def check(
     traffic shares a virtual lane. What the dump does not tell is null: whether they are valid and free of deadlocks where it is unclear which endpoint
     some entries are for, and loads where traffic gets lost. With --traffic several times max_load is the sum of what each slot's busiest link carries. Without --lmc the lowest of an endpoint's LIDs counts.
     """
+    from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_routing import lft
     from flitwatch_routing.bounds import bounds, gap
     from flitwatch_routing.deadlock import dependencies
@@ -198,7 +200,7 @@ def check(
     fabric = fabric_of(topology)
     if mtu is not None and not names:
         raise click.UsageError("--mtu weighs traffic: give --traffic too")
-    demands = [traffic(name, len(fabric.endpoints.router), seed, mtu) for name in names]
+    demands = [traffic(name, len(fabric.endpoints.router), seed, mtu, endpoint_finder(fabric)) for name in names]
     dump = lft.read_dump(lfts, fabric, lmc)
     carried = [follow(fabric, dump.ports, one, dump.unknown, lmc) for one in demands]
     found = carried[0] if carried else follow(fabric, dump.ports, None, dump.unknown, lmc)

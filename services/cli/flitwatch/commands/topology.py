@@ -24,3 +24,24 @@ def show(spec: str, as_json: bool) -> None:
     from flitwatch_simulation import topologies
 
     emit(topologies.describe(topologies.parse(spec)), as_json)
+
+
+@topology.command()
+@click.argument("spec", type=LOCAL)
+@json_option
+def endpoints(spec: str, as_json: bool) -> None:
+    """The endpoints of SPEC: number, node, adapter, GUID, LID, switch and the switch's port.
+
+    Traffic matrices (`routes`, `traffic`, `loop`) and job files take the number, the GUID, NODE where it has one endpoint, or "NODE ADAPTER".
+    Endpoints count from 0, by switch in the natural order of names, then by port. Without --json one endpoint a line, fields apart by tabs.
+    """
+    from flitwatch_domain.fabric import endpoint_table
+    from flitwatch_simulation.packet.machine import fabric_of
+
+    rows = endpoint_table(fabric_of(spec))
+    if as_json:
+        emit({"endpoints": rows}, as_json)
+        return
+    click.echo("endpoint\tnode\tadapter\tguid\tlid\tswitch\tport")
+    for row in rows:
+        click.echo("\t".join("" if value is None else str(value) for value in row.values()))

@@ -31,7 +31,11 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
 @click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
 @click.option(
-    "--traffic", "name", type=LOCAL, required=True, help="A pattern's name, or a CSV src,dst,bytes[,packets]."
+    "--traffic",
+    "name",
+    type=LOCAL,
+    required=True,
+    help="A pattern's name, or a CSV src,dst,bytes[,packets] of endpoints by number or name.",
 )
 @click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
 @click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
@@ -112,7 +116,7 @@ def counters(
     "--jobs",
     "job_file",
     type=_FILE,
-    help="CSV job,endpoint in rank order; by default one job of all endpoints that occur.",
+    help="CSV job,endpoint in rank order, endpoints by number or name; by default one job of all endpoints that occur.",
 )
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option(
@@ -137,6 +141,7 @@ def reconstruct(
     started = time.monotonic()
     import numpy as np
 
+    from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.pairs import pairs_of
     from flitwatch_routing.reconstruction.recover import Options
@@ -147,7 +152,7 @@ def reconstruct(
     if (name is None) == (not counter_files):
         raise click.UsageError("give --counters, --sl2vl and --pair-sl, or --traffic")
     fabric, ports = _routed(topology, lfts)
-    jobs = None if job_file is None else files.read_jobs(job_file)
+    jobs = None if job_file is None else files.read_jobs(job_file, endpoint_finder(fabric))
     truth = None
     if name is not None:
         truth = study(fabric, ports, name, sls, vls, epochs, seed, noise or 0.0, jobs)

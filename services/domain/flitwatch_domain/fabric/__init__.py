@@ -6,6 +6,7 @@ routers. A link is one direction of one cable (or channel); the other direction 
 """
 
 from flitwatch_domain.fabric.arrays import Endpoints, Links, Routers, both_directions
+from flitwatch_domain.fabric.endpoint_names import Find, endpoint_finder, endpoint_table, number_finder
 from flitwatch_domain.fabric.model import Fabric
 from flitwatch_domain.fabric.words import ROLES, CountedAt, FabricKind, LinkClass, NodeRole, Technology
 
@@ -15,10 +16,14 @@ __all__ = [
     "Endpoints",
     "Fabric",
     "FabricKind",
+    "Find",
     "LinkClass",
     "Links",
     "NodeRole",
     "Routers",
     "Technology",
     "both_directions",
+    "endpoint_finder",
+    "endpoint_table",
+    "number_finder",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric import Fabric, Find
 from flitwatch_domain.importers.packed import open_text
 from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import Pairs
@@ -181,11 +181,11 @@ def _unreadable(path: Path) -> BadInput:
     return BadInput("cannot be read as src,dst,sl", where=str(path))
 
 
-def read_jobs(path: Path) -> list[NDArray[np.int64]]:
-    """`job,endpoint` in rank order: the endpoints of each job."""
+def read_jobs(path: Path, find: Find) -> list[NDArray[np.int64]]:
+    """`job,endpoint` in rank order, endpoints by number or name: the endpoints of each job."""
     jobs: dict[str, list[int]] = {}
     for where, row in _rows(path, ["job", "endpoint"]):
-        jobs.setdefault(row[0], []).append(_whole(row[1], where))
+        jobs.setdefault(row[0], []).append(find(row[1], where))
     return [np.array(nodes, np.int64) for nodes in jobs.values()]
 
 

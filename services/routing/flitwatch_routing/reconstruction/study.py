@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.patterns import counted
+from flitwatch_domain.fabric import Fabric, endpoint_finder
+from flitwatch_routing.patterns import by_rank, counted
 from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import Lanes, random_lanes
 from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
@@ -59,7 +59,7 @@ def study(
     jobs: list[NDArray[np.int64]] | None = None,
     offset: int = SKIPPED,
 ) -> Study:  # fmt: skip
-    """Measure a pattern: on the whole machine, as one job behind the first nodes, or inside given jobs.
+    """Measure traffic inside given jobs. Without jobs, a pattern is one job behind the first nodes, and a CSV file one job of the endpoints in it.
 
     Raises
     ------
@@ -70,7 +70,9 @@ def study(
         raise BadRequest(f"{epochs} epochs; expected 1 to 64")
     endpoints = len(fabric.endpoints.router)
     rng = np.random.default_rng([seed, 4])
-    (src, dst, size), packets = counted(name, endpoints, seed)
+    (src, dst, size), packets = counted(name, endpoints, seed, endpoint_finder(fabric))
+    if jobs is None and not by_rank(name):
+        jobs = [np.union1d(src, dst).astype(np.int64)]
     if jobs is None:
         ranks = int(max(src.max(), dst.max())) + 1
         offset = offset if ranks + offset <= endpoints else 0

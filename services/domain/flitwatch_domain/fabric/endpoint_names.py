@@ -1,0 +1,93 @@
+"""Endpoints by number and by name.
+
+Endpoints count from 0 in the order of the fabric. The importer of ibnetdiscover and the generators of trees order them by switch (names in natural
+order, leaf2 before leaf10), then by the switch's port; Cray's importer by node id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric.model import Fabric
+from flitwatch_domain.guids import plain_guid
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_GUID = re.compile(r"(0x|H-)[0-9a-fA-F]{1,16}|[0-9a-fA-F]{16}|([0-9a-fA-F]{4}:){3}[0-9a-fA-F]{4}")
+#: Finds the endpoint that a text stands for; the second argument is the place that an error names.
+Find = Callable[[str, str], int]
+
+
+def endpoint_table(fabric: Fabric) -> list[dict[str, Any]]:
+    """One row an endpoint, in their order: number, node, adapter, guid, lid, switch and port; None is unknown."""
+    ends, count = fabric.endpoints, len(fabric.endpoints)
+    adapters, lids = (fabric.attributes.get(key) or [None] * count for key in ("adapters", "lids"))
+    return [
+        {
+            "endpoint": number,
+            "node": str(ends.node[number]),
+            "adapter": adapters[number],
+            "guid": ends.guid[number],
+            "lid": lids[number] or None,
+            "switch": str(fabric.routers.name[ends.router[number]]),
+            "port": int(ends.port[number]) if ends.port[number] >= 0 else None,
+        }
+        for number in range(count)
+    ]
+
+
+def endpoint_finder(fabric: Fabric) -> Find:
+    """Find an endpoint by its number, GUID, `NODE ADAPTER`, or NODE where the node has one endpoint.
+
+    A text of digits alone is a number. The function raises BadInput for a name that the fabric lacks, or that stands for several endpoints.
+    """
+    count = len(fabric.endpoints)
+    by_name: dict[str, list[int]] = {}
+    by_guid: dict[str, int] = {}
+    for row in endpoint_table(fabric):
+        by_name.setdefault(row["node"], []).append(row["endpoint"])
+        if row["adapter"]:
+            by_name.setdefault(f"{row['node']} {row['adapter']}", []).append(row["endpoint"])
+        if row["guid"]:
+            by_guid[plain_guid(str(row["guid"]))] = row["endpoint"]
+
+    def find(text: str, where: str) -> int:
+        text = text.strip()
+        if _NUMBER.fullmatch(text):
+            if int(text) < count:
+                return int(text)
+            raise BadInput(f"there is no endpoint {text}; endpoints go from 0 to {count - 1}", where=where)
+        named = by_name.get(text, [])
+        if len(named) > 1:
+            raise BadInput(
+                f"{text!r} has {len(named)} endpoints ({', '.join(map(str, named[:8]))}{', ...' if named[8:] else ''})",
+                where=where,
+                advice="Write NODE ADAPTER, a GUID or a number, as `flitwatch topology endpoints` prints them.",
+            )
+        if named:
+            return named[0]
+        guid = by_guid.get(plain_guid(text)) if _GUID.fullmatch(text) else None
+        if guid is None:
+            raise BadInput(
+                f"no endpoint is called {text[:60]!r}",
+                where=where,
+                advice="`flitwatch topology endpoints SPEC` prints numbers, names and GUIDs.",
+            )
+        return guid
+
+    return find
+
+
+def number_finder(endpoints: int) -> Find:
+    """The same where nothing but the number of endpoints is known."""
+
+    def find(text: str, where: str) -> int:
+        if not _NUMBER.fullmatch(text.strip()):
+            raise BadInput(f"{text[:40]!r} is not an endpoint's number", where=where)
+        if int(text) >= endpoints:
+            raise BadInput(f"endpoints go from 0 to {endpoints - 1}", where=where)
+        return int(text)
+
+    return find
