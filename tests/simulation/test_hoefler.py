@@ -174,3 +174,38 @@ def test_requests_that_make_no_sense_are_refused() -> None:
     for spec in ("torus:99999,99999", "xgft:3;999,999,999;1,9,9", "torus:9,9,9,9,9,9,9,9,9"):
         with pytest.raises(TooCostly, match="links"):
             HANDLERS["sim.collective"]({"topology": spec, "runs": 2}, Quiet())
+
+
+def exact_share_of_two_leaves(nodes: int) -> float:
+    """Two leaves of `nodes` behind one cable each: those that cross in one direction share it, so together they get one cable's bandwidth."""
+    half, total = nodes, 0.0
+    orders = list(itertools.permutations(range(2 * nodes)))
+    for order in orders:
+        leaves = [(order[k] // nodes, order[half + k] // nodes) for k in range(half)]
+        total += (sum(a == b for a, b in leaves) + ((0, 1) in leaves) + ((1, 0) in leaves)) / half
+    return total / len(orders)
+
+
+@pytest.mark.parametrize(
+    ("topology", "exact"),
+    [("xgft:1;8;1", 1.0), ("xgft:2;2,2;1,1", 5 / 6), ("xgft:2;3,2;1,1", exact_share_of_two_leaves(3))],
+)
+def test_effective_bisection_bandwidth_of_small_trees(topology: str, exact: float) -> None:
+    answer = run("ebb", topology=topology, runs=4000)
+    found = answer["effective_bisection_bandwidth"]
+    low, high = found["ci95"]
+    slack = 2 * (high - low)  # four standard errors each way
+    assert low - slack <= exact <= high + slack and high - low < 0.02
+    assert answer["simulated"] and exact_share_of_two_leaves(2) == pytest.approx(5 / 6)
+
+
+def test_effective_bisection_bandwidth_falls_with_depth_and_taper_and_stands_beside_what_was_published() -> None:
+    share = {
+        spec: run("ebb", topology=spec, runs=60)["effective_bisection_bandwidth"]["ci95"]
+        for spec in ("xgft:1;24;1", "xgft:2;12,12;1,6;1,2", "xgft:3;12,12,8;1,12,4;1,1,3", "xgft:2;12,12;1,3;1,2")
+    }
+    crossbar, flat, deep, tapered = share.values()
+    assert crossbar == [1, 1] and flat[0] > deep[1] and flat[0] > tapered[1]
+    points = {point["series"]: point for point in run("ebb", runs=2)["points"]}
+    assert sum(point["published"] is not None for point in points.values()) == 3
+    assert run("ebb", topology="xgft:2;12,12;1,6;1,2", runs=60)["effective_bisection_bandwidth"]["ci95"] == flat

@@ -26,7 +26,7 @@ from flitwatch_simulation.loop.turn import judged, turn
 from flitwatch_simulation.packet.machine import fabric_of
 from flitwatch_simulation.tasks import HANDLERS
 
-TREE = "xgft:3;4,4,2;1,2,2"
+TREE, EIGHT = "xgft:3;4,4,2;1,2,2", "xgft:2;4,2;1,2"
 SMALL = {"topology": TREE, "megabytes": 0.2, "optimise_s": 0.5, "reconstruct_s": 10.0, "seed": 3}
 
 
@@ -48,7 +48,7 @@ def test_what_the_estimator_gets_holds_no_traffic() -> None:
     parameters = LoopRun("bisection-shuffle", **SMALL)
     with MachineProcess(parameters) as machine:
         (measured,) = machine.call("measured")
-    true = demand_of("bisection-shuffle", 32, 0.2, 5, 3).matrix()
+    true = demand_of("bisection-shuffle", fabric_of(TREE), 0.2, 5, 3).matrix()
     assert set(vars(measured)) == {"pairs", "lanes", "counters", "packets"} and measured.packets is None
     assert len(measured.pairs) == 32 * 31 > len(true[0])  # every pair that may talk, not those that do
     injected = measured.counters[0].sum(axis=1)
@@ -56,7 +56,7 @@ def test_what_the_estimator_gets_holds_no_traffic() -> None:
 
 
 def test_slots_share_what_a_rank_sends_in_its_order() -> None:
-    made = demand_of("cyclic-stencil", 32, 1.0, 1, 1)
+    made = demand_of("cyclic-stencil", fabric_of(TREE), 1.0, 1, 1)
     slots = made.matrices(6)
     whole = np.zeros((32, 32))
     for src, dst, size in slots:
@@ -118,7 +118,7 @@ def test_a_loss_is_not_recommended_and_says_why(
 def test_demands_keep_their_bytes_and_their_order(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("src,dst,bytes\n0,1,300\n1,2,100\n")
-    made = demand_of(LocalText(file), 8, 1.0, 4, 1)
+    made = demand_of(LocalText(file), fabric_of(EIGHT), 1.0, 4, 1)
     src, dst, size = made.matrix()
     assert dict(zip(zip(src.tolist(), dst.tolist(), strict=True), size.tolist(), strict=True)) == {
         (0, 1): pytest.approx(1e6, rel=1e-5), (1, 2): pytest.approx(1e6 / 3, rel=1e-4),
@@ -126,23 +126,53 @@ def test_demands_keep_their_bytes_and_their_order(tmp_path: Path) -> None:
     assert made.jobs[0].messages.rounds == 4 and "only totals" in made.time_structure
     measured = tmp_path / "m.graphStats.txt"
     measured.write_text("--- Graph ---\n0 , 1 = 400.0\n2 , 1 = 200.0\n")
-    src, dst, size = demand_of(LocalText(measured), 8, 1.0, 1, 1).matrix()
+    src, dst, size = demand_of(LocalText(measured), fabric_of(EIGHT), 1.0, 1, 1).matrix()
     assert len(src) == 4 and size.max() / size.min() == pytest.approx(2, rel=1e-5)
-    bully = demand_of("barrier-with-bully", 96, 1.0, 5, 1)
-    assert [job.timed for job in bully.jobs] == [True, False]
-    assert not set(bully.jobs[0].endpoints) & set(bully.jobs[1].endpoints)
     fabric = fabric_of(TREE)
     matrix = by_place(fabric, (np.array([0, 0, 5]), np.array([1, 4, 0]), np.array([1.0, 2.0, 4.0])), "router")
     assert matrix.values[0, 0] == 1 and matrix.values[1, 0] == 2 and matrix.values[0, 1] == 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_barrier_beside_a_bully_has_the_published_shares_and_no_crowded_leaf_where_told(seed: int) -> None:
+    """Section 5.4: 2,048 nodes of 3,072 synchronise, 1,000 bully; at random some leaf has more bully nodes than up links, changed none as many."""
+    fabric = fabric_of("quartz1")
+    jobs = {
+        name: demand_of(name, fabric, 3.2, 1, seed).jobs for name in ("barrier-with-bully", "barrier-with-bully-even")
+    }
+    most = {}
+    for name, (barrier, bully) in jobs.items():
+        assert (barrier.timed, bully.timed) == (True, False)
+        assert (barrier.endpoints.size, bully.endpoints.size) == (2048, 1000)
+        assert not set(barrier.endpoints) & set(bully.endpoints)
+        most[name] = int(np.bincount(np.asarray(fabric.endpoints.router)[bully.endpoints]).max())
+        assert (np.diff(barrier.endpoints) > 0).all()
+        sent = np.bincount(bully.messages.src, bully.messages.size_bytes)
+        assert set(sent) == {3.2e6} and bully.messages.rounds == 16
+    assert most["barrier-with-bully-even"] <= 15 and most["barrier-with-bully"] >= 15
+    moved = np.setdiff1d(*(one[1].endpoints for one in jobs.values()))
+    assert moved.size <= 40
+
+
+def test_mixed_counters_let_small_messages_weigh_more() -> None:
+    made = demand_of("barrier-with-bully", fabric_of(TREE), 3.2, 1, 1)
+    barrier, bully = made.jobs
+    plain, mixed = made.matrix(), made.matrix(4096)
+    assert all((a == b).all() for a, b in zip(plain[:2], mixed[:2], strict=True))
+    small = np.isin(plain[0], barrier.endpoints)
+    # A barrier's messages are a packet of 8 bytes each, the bully's fill 49 packets nearly.
+    assert (mixed[2][small] / plain[2][small]) == pytest.approx((4096 + 8) / 2 / 8)
+    assert mixed[2][~small] / plain[2][~small] == pytest.approx((49 * 4096 / 200_000 + 1) / 2)
+    assert np.isin(plain[0][~small], bully.endpoints).all()
 
 
 def test_bad_traffic_and_parameters_are_named(tmp_path: Path) -> None:
     matrix = tmp_path / "m.txt"
     matrix.write_text("0 , 40 = 5.0\n")
     with pytest.raises(BadInput, match="41 ranks; the topology has 8"):
-        demand_of(LocalText(matrix), 8, 1.0, 5, 1)
+        demand_of(LocalText(matrix), fabric_of(EIGHT), 1.0, 5, 1)
     with pytest.raises(BadRequest, match="no pattern and no file"):
-        demand_of("no-such", 8, 1.0, 5, 1)
+        demand_of("no-such", fabric_of(EIGHT), 1.0, 5, 1)
     for wrong in (
         {"megabytes": -1},
         {"vls": 99},
@@ -151,10 +181,14 @@ def test_bad_traffic_and_parameters_are_named(tmp_path: Path) -> None:
         {"iterations": 0},
         {"slots": 2.5},
         {"vls": 2.0},
+        {"mtu": 0},
     ):
         with pytest.raises(BadRequest):
             LoopRun("shift", **wrong)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="34 endpoints"), MachineProcess(LoopRun("barrier-with-bully", topology=TREE)):
+    with (
+        pytest.raises(BadInput, match="at least 8 endpoints"),
+        MachineProcess(LoopRun("barrier-with-bully", topology="xgft:2;2,2;1,2")),
+    ):
         pass
 
 
@@ -165,7 +199,7 @@ def test_a_task_reads_no_file(change: dict) -> None:
         Loop.of({"pattern": "shift", **change})
     asked = LoopRun(**{"pattern": "shift", **change})
     with pytest.raises(BadRequest, match=r"no pattern and no file|unknown topology"):
-        demand_of(asked.pattern, len(fabric_of(asked.topology).endpoints), 1.0, 1, 1)
+        demand_of(asked.pattern, fabric_of(asked.topology), 1.0, 1, 1)
 
 
 def _run(dsn: str, name: str, args: dict) -> dict:

@@ -300,3 +300,32 @@ def test_units_of_random_placements_stay_together():
         place(fabric, 10_000, "contiguous", np.random.default_rng(1))
     with pytest.raises(BadRequest, match="no known chassis"):
         place(quartz1(), 8, "random-chassis", np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(("ranks", "repeats"), [(8, 1), (2048, 2), (30, 3)])
+def test_a_barrier_is_a_reduction_and_a_broadcast_over_one_tree_by_row_column_and_all(ranks, repeats):
+    """Algorithm 8 of Taffet 2021: every barrier sends two messages for each rank but the roots, between a rank and its parent."""
+    width = patterns.grid_width(ranks)
+    assert (width, ranks) != (2048, 32) and width * width <= ranks
+    made = patterns.barriers_on_grid(ranks, repeats)
+    rows = -(-ranks // width)
+    assert made.src.size == 2 * repeats * ((ranks - rows) + (ranks - width) + (ranks - 1))
+    assert set(made.size_bytes) == {8}
+    key = made.src * ranks + made.dst
+    assert set(key) == set(made.dst * ranks + made.src)  # the answer goes the way of the call
+    third = made.send_round // 3 % 3
+    assert (made.src[third == 0] // width == made.dst[third == 0] // width).all()
+    assert (made.src[third == 1] % width == made.dst[third == 1] % width).all()
+    low, high = np.minimum(made.src, made.dst)[third == 2], np.maximum(made.src, made.dst)[third == 2]
+    assert (low == (high - 1) // 2).all()
+
+
+def test_nobody_passes_a_barrier_before_everybody_reached_it(tree_machine):
+    """The last to come holds up all: its barrier ends for everybody after its computation."""
+    made = patterns.barriers_on_grid(16, 1)
+    ops = to_ops([(made, np.arange(16))])
+    late = int(np.flatnonzero((ops.kind == OpKind.COMPUTE) & (ops.rank == 11))[0])
+    ops.amount[late] = 5_000_000
+    quick = tree_machine.core.run(packet.Workload(ops=to_ops([(made, np.arange(16))])))
+    held = tree_machine.core.run(packet.Workload(ops=ops))
+    assert quick.raw["rank_end_ps"].max() * 1e-12 < 1e-3 < 5e-3 <= held.raw["rank_end_ps"].min() * 1e-12

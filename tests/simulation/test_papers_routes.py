@@ -31,8 +31,11 @@ def test_rows_are_measured_and_kept(tmp_path: Path) -> None:
     assert "not comparable" in text and text.count("not run") == len(ROWS) - 10 - len(beyond) and "(1.83)" in text
 
 
-def test_published_rows_of_table_4_1(tmp_path: Path) -> None:
-    (row,) = [row for row in ROWS if row.key == "4.1 LULESH 512"]
+@pytest.mark.parametrize("name", ["LULESH 512", "PARTISN 168", "BoxLib MG C 1024"])
+def test_published_rows_of_table_4_1(name: str) -> None:
+    """Three of the seven applications have as many non-zeros in every basis as published."""
+    (row,) = [row for row in ROWS if row.key == f"4.1 {name}"]
+    assert len(row.published) >= 4
     assert row.measure(FULL) == pytest.approx(row.published, abs=0.006)
 
 

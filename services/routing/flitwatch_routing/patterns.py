@@ -44,6 +44,13 @@ def _made(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
     )
 
 
+def _added(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
+    """One row a pair."""
+    src, dst, size = _made(src, dst, size)
+    pairs, inverse = np.unique(np.stack([src, dst]), axis=1, return_inverse=True)
+    return pairs[0], pairs[1], np.bincount(inverse.reshape(-1), size).astype(np.float64)
+
+
 def stencil(dims: tuple[int, int, int], steps: list[tuple[int, int, int]], sizes: list[float]) -> Traffic:
     """Exchange with neighbours on a non-periodic grid, x fastest."""
     x, y, z = np.meshgrid(*(np.arange(n) for n in dims), indexing="ij")
@@ -105,23 +112,134 @@ def _lulesh(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _partisn(n: int, rng: np.random.Generator) -> Traffic:
-    """Four neighbours on 14 x 12, and a hundredth of it between every rank and rank 0."""
+    """Four neighbours on 14 x 12, and little between every rank and rank 0, which sends twice what it gets.
+
+    The published counts of non-zeros (table 4.1) need what rank 0 sends to differ from what it gets; the amounts themselves are not published.
+    """
     if n < 168:
         raise BadRequest(f"partisn-168 needs 168 endpoints, the topology has {n}")
     src, dst, size = stencil((14, 12, 1), _STEPS_7[:4], [1.0] * 4)
     others, root = np.arange(1, 168), np.zeros(167, int)
-    return _made(
+    return _added(
         np.concatenate([src, others, root]),
         np.concatenate([dst, root, others]),
-        np.concatenate([size, np.full(334, 0.01)]),
+        np.concatenate([size, np.full(167, 0.01), np.full(167, 0.02)]),
     )
 
 
 def _amg(n: int, rng: np.random.Generator) -> Traffic:
-    """Six neighbours on 12 x 12 x 12: what AMG's finest level exchanges; its coarse levels are left out."""
+    """Six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everybody within two ranks.
+
+    A rank's part of a few tens of points a side has two or three left after four coarsenings by two; stencils then reach the rank after the next, and a
+    face is 4^4 times smaller.
+    """
     if n < 1728:
         raise BadRequest(f"amg-1728 needs 1,728 endpoints, the topology has {n}")
-    return stencil((12, 12, 12), _STEPS_7, [1.0] * 6)
+    reach = (-2, -1, 0, 1, 2)
+    wide = [(a, b, c) for a in reach for b in reach for c in reach if (a, b, c) != (0, 0, 0)]
+    sizes = [(1.0 if sum(map(abs, step)) == 1 else 0.0) + 4.0**-4 for step in wide]
+    return stencil((12, 12, 12), wide, sizes)
+
+
+def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
+    """BoxLib's multigrid on 1,024 ranks: 26 neighbours on a lattice of 16 x 8 x 8 cells, dealt to the ranks along a Morton curve.
+
+    The lattice has as many pairs as published (21,240); faces of 64 x 64 points, edges of 64, corners of one.
+    """
+    if n < 1024:
+        raise BadRequest(f"boxlib-mg-1024 needs 1,024 endpoints, the topology has {n}")
+    sizes = {1: 64.0 * 64.0, 2: 64.0, 3: 1.0}
+    src, dst, size = stencil((16, 8, 8), _STEPS_27, [sizes[sum(map(abs, step))] for step in _STEPS_27])
+    curve = morton((16, 8, 8))
+    return curve[src], curve[dst], size
+
+
+def _multigrid(n: int, rng: np.random.Generator) -> Traffic:
+    """A V-cycle on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, on every second rank of each axis, and so on; and between a rank and the coarse one above it.
+
+    In kind: the finest level is the published six partners a rank, how the coarse grids are dealt out is not described.
+    """
+    if n < 1000:
+        raise BadRequest(f"multigrid-1000 needs 1,000 endpoints, the topology has {n}")
+    at = np.array(np.unravel_index(np.arange(1000), (10, 10, 10), order="F"))
+    parts = []
+    for level, stride in enumerate((1, 2, 4)):
+        here = np.flatnonzero((at % stride == 0).all(axis=0))
+        side = -(-10 // stride)
+        for step in _STEPS_7:
+            to = (at[:, here] // stride + np.array(step)[:, None]) % side * stride
+            parts.append((here, np.ravel_multi_index(tuple(to), (10, 10, 10), order="F"), 4.0**-level))
+        above = np.ravel_multi_index(tuple(at[:, here] // (2 * stride) * 2 * stride), (10, 10, 10), order="F")
+        parts += [(here, above, 8.0**-level / 8), (above, here, 8.0**-level / 8)]
+    return _added(
+        np.concatenate([src for src, _, _ in parts]),
+        np.concatenate([dst for _, dst, _ in parts]),
+        np.concatenate([np.full(len(src), size) for src, _, size in parts]),
+    )
+
+
+def _nekbone(n: int, rng: np.random.Generator) -> Traffic:
+    """Nekbone on 1,024 ranks: 26 neighbours on 16 x 8 x 8 (faces, edges and corners of elements with eight points a side), and reductions by recursive doubling.
+
+    In kind: the description has a stencil, cross-diagonal communication and frequent reductions; recursive doubling is the cross-diagonal part.
+    """
+    if n < 1024:
+        raise BadRequest(f"nekbone-1024 needs 1,024 endpoints, the topology has {n}")
+    sizes = {1: 64.0, 2: 8.0, 3: 1.0}
+    src, dst, size = stencil((16, 8, 8), _STEPS_27, [sizes[sum(map(abs, step))] for step in _STEPS_27])
+    ranks = np.tile(np.arange(1024), 10)
+    other = ranks ^ np.repeat(1 << np.arange(10), 1024)
+    return _added(
+        np.concatenate([src, ranks]), np.concatenate([dst, other]), np.concatenate([size, np.full(len(ranks), 2.0)])
+    )
+
+
+def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
+    """BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells with the fine ones inside them.
+
+    In kind: fine cells lie in random boxes of the domain and go to ranks in the order of a Morton curve, so that coarse and fine cells give the bands of slope 2 and
+    1/2 that the dissertation names (section 5.5), and the rest is irregular.
+    """
+    if n < 1024:
+        raise BadRequest(f"boxlib-cns-1024 needs 1,024 endpoints, the topology has {n}")
+    coarse, fine = (16, 8, 8), (32, 16, 16)
+    sizes = {1: 64.0 * 64.0, 2: 64.0, 3: 1.0}
+    weights = [sizes[sum(map(abs, step))] for step in _STEPS_27]
+    src, dst, size = stencil(coarse, _STEPS_27, weights)
+    curve = morton(coarse)
+    parts = [(curve[src], curve[dst], size)]
+    refined = np.zeros(fine, bool)
+    for _ in range(6):
+        low = [int(rng.integers(0, side * 3 // 4)) for side in fine]
+        refined[tuple(slice(a, a + side // 3) for a, side in zip(low, fine, strict=True))] = True
+    inside = refined.reshape(-1, order="F")
+    along = np.argsort(morton(fine)[inside], kind="stable")
+    owner = np.full(inside.size, -1)
+    owner[np.flatnonzero(inside)[along]] = np.arange(int(inside.sum())) * 1024 // int(inside.sum())
+    src, dst, size = stencil(fine, _STEPS_27, weights)
+    both = inside[src] & inside[dst]
+    parts.append((owner[src[both]], owner[dst[both]], size[both]))
+    cells = np.flatnonzero(inside)
+    above = np.ravel_multi_index(
+        tuple(axis // 2 for axis in np.unravel_index(cells, fine, order="F")), coarse, order="F"
+    )
+    parts += [
+        (curve[above], owner[cells], np.full(len(cells), 512.0)),
+        (owner[cells], curve[above], np.full(len(cells), 512.0)),
+    ]
+    return _added(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def morton(dims: tuple[int, int, int]) -> Ints:
+    """Place of each cell of a lattice (sides powers of two, x fastest) along its Morton curve."""
+    at = np.array(np.unravel_index(np.arange(int(np.prod(dims))), dims, order="F"))
+    place, bit = np.zeros(at.shape[1], np.int64), 0
+    for level in range(max(dims).bit_length()):
+        for axis, side in enumerate(dims):
+            if side >> (level + 1):
+                place |= (at[axis] >> level & 1) << bit
+                bit += 1
+    return place.astype(np.int32)
 
 
 def _irregular(n: int, rng: np.random.Generator) -> Traffic:
@@ -139,6 +257,10 @@ PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
     "lulesh-512": _lulesh,
     "partisn-168": _partisn,
     "amg-1728": _amg,
+    "boxlib-mg-1024": _boxlib_mg,
+    "boxlib-cns-1024": _boxlib_cns,
+    "multigrid-1000": _multigrid,
+    "nekbone-1024": _nekbone,
     "irregular-70": _irregular,
 }
 

@@ -70,6 +70,11 @@ def loop() -> None:
     show_default=True,
     help="Seconds for the reconstruction, of all slots.",
 )
+@click.option(
+    "--mtu",
+    type=click.FloatRange(1, 65_536),
+    help="Count MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count beside few large ones.",
+)
 @click.option("--out", type=OutPath(), help="Write the new tables here.")
 @json_option
 def run(
@@ -85,6 +90,7 @@ def run(
     slots: int,
     optimise_s: float,
     reconstruct_s: float,
+    mtu: float | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -101,7 +107,7 @@ def run(
 
         parameters = LoopRun(
             pattern, topology, seed, sls, vls, epochs, megabytes, basis=basis, iterations=iterations, optimise_s=optimise_s,
-            reconstruct_s=max(reconstruct_s, 1.0), slots=slots,
+            reconstruct_s=max(reconstruct_s, 1.0), slots=slots, mtu=mtu,
         )  # fmt: skip
         result, ports = turn(parameters, report)
     if out is not None:

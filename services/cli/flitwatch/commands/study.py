@@ -14,10 +14,15 @@ from flitwatch_domain.importers.local import as_local
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for JSON, CSV and figures.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for JSON, CSV and figures; without it the answer is only printed.",
+)
 @click.option("--runs", type=click.IntRange(min=2), help="Random draws a point, where the study has such.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of every draw.")
 @click.option("--threads", type=click.IntRange(1, 1024), help="Threads; the results do not depend on them.")
+@click.option("--topology", metavar="SPEC", help="Topology or file:PATH, where the study has one.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=JSON", help="Any other parameter of the study.")
 @json_option
 def study(
@@ -26,6 +31,7 @@ def study(
     runs: int | None,
     seed: int | None,
     threads: int | None,
+    topology: str | None,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -36,10 +42,9 @@ def study(
         emit({name: summary for name, (_, _, summary) in registry.STUDIES.items()}, as_json)
         return
     chosen = registry.find(name)
-    if out is None:
-        raise click.UsageError("--out DIR is needed")
-    output.prepare(out)
-    given = {"runs": runs, "seed": seed, "threads": threads}
+    if out is not None:
+        output.prepare(out)
+    given = as_local({"runs": runs, "seed": seed, "threads": threads, "topology": topology})
     parameters = {key: value for key, value in given.items() if value is not None} | _settings(settings)
     with progress("") as bar:
         task = bar.add_task(chosen.name, total=None)
@@ -48,7 +53,7 @@ def study(
             bar.update(task, completed=done, total=total, description=message)
 
         answer = chosen.run(parameters, report, lambda: False)
-    figures = output.write(chosen, answer, out)
+    figures = output.write(chosen, answer, out) if out is not None else []
     emit({**answer, "figures": [str(path) for path in figures]}, as_json)
 
 

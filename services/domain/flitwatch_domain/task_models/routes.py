@@ -32,6 +32,9 @@ class Loop(Arguments):
     optimise_s: float = Field(default=30.0, ge=1e-3, le=86_400)
     reconstruct_s: float = Field(default=900.0, ge=1, le=86_400)
     slots: int = Field(default=1, ge=1, le=64)
+    mtu: float | None = Field(
+        default=None, ge=1, le=65_536, description="Counters are MTU/2 x packets + bytes/2 instead of bytes."
+    )
 
 
 class Optimise(Loop):

@@ -71,6 +71,14 @@ class Fig16(Flow):
     k_3d: Sides | None = None
 
 
+class Bisection(Drawn):
+    """Random bisections of one topology, or of figure 11's stand-ins."""
+
+    runs: int = Field(default=1000, ge=2, le=1_000_000)
+    topology: FlowTopology | None = None
+    routing: FlowRouting | None = None
+
+
 class Sampling(Drawn):
     mpackets: float = Field(default=4, ge=0.05, le=1000)
     leaves: int = Field(default=16, ge=2, le=256)
@@ -170,6 +178,11 @@ class HoeflerFig16(Arguments):
     parameters: Fig16 = Fig16()
 
 
+class HoeflerBisection(Arguments):
+    study: Literal["hoefler-ebb", "ebb"]
+    parameters: Bisection = Bisection()
+
+
 class TaffetTable21(Arguments):
     study: Literal["taffet-table2.1"]
     parameters: Sampling = Sampling()
@@ -236,6 +249,7 @@ Study = Annotated[
     | HoeflerFig13
     | HoeflerFig15
     | HoeflerFig16
+    | HoeflerBisection
     | TaffetTable21
     | TaffetTable51
     | TaffetPf3d

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from flitwatch_research.papers_routes.rows import Measure, Row, Size
+from flitwatch_research.studies import published
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.bounds import bounds
 from flitwatch_routing.forwarding import check
@@ -12,12 +15,17 @@ from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import traffic
 from flitwatch_routing.reconstruction.recover import Options, reconstruct
 from flitwatch_routing.reconstruction.study import study
+from flitwatch_simulation.loop.demand import BARRIER_BULLY, BARRIER_BULLY_EVEN, demand_of
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
 from flitwatch_simulation.loop.turn import turn
 from flitwatch_simulation.packet.machine import fabric_of
 
 SEED = 1
+#: Units of the synthetic pattern of section 5.4.1: what a bully node sends to its partner, and a barrier node to each of its own.
+BULLY_UNITS, BARRIER_UNITS = 100.0, 1.0
+#: A megabyte a node is too little for a bully: its messages have 200 KB, a hundred a round.
+BULLY_SCALE = 16.0
 
 
 def _parameters(pattern: str, size: Size, megabytes: float | None = None, slots: int = 1) -> LoopRun:
@@ -42,28 +50,60 @@ def _looped(pattern: str, relative_to: str, slots: int = 1) -> Measure:
     return measure
 
 
-def _beside_bully(scale: float) -> Measure:
-    def measure(size: Size) -> dict[str, float]:
-        parameters = _parameters("barrier-with-bully", size, size.megabytes * scale)
-        made = turn(parameters)
-        with MachineProcess(parameters) as machine:
-            alone = machine.call("simulate", made.loaded, True).time_s
-        times = {"ftree": made.before, "adaptive": made.adaptive, "loop": made.after}
-        return {name: one.time_s / alone for name, one in times.items() if one is not None}
+def _beside_bully(pattern: str, size: Size, mtu: float | None = None) -> LoopRun:
+    return replace(_parameters(pattern, size, size.megabytes * BULLY_SCALE), mtu=mtu)
 
-    return measure
+
+def _random_allocation(size: Size) -> dict[str, float]:
+    """Routes for the synthetic pattern, not a reconstruction; the special formulation also has as few worst links as it can."""
+    parameters = _beside_bully(BARRIER_BULLY, size)
+    fabric = fabric_of(size.topology)
+    barrier, bully = demand_of(BARRIER_BULLY, fabric, parameters.megabytes, 1, SEED).jobs
+    parts = []
+    for one, units in ((barrier, BARRIER_UNITS), (bully, BULLY_UNITS)):
+        src, dst, _ = one.messages.matrix()
+        parts.append((one.endpoints[src], one.endpoints[dst], np.full(len(src), units)))
+    ends, others, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
+    believed = ends, others, amount
+    tables = {
+        name: optimise(fabric, believed, size.optimise_s, SEED, fewest_worst=fewest)
+        for name, fewest in (("optimised", False), ("fewest worst links", True))
+    }
+    with MachineProcess(parameters) as machine:
+        alone = machine.call("simulate", ftree_tables(fabric), True).time_s
+        times = {
+            "ftree": machine.call("simulate", ftree_tables(fabric)),
+            "adaptive": machine.call("simulate", None),
+            **{name: machine.call("simulate", one.ports) for name, one in tables.items()},
+        }
+    found = {name: one.time_s / alone for name, one in times.items()}
+    return {**found, "links with two flows": float(tables["optimised"].worst_links), "of the fewest": float(tables["fewest worst links"].worst_links)}  # fmt: skip
+
+
+def _even_allocation(size: Size) -> dict[str, float]:
+    """The loop with counters of bytes and, as a switch counts both, of packets and bytes mixed."""
+    parameters = _beside_bully(BARRIER_BULLY_EVEN, size)
+    made = turn(parameters)
+    mixed = turn(_beside_bully(BARRIER_BULLY_EVEN, size, mtu=float(parameters.packet_bytes)))
+    with MachineProcess(parameters) as machine:
+        alone = machine.call("simulate", made.loaded, True).time_s
+    times = {"ftree": made.before, "adaptive": made.adaptive, "loop, bytes": made.after, "loop, mixed": mixed.after}
+    return {name: one.time_s / alone for name, one in times.items() if one is not None}
 
 
 def _bad_reconstruction(size: Size) -> dict[str, float]:
-    """An irregular pattern with one epoch: the reconstruction is bad, and so are its routes."""
+    """BoxLib CNS on consecutive nodes behind the first ten: the reconstruction is bad, and so are its routes."""
+    pattern = "irregular-70" if size.quick else "boxlib-cns-1024"
     fabric = fabric_of(size.topology)
     ports, between = ftree_tables(fabric), fabric.router_links()
-    known = study(fabric, ports, "irregular-70", 5, 5, 1, SEED, offset=0)
+    known = study(fabric, ports, pattern, 5, 5, 1, SEED)
     m = known.measured
     made = reconstruct(
         fabric, ports, m.lanes, m.pairs, m.counters, Options("od", time_limit_s=size.reconstruct_s * 3, estimate=False)
     )
-    demand = traffic("irregular-70", len(fabric.endpoints), SEED)
+    src, dst, amount = traffic(pattern, len(fabric.endpoints), SEED)
+    first = int(m.pairs.src.min())
+    demand = src + first, dst + first, amount
     bound = bounds(fabric, demand, packing=False).z_ar
     keep = made.size > 1e-4 * made.size.max(initial=0)
     believed = made.pairs.src[keep], made.pairs.dst[keep], made.size[keep]
@@ -77,13 +117,31 @@ def _bad_reconstruction(size: Size) -> dict[str, float]:
     }
 
 
+def _times(place: str, column: str, alone: str, **rows: str) -> dict[str, float]:
+    """Published times over that of the row `alone`, by our names of the rows."""
+    value = published.rows("taffet2021", place)
+    return {ours: value[theirs][column] / value[alone][column] for ours, theirs in rows.items()}
+
+
 _LESS = "messages of fewer bytes than published: ratios count"
+_STRATEGIES = {"ftree": "Ftree", "adaptive": "Hardware adaptive routes"}
+_ROUTES = {
+    "perfect knowledge": "Combined formulation with perfect knowledge",
+    "reconstructed": "CoGARFrSN",
+    "ftree": "Ftree",
+    "random": "Random",
+}
 ROWS = [
-    Row("5.1", "shift", {"ftree": 1.688 / 1.691, "adaptive": 1.750 / 1.691}, _looped("shift", "loop"), _LESS),
-    Row("5.1", "random shuffle", {"ftree": 6.715 / 1.691, "adaptive": 1.871 / 1.691}, _looped("bisection-shuffle", "loop"), _LESS),
-    Row("5.2", "cyclic stencil", {"loop": 2.39 / 1.33}, _looped("cyclic-stencil", "ftree"), _LESS),
+    Row("5.1", "shift", _times("table 5.1", "Bisection Shift", "Adaptive static routes", **_STRATEGIES), _looped("shift", "loop"), _LESS),
+    Row("5.1", "random shuffle", _times("table 5.1", "Bisection Random Shuffle", "Adaptive static routes", **_STRATEGIES), _looped("bisection-shuffle", "loop"), _LESS),
+    Row("5.2", "cyclic stencil", _times("table 5.2", "Large Messages", "Ftree", loop="Adaptive static routes", adaptive="Hardware adaptive routes"), _looped("cyclic-stencil", "ftree"), _LESS),
     Row("5.2", "cyclic stencil, counters and routes by six time slots", {}, _looped("cyclic-stencil", "ftree", 6), _LESS),
-    Row("5.3", "barrier and bully", {"ftree": 29.8 / 4.19, "adaptive": 9.3 / 4.19, "loop": 4.46 / 4.19}, _beside_bully(1.0), _LESS),
-    Row("5.4", "barrier and bully", {"ftree": 30.8 / 4.19, "adaptive": 60 / 4.19, "loop": 7.9 / 4.19}, _beside_bully(2.0), _LESS),
-    Row("5.5", "irregular", {"perfect knowledge": 0.04, "reconstructed": 69, "ftree": 106, "random": 84}, _bad_reconstruction),
+    Row("5.3", "barrier and bully, random allocation", {
+        **_times("table 5.3", "runtime", "No bully", ftree="Ftree static routing", adaptive="Hardware adaptive routing", optimised="Combined formulation"),
+        "fewest worst links": _times("table 5.3", "runtime", "No bully", special="Special formulation")["special"]}, _random_allocation, _LESS),
+    Row("5.4", "barrier and bully, at most fifteen bully nodes a leaf", {
+        **_times("table 5.4", "runtime", "No bully", ftree="Ftree", adaptive="Hardware adaptive"),
+        "loop, bytes": _times("table 5.4", "runtime", "No bully", loop="Combined form., pure byte weighting")["loop"],
+        "loop, mixed": _times("table 5.4", "runtime", "No bully", loop="Combined form., mixed weighting")["loop"]}, _even_allocation, _LESS),
+    Row("5.5", "BoxLib CNS", {ours: published.value("taffet2021", "table 5.5", theirs, "AR gap") for ours, theirs in _ROUTES.items()}, _bad_reconstruction),
 ]  # fmt: skip

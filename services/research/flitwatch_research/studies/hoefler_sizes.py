@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flitwatch_core import flow, topology
+from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation import topologies
 
@@ -24,21 +25,11 @@ TABLE1 = {
     "XGFT(4,12,12,12,12,12,6)": "xgft:4;12,12,12,12;1,12,12,6;1,1,1,2",
 }
 
-#: What the paper prints: endpoints and switches. For comparison only.
-PUBLISHED = {
-    "XGFT(2,12,6)": (144, 18),
-    "XGFT(2,24,12)": (288, 36),
-    "XGFT(3,12,8,12,4)": (1152, 240),
-    "XGFT(3,12,16,12,8)": (2304, 480),
-    "XGFT(3,12,24,12,12)": (3456, 720),
-    "XGFT(4,12,12,6,12,12,3)": (10368, 3024),
-    "XGFT(4,12,12,12,12,12,6)": (20736, 6048),
-}
-
 
 def run_table1(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Build every tree of table 1 and count its endpoints, switches and ports."""
     started = monotonic()
+    printed = published.rows("hoefler2009", "table 1")
     points = []
     for done, (layout, spec) in enumerate(TABLE1.items()):
         report(done, len(TABLE1), layout)
@@ -51,8 +42,8 @@ def run_table1(parameters: Parameters, report: Report, cancelled: Cancelled) -> 
                 "endpoints": core.endpoints,
                 "switches": core.routers,
                 "switch_ports": sorted({int(one) for one in ports}),
-                "published": {"endpoints": PUBLISHED[layout][0], "switches": PUBLISHED[layout][1]},
-                "agrees": (core.endpoints, core.routers) == PUBLISHED[layout],
+                "published": printed[layout],
+                "agrees": {"endpoints": core.endpoints, "switches": core.routers} == printed[layout],
             }
         )
     return {"study": "hoefler-table1", "points": points, "simulated": True, "wall_s": monotonic() - started}

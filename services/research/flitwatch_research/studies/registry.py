@@ -47,6 +47,11 @@ STUDIES: dict[str, tuple[str, str, str]] = {
     "hoefler-fig13": ("hoefler:FIG13", "hoefler_figures:draw", "Slowdown over the size of fat trees."),
     "hoefler-fig15": ("hoefler:FIG15", "hoefler_figures:draw", "Slowdown over the perturbation ratio, two tori."),
     "hoefler-fig16": ("hoefler:FIG16", "hoefler_figures:draw", "Slowdown over the size of 2D and 3D tori."),
+    "hoefler-ebb": (
+        "hoefler_bisection:run",
+        "",
+        "Effective bisection bandwidth of any topology, by random bisections.",
+    ),
     "taffet-table2.1": (
         "taffet:run_table21",
         "packet_figures:draw",
@@ -92,7 +97,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
 }
 
 #: The names that issues and papers use for short.
-ALIASES = {short: f"hoefler-{short}" for short in ("table1", "example", "fig11", "fig13", "fig15", "fig16")}
+ALIASES = {short: f"hoefler-{short}" for short in ("table1", "example", "fig11", "fig13", "fig15", "fig16", "ebb")}
 
 
 def find(name: str) -> Study:

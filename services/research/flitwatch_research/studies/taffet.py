@@ -8,6 +8,7 @@ import numpy as np
 
 from flitwatch_core import packet, sampling
 from flitwatch_domain.errors import BadRequest
+from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.diagnosis import CongestionMap, diagnose
@@ -16,11 +17,8 @@ from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops
 
-#: Table 5.1, milliseconds; for comparison only (another instance of the shuffle, another simulator).
-PUBLISHED_51 = {
-    ("bisection", "ftree"): 1.688, ("bisection", "hw-adaptive"): 1.750,
-    ("bisection-shuffle", "ftree"): 6.715, ("bisection-shuffle", "hw-adaptive"): 1.871,
-}  # fmt: skip
+#: Rows and columns of table 5.1 (another instance of the shuffle, another simulator), by ours.
+TABLE_51 = {"ftree": "Ftree", "hw-adaptive": "Hardware adaptive routes"}, {"bisection": "Bisection Shift", "bisection-shuffle": "Bisection Random Shuffle"}  # fmt: skip
 
 
 def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
@@ -40,7 +38,7 @@ def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) ->
         workload = packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
         result = execute(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
         return [{
-            **case, "time_ms": result.time_s * 1e3, "published_ms": PUBLISHED_51[case["pattern"], case["routing"]],
+            **case, "time_ms": result.time_s * 1e3, "published_ms": published.value("taffet2021", "table 5.1", TABLE_51[0][case["routing"]], TABLE_51[1][case["pattern"]]),
             "conserved": result.conserved, "mean_latency_us": result.latency_ns["mean"] / 1e3,
             "max_latency_us": result.latency_ns["max"] / 1e3, "load_ratio": load_ratio(machine, made),
         }]  # fmt: skip
@@ -82,10 +80,6 @@ def load_ratio(machine: Machine, messages: Messages) -> float:
     return float(load.max()) / best
 
 
-#: Table 2.1: relative RMS errors, per cent, by downsampling: standard traffic, congested; one-bit traffic, congested; 800 M packets.
-PUBLISHED_21 = {1: (0.16, 1.71, 0.73, 1.95), 10: (0.52, 1.81, 2.27, 3.51), 100: (1.68, 2.97, 7.50, 10.15), 1000: (5.31, 7.85, 23.63, 29.84)}  # fmt: skip
-
-
 def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Table 2.1: relative RMS error of both variants by downsampling, beside what the variance formulas predict.
 
@@ -113,21 +107,23 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
                     np.linalg.norm(error) / np.linalg.norm(exact[what][carries])
                 )
         expected = expected_errors(flows, run.links, case["downsampling"])
-        published = PUBLISHED_21[case["downsampling"]]
+        printed = published.row("taffet2021", "table 2.1", str(case["downsampling"]))
         return [{
             **case, **points, "formula_standard_percent": 100 * expected[0], "formula_one_bit_percent": 100 * expected[1],
-            "packets": result["packets"], "links": int(carries.sum()), "published_percent": list(published),
+            "packets": result["packets"], "links": int(carries.sum()), "published_percent": list(printed.values()),
         }]  # fmt: skip
 
     cases = [{"downsampling": d} for d in (1, 10, 100, 1000)]
-    return sweep("taffet-table2.1", cases, compute, report, cancelled, parameters, seed=seed, note=FLOOR_NOTE)
+    return sweep("taffet-table2.1", cases, compute, report, cancelled, parameters, seed=seed, note=_floor_note())
 
 
-FLOOR_NOTE = (
-    "The published congested column of the standard variant hardly falls from downsampling 10 to 1 (1.81 to 1.71 %). An independent uniform "
-    "sample cannot do that: its error shrinks with the square root of the packets, and ours does. A bias between two definitions of "
-    "`congested` (when the truth is recorded and when the reservoir is) would explain the floor; the paper does not say."
-)
+def _floor_note() -> str:
+    at = {d: published.value("taffet2021", "table 2.1", d, "standard congested") for d in ("10", "1")}
+    return (
+        f"The published congested column of the standard variant hardly falls from downsampling 10 to 1 ({at['10']} to {at['1']} %). An independent uniform "
+        "sample cannot do that: its error shrinks with the square root of the packets, and ours does. A bias between two definitions of "
+        "`congested` (when the truth is recorded and when the reservoir is) would explain the floor; the paper does not say."
+    )
 
 
 def expected_errors(flows: list[Flow], links: int, downsampling: int) -> tuple[float, float]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_routing.patterns import traffic
+from flitwatch_routing.weighting import mixed
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds
 
 Ints = NDArray[np.int64]
 Matrix = tuple[Ints, Ints, NDArray[np.float64]]
-BARRIER_BULLY = "barrier-with-bully"
+#: A barrier beside a bully: nodes at random, and the same after no leaf switch has more bully nodes than up links less one (Taffet 2021, section 5.4).
+BARRIER_BULLY, BARRIER_BULLY_EVEN = "barrier-with-bully", "barrier-with-bully-even"
 #: Every pattern with a name; anything else is a file's.
-KNOWN = frozenset({BARRIER_BULLY, *MATRICES, *patterns.PATTERNS})
-#: Of every 48 nodes 32 synchronise and 16 bully (Taffet 2021, section 5.4.2); the bully sends messages of 200 KB.
-BARRIER_NODES, BULLY_NODES = 32, 16
+KNOWN = frozenset({BARRIER_BULLY, BARRIER_BULLY_EVEN, *MATRICES, *patterns.PATTERNS})
+#: Shares of the nodes: 2,048 and 1,000 of 3,072; the rest stays idle.
+BARRIER_SHARE, BULLY_SHARE = 2 / 3, 125 / 384
+#: The bully's rounds, each of as many messages as the megabytes take, and its messages; barriers repeated for as many megabytes of the bully's as published.
+BULLY_ROUNDS, BULLY_MESSAGE_BYTES, BARRIERS_PER_MB = 16, 200_000, 100 / 320
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,11 @@ class Demand:
     jobs: tuple[Job, ...]
     time_structure: str
 
-    def matrix(self) -> Matrix:
-        """(src, dst, bytes) between endpoints, one entry a pair."""
-        return self.matrices(1)[0]
+    def matrix(self, mtu: float | None = None) -> Matrix:
+        """(src, dst, bytes) between endpoints, one entry a pair; with `mtu`, packets and bytes mixed (`weighting.mixed`)."""
+        return self.matrices(1, mtu)[0]
 
-    def matrices(self, slots: int) -> list[Matrix]:
+    def matrices(self, slots: int, mtu: float | None = None) -> list[Matrix]:
         """`matrix` of each time slot: of every rank's messages, in their order, those whose middle lies in its 1/slots of the bytes.
 
         A slot has no traffic where messages are fewer than slots.
@@ -52,9 +57,17 @@ class Demand:
         for job in self.jobs:
             slot = _progress(job.messages, slots)
             for number, into in enumerate(parts):
-                src, dst, size = job.messages.chosen(slot == number).matrix()
-                into.append((job.endpoints[src], job.endpoints[dst], size.astype(float)))
+                src, dst, size = _weighted(job.messages.chosen(slot == number), mtu)
+                into.append((job.endpoints[src], job.endpoints[dst], size))
         return [_between(one) for one in parts]
+
+
+def _weighted(messages: Messages, mtu: float | None) -> Matrix:
+    src, dst, size = messages.matrix()
+    if mtu is None:
+        return src, dst, size.astype(float)
+    packets = replace(messages, size_bytes=-(-messages.size_bytes // int(mtu))).matrix()[2]
+    return src, dst, mixed(size.astype(float), packets.astype(float), mtu)
 
 
 def _progress(messages: Messages, slots: int) -> Ints:
@@ -74,7 +87,7 @@ def _between(parts: list[Matrix]) -> Matrix:
     return src[keep], dst[keep], size[keep]
 
 
-def demand_of(name: str, endpoints: int, megabytes: float, iterations: int, seed: int) -> Demand:
+def demand_of(name: str, fabric: Fabric, megabytes: float, iterations: int, seed: int) -> Demand:
     """The demand of a pattern's name, a CSV file `src,dst,bytes`, or a measured matrix (`a , b = bytes`), scaled to the busiest node's megabytes.
 
     Raises
@@ -82,8 +95,9 @@ def demand_of(name: str, endpoints: int, megabytes: float, iterations: int, seed
     BadRequest, BadInput
         For a name that is neither, a file that does not fit, or traffic that is empty.
     """
-    if name == BARRIER_BULLY:
-        return _barrier_with_bully(endpoints, megabytes, seed)
+    if name in (BARRIER_BULLY, BARRIER_BULLY_EVEN):
+        return _barrier_with_bully(fabric, megabytes, seed, even=name == BARRIER_BULLY_EVEN)
+    endpoints = len(fabric.endpoints)
     if name in patterns.PATTERNS:
         made = patterns.make(name, endpoints, max(round(megabytes * 1e6), 1), seed)
         return Demand((Job(_scaled(made, megabytes), np.arange(endpoints)),), "the pattern's own rounds")
@@ -109,18 +123,45 @@ def _scaled(messages: Messages, megabytes: float) -> Messages:
     return messages.scaled(megabytes * 1e6 / busiest)
 
 
-def _barrier_with_bully(endpoints: int, megabytes: float, seed: int) -> Demand:
-    """Two jobs woven over the leaves: barriers, timed, and pairs that exchange 200 KB messages (tables 5.3 and 5.4)."""
-    at = np.arange(endpoints) % (BARRIER_NODES + BULLY_NODES)
-    quiet, loud = np.flatnonzero(at < BARRIER_NODES), np.flatnonzero(at >= BARRIER_NODES)
-    if len(quiet) < 2 or len(loud) < 2:
-        raise BadInput(f"{BARRIER_BULLY} needs at least {BARRIER_NODES + 2} endpoints, the topology has {endpoints}")
-    steps = 8 * (len(quiet) - 1).bit_length()
-    barriers = max(round(megabytes * 2), 1)  # enough that they last about as long as the bully
+def _barrier_with_bully(fabric: Fabric, megabytes: float, seed: int, even: bool) -> Demand:
+    """Barriers on a grid of nodes, timed, and pairs that exchange messages of 200 KB (tables 5.3 and 5.4).
+
+    The bully sends `megabytes` a node (published: 320), and the barriers are as many for them as there.
+    """
+    endpoints = len(fabric.endpoints)
+    width = patterns.grid_width(int(BARRIER_SHARE * endpoints))
+    grid, pairs = int(BARRIER_SHARE * endpoints) // width * width, int(BULLY_SHARE * endpoints / 2)
+    if grid < 4 or pairs < 1:
+        raise BadInput(f"{BARRIER_BULLY} needs at least 8 endpoints, the topology has {endpoints}")
+    job = np.zeros(endpoints, np.int64)
+    rng = np.random.default_rng([seed, 5])
+    order = rng.permutation(endpoints)
+    job[order[:grid]], job[order[grid : grid + 2 * pairs]] = 1, 2
+    if even:
+        _spread(job, fabric, rng)
+    messages = max(round(megabytes * 1e6 / BULLY_ROUNDS / BULLY_MESSAGE_BYTES), 1)
+    repeats = max(round(BARRIERS_PER_MB * messages * BULLY_ROUNDS * BULLY_MESSAGE_BYTES / 1e6), 1)
+    bully = patterns.bully(2 * pairs, BULLY_ROUNDS * messages * BULLY_MESSAGE_BYTES, rng, BULLY_MESSAGE_BYTES, messages)
     return Demand(
         (
-            Job(patterns.make("barrier", len(quiet), steps * barriers, seed), quiet),
-            Job(patterns.make("bully", len(loud), max(round(megabytes * 1e6), 200_000), seed), loud, timed=False),
+            Job(patterns.barriers_on_grid(grid, repeats), np.flatnonzero(job == 1)),
+            Job(bully, np.flatnonzero(job == 2), timed=False),
         ),
         "the jobs' own rounds",
     )
+
+
+def _spread(job: Ints, fabric: Fabric, rng: np.random.Generator) -> None:
+    """Exchange bully nodes (2) of crowded leaves for idle ones (0), or where none is left for barrier nodes (1), on leaves with room."""
+    links, leaf = fabric.links, np.asarray(fabric.endpoints.router)
+    up = np.bincount(np.asarray(links.src)[fabric.router_links()], minlength=len(fabric.routers))
+    room = up[leaf] - 1
+    while (crowded := np.flatnonzero((job == 2) & (np.bincount(leaf, job == 2)[leaf] > room))).size:
+        free = np.bincount(leaf, job == 2)[leaf] < room
+        others = [one for one in (np.flatnonzero((job == other) & free) for other in (0, 1)) if one.size]
+        if not others:
+            raise BadInput(
+                f"{BARRIER_BULLY_EVEN} needs leaf switches with more up links", advice=f"Use {BARRIER_BULLY} or another topology."
+            )  # fmt: skip
+        a, b = rng.choice(crowded), rng.choice(others[0])
+        job[a], job[b] = job[b], job[a]

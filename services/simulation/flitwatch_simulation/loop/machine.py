@@ -59,10 +59,11 @@ class SimulatedMachine:
         self.fabric: Fabric = fabric_of(parameters.topology)
         self.loaded = ftree_tables(self.fabric)
         self._demand: Demand = demand_of(
-            parameters.pattern, len(self.fabric.endpoints), parameters.megabytes, parameters.iterations, parameters.seed
+            parameters.pattern, self.fabric, parameters.megabytes, parameters.iterations, parameters.seed
         )
-        self._truth = self._demand.matrix()
-        self._slots = self._demand.matrices(parameters.slots)
+        # Counters, routes and scores are in bytes, or with an MTU in bytes and packets mixed.
+        self._truth = self._demand.matrix(parameters.mtu)
+        self._slots = self._demand.matrices(parameters.slots, parameters.mtu)
 
     def describe(self) -> str:
         """What is known of the order of messages."""

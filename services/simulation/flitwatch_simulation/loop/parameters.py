@@ -19,6 +19,7 @@ class LoopRun:
 
     megabytes: what the busiest node sends;  iterations: of traffic whose order of messages is unknown;  basis: od, or auto: by held-out residual;
     slots: parts of the jobs' progress after each of which counters are read; routes then suit every part, not only the sum;
+    mtu: counters are mixed, MTU/2 x packets + bytes/2 (Taffet 2021, section 5.4.2), so that many small messages count beside few large ones; None: bytes
     """
 
     pattern: str
@@ -35,13 +36,16 @@ class LoopRun:
     optimise_s: float = 30.0
     reconstruct_s: float = 900.0
     slots: int = 1
+    mtu: float | None = None
 
     def __post_init__(self) -> None:
         for name, low, high in (
             ("sls", 1, 16), ("vls", 1, 15), ("epochs", 1, 64), ("iterations", 1, 1000), ("slots", 1, MOST_SLOTS), ("packet_bytes", 64, 8192), ("seed", 0, 2**63 - 1),
-            ("megabytes", 1e-3, 1e3), ("noise", 0, 1), ("optimise_s", 1e-3, 86_400), ("reconstruct_s", 1, 86_400),
+            ("megabytes", 1e-3, 1e3), ("noise", 0, 1), ("optimise_s", 1e-3, 86_400), ("reconstruct_s", 1, 86_400), ("mtu", 1, 65_536),
         ):  # fmt: skip
             value = getattr(self, name)
+            if name == "mtu" and value is None:
+                continue
             whole = name in WHOLE
             if (
                 isinstance(value, bool)

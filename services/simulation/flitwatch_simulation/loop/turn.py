@@ -137,9 +137,7 @@ def optimised_turn(
     started = time.monotonic()
     fabric = fabric_of(parameters.topology)
     loaded, stop = ftree_tables(fabric), cancelled or (lambda: False)
-    demand = demand_of(
-        parameters.pattern, len(fabric.endpoints), parameters.megabytes, parameters.iterations, parameters.seed
-    )
+    demand = demand_of(parameters.pattern, fabric, parameters.megabytes, parameters.iterations, parameters.seed)
 
     def say(done: int, what: str) -> None:
         if report is not None:
@@ -148,7 +146,7 @@ def optimised_turn(
     say(0, "optimising routes")
     routes = optimised(
         fabric,
-        demand.matrices(parameters.slots),
+        demand.matrices(parameters.slots, parameters.mtu),
         parameters.optimise_s,
         parameters.seed,
         lambda detail: say(0, detail),

@@ -150,6 +150,36 @@ def barrier(ranks: int, size: int, _: np.random.Generator) -> Messages:
     return in_rounds(ranks, steps * max(size // (8 * len(steps)), 1))
 
 
+def grid_width(ranks: int) -> int:
+    """Columns of a barrier's grid: the largest power of two whose square is at most `ranks` (32 of 2,048)."""
+    return 1 << max((ranks.bit_length() - 1) // 2, 0)
+
+
+def barriers_on_grid(ranks: int, repeats: int) -> Messages:
+    """Algorithm 8 of Taffet 2021: a barrier in each row of a grid, in each column, and of all ranks, `repeats` times.
+
+    A barrier is a reduction to the first rank over a binary tree and a broadcast over the same tree, of 8 bytes. Ranks lie row by row on a grid of
+    `grid_width(ranks)` columns.
+    """
+    width = grid_width(ranks)
+    at = np.arange(ranks)
+    place_in = (at % width, at // width, at)
+    src, dst, send, recv = [], [], [], []
+    for number in range(3 * repeats):
+        place = place_in[number % 3]
+        child = np.flatnonzero(place > 0)
+        # Ranks of a row follow one another, those of a column lie a row apart.
+        step = (1, width, 1)[number % 3]
+        parent = child - (place[child] - (place[child] - 1) // 2) * step
+        # A rank hears from its children, then calls its parent and waits for the answer, then tells its children.
+        src += [child, parent]
+        dst += [parent, child]
+        send += [np.full(child.size, 3 * number + 1), np.full(child.size, 3 * number + 2)]
+        recv += [np.full(child.size, 3 * number), np.full(child.size, 3 * number + 1)]
+    columns = [np.concatenate(one) for one in (src, dst, send, recv)]
+    return Messages(ranks, columns[0], columns[1], np.full(columns[0].size, 8), columns[2], columns[3], 9 * repeats)
+
+
 def broadcast(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Binomial tree from rank 0; every rank receives `size` bytes."""
     rounds = []
@@ -243,12 +273,16 @@ def incast(ranks: int, size: int, _: np.random.Generator, fan_in: int = 4) -> Me
     return in_rounds(ranks, [(src, receiver[src], size)])
 
 
-def bully(ranks: int, size: int, rng: np.random.Generator, message_bytes: int = 200_000) -> Messages:
-    """Random pairs that send 200 KB messages to each other, one after the other (Taffet 2021, section 5.4)."""
+def bully(ranks: int, size: int, rng: np.random.Generator, message_bytes: int = 200_000, at_once: int = 1) -> Messages:
+    """Random pairs that send 200 KB messages to each other, `at_once` before they wait for all of them (Taffet 2021, section 5.4: 100)."""
     order = rng.permutation(ranks - ranks % 2).reshape(-1, 2)
     src, dst = np.concatenate([order[:, 0], order[:, 1]]), np.concatenate([order[:, 1], order[:, 0]])
     rest = [size % message_bytes] if size % message_bytes else []
-    return in_rounds(ranks, [(src, dst, part) for part in [message_bytes] * (size // message_bytes) + rest])
+    parts = [message_bytes] * (size // message_bytes) + rest
+    rounds = [parts[first : first + at_once] for first in range(0, len(parts), at_once)]
+    return in_rounds(
+        ranks, [(np.tile(src, len(one)), np.tile(dst, len(one)), np.repeat(one, src.size)) for one in rounds]
+    )
 
 
 def permutation(ranks: int, size: int, rng: np.random.Generator) -> Messages:

@@ -1948,6 +1948,31 @@ export interface components {
              */
             blamed: string[];
         };
+        /**
+         * Bisection
+         * @description Random bisections of one topology, or of figure 11's stand-ins.
+         */
+        Bisection: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Runs
+             * @default 1000
+             */
+            runs: number;
+            /** Topology */
+            topology?: string | null;
+            /** Routing */
+            routing?: ("dmodk" | "dor" | "minhop" | "updn" | "ftree" | "minimal" | "valiant") | null;
+        };
         /** Bisections */
         Bisections: {
             /**
@@ -3433,6 +3458,22 @@ export interface components {
             /** Items */
             items: components["schemas"]["Hit"][];
         };
+        /** HoeflerBisection */
+        HoeflerBisection: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "ebb" | "hoefler-ebb";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "runs": 1000
+             *     }
+             */
+            parameters: components["schemas"]["Bisection"];
+        };
         /** HoeflerFig11 */
         HoeflerFig11: {
             /**
@@ -3886,7 +3927,7 @@ export interface components {
              * Pattern
              * @enum {string}
              */
-            pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "barrier-with-bully-even" | "bisection" | "bisection-shuffle" | "boxlib-cns-1024" | "boxlib-mg-1024" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "multigrid-1000" | "nekbone-1024" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
             /**
              * Topology
              * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
@@ -3955,6 +3996,11 @@ export interface components {
              * @default 1
              */
             slots: number;
+            /**
+             * Mtu
+             * @description Counters are MTU/2 x packets + bytes/2 instead of bytes.
+             */
+            mtu?: number | null;
         };
         /**
          * Machine
@@ -4487,7 +4533,7 @@ export interface components {
              * Pattern
              * @enum {string}
              */
-            pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "barrier-with-bully-even" | "bisection" | "bisection-shuffle" | "boxlib-cns-1024" | "boxlib-mg-1024" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "multigrid-1000" | "nekbone-1024" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
             /**
              * Topology
              * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
@@ -4556,6 +4602,11 @@ export interface components {
              * @default 1
              */
             slots: number;
+            /**
+             * Mtu
+             * @description Counters are MTU/2 x packets + bytes/2 instead of bytes.
+             */
+            mtu?: number | null;
             /** Time Limit S */
             time_limit_s?: number | null;
         };
@@ -6058,7 +6109,7 @@ export interface components {
              */
             name: "sim.study";
             /** Args */
-            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
+            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["HoeflerBisection"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
         };
         /**
          * StartWhatIf

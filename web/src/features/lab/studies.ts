@@ -20,6 +20,7 @@ export const STUDIES: StudyGroup[] = [
       { study: "hoefler-fig13", title: "Figure 13", asks: "Slowdown over the size of fat trees." },
       { study: "hoefler-fig15", title: "Figure 15", asks: "Slowdown over the perturbation ratio, two tori." },
       { study: "hoefler-fig16", title: "Figure 16", asks: "Slowdown over the size of 2D and 3D tori." },
+      { study: "hoefler-ebb", title: "Effective bisection", asks: "What random bisections get of the full bandwidth." },
     ],
   },
   {

@@ -1,0 +1,85 @@
+"""Effective bisection bandwidth (Hoefler 2009, section 3.1): what random bisections get of the full bandwidth under the fabric's own routes.
+
+The endpoints are split into two halves at random, and each of one half sends to one of the other, all at once. A message gets 1/c of a link's bandwidth, where c is the
+largest number of messages on a link of its path; the mean over the messages is the bisection's share of the full bandwidth.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import flow
+from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_research.studies import published
+from flitwatch_research.studies.hoefler import STAND_INS
+from flitwatch_research.studies.parameters import known, text, whole
+from flitwatch_research.studies.registry import Cancelled as IsCancelled
+from flitwatch_research.studies.registry import Parameters, Report
+from flitwatch_simulation import routings, topologies
+from flitwatch_simulation.collectives import mean_with_ci95
+
+#: Bisections between two looks at whether to go on.
+STEP = 50
+
+
+def shares(routes: flow.Routes, bisections: int, seed: int, first: int = 0) -> NDArray[np.float64]:
+    """Share of the full bandwidth (bisections,), each with a seed of its own. Of an odd number of endpoints one stays out."""
+    half = routes.endpoints // 2
+    src, dst = np.arange(half, dtype=np.uint32), np.arange(half, 2 * half, dtype=np.uint32)
+    offsets, nobody = np.array([0, half], np.uint64), np.zeros(0, np.uint32)
+    found = np.empty(bisections)
+    for number in range(bisections):
+        order = np.random.default_rng([seed, first + number]).permutation(routes.endpoints)[: 2 * half]
+        *_, most = flow.annotate(
+            routes, 2 * half, src, dst, offsets, order.astype(np.uint32), nobody, nobody, "longest-path"
+        )
+        found[number] = np.mean(1 / most)
+    return found
+
+
+def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Parameters:
+    """Any topology or fabric file, or by default the stand-ins of figure 11's machines beside the published shares.
+
+    Parameters: runs (bisections, 1000), seed, topology, routing.
+    """
+    known(parameters, ("runs", "seed", "threads", "topology", "routing"))
+    started = monotonic()
+    runs, seed = whole(parameters, "runs", 1000, 2, 1_000_000), whole(parameters, "seed", 1, 0, 2**63 - 1)
+    spec = None if parameters.get("topology") is None else text(parameters, "topology", "")
+    routing = None if parameters.get("routing") is None else text(parameters, "routing", "")
+    machines = STAND_INS if spec is None else {str(spec): spec}
+    points = []
+    for place, (name, one) in enumerate(machines.items()):
+        routes = routings.routes_of(topologies.parse(one), routing)
+        if routes.endpoints < 2:
+            raise BadRequest(f"{one} has fewer than two endpoints, so there is nothing to bisect")
+        parts = []
+        for first in range(0, runs, STEP):
+            if cancelled():
+                raise Cancelled("the study was cancelled")
+            report(place * runs + first, len(machines) * runs, name)
+            parts.append(shares(routes, min(STEP, runs - first), seed, first))
+        points.append(_point(name, str(one), routes, np.concatenate(parts), seed))
+    answer: dict[str, Any] = {
+        "study": "hoefler-ebb",
+        "points": points,
+        "simulated": True,
+        "wall_s": monotonic() - started,
+    }
+    return answer if spec is None else {**answer, "effective_bisection_bandwidth": points[0]["effective_bisection_bandwidth"]}  # fmt: skip
+
+
+def _point(name: str, spec: str, routes: flow.Routes, share: NDArray[np.float64], seed: int) -> dict[str, Any]:
+    printed = published.rows("hoefler2009", "section 3.1")
+    machine = next(
+        (one for one, row in printed.items() if one in name and "effective bisection bandwidth" in row), None
+    )
+    return {
+        "series": name, "topology": spec, "routing": routes.name, "endpoints": routes.endpoints, "runs": len(share), "seed": seed,
+        "effective_bisection_bandwidth": mean_with_ci95(share).as_json(), "smallest": float(share.min()), "largest": float(share.max()),
+        "published": None if machine is None else printed[machine]["effective bisection bandwidth"] / 100,
+    }  # fmt: skip

@@ -1,0 +1,106 @@
+"""Published figures as data: `published.csv` is the one place where a paper's number is typed.
+
+Each row names paper, place (table, figure or section), row and column, and where the value is in the paper's text: the line, a piece of that line,
+and which of the piece's numbers it is.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+from flitwatch_domain.errors import NotFound
+
+#: Papers, and the beginnings of their texts' file names.
+PAPERS = {
+    "bhatele2020": "bhatele2020-performance-variability",
+    "desensi2019": "desensi2019-application-aware-routing",
+    "hoefler2009": "hoefler2009-network-noise-collectives",
+    "taffet2021": "taffet2021-communication-performance",
+    "wang2018": "wang2018-placement-tradeoff-dragonfly",
+}
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One published number.
+
+    Attributes
+    ----------
+    paper : a key of `PAPERS`
+    place : table, figure or section
+    row, column : as the paper names them, or as short as they can be
+    value : in `unit`, which is empty for counts and ratios
+    line : of the paper's text, from 1
+    number : which number of `quote` it is, from 1
+    quote : a piece of that line
+    """
+
+    paper: str
+    place: str
+    row: str
+    column: str
+    value: float
+    unit: str
+    line: int
+    number: int
+    quote: str
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers of a piece of text, commas between thousands left out."""
+    return [float(one.replace(",", "")) for one in _NUMBER.findall(text)]
+
+
+@lru_cache(maxsize=1)
+def figures() -> tuple[Figure, ...]:
+    """Every published figure, in the order of the file."""
+    text = resources.files(__package__).joinpath("published.csv").read_text("utf-8")
+    return tuple(
+        Figure(**{**row, "value": float(row["value"]), "line": int(row["line"]), "number": int(row["number"])})  # type: ignore[arg-type]
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+@lru_cache(maxsize=1)
+def _by_place() -> dict[tuple[str, str], dict[str, dict[str, float]]]:
+    found: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    for one in figures():
+        found.setdefault((one.paper, one.place), {}).setdefault(one.row, {})[one.column] = one.value
+    return found
+
+
+def rows(paper: str, place: str) -> dict[str, dict[str, float]]:
+    """A published table: values by row and column.
+
+    Raises
+    ------
+    NotFound
+    """
+    try:
+        return _by_place()[paper, place]
+    except KeyError:
+        raise NotFound(f"published.csv has no {place} of {paper}") from None
+
+
+def row(paper: str, place: str, name: str, **columns: str) -> dict[str, float]:
+    """A row of a published table; with `columns`, only those, under the names given (ours=theirs).
+
+    Raises
+    ------
+    NotFound
+    """
+    try:
+        found = rows(paper, place)[name]
+        return {ours: found[theirs] for ours, theirs in columns.items()} if columns else dict(found)
+    except KeyError as missing:
+        raise NotFound(f"published.csv has no {missing} in {place} of {paper}") from None
+
+
+def value(paper: str, place: str, name: str, column: str) -> float:
+    """One published figure; raises as `row`."""
+    return row(paper, place, name, found=column)["found"]
