@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from flitwatch_db import connect, tasks
 from flitwatch_db.estimates import store as estimate_store
+from flitwatch_db.estimates.store import State
 from flitwatch_ml.forecast import StepSeries, forecasters
 from flitwatch_ml.forecast.serving import dump, load
 from flitwatch_ml.work import forecast as work
 from flitwatch_ml.work.drift import edges, measure, stability_index
 from flitwatch_ml.work.live import Live
-from flitwatch_ml.work.watch import Standing, due, look
+from flitwatch_ml.work.watch import due, look
 from ml.conftest import RUNS, STEPS
 
 
@@ -78,11 +79,11 @@ def test_m_and_k_are_the_papers(steps: int) -> None:
 
 def test_an_estimate_is_due_when_runs_have_grown() -> None:
     assert not due("blame", 19, 19, None) and due("blame", 20, 20, None)
-    done = Standing(runs=100, newest_run=100, estimate_id=1, lacks=None, drifting=False)
+    done = State(runs=100, newest_run=100, estimate_id=1, lacks=None, drifting=False)
     assert not due("blame", 100, 100, done) and not due("blame", 109, 109, done) and due("blame", 110, 110, done)
-    drifting = Standing(100, 100, 1, None, True)
+    drifting = State(100, 100, 1, None, True)
     assert due("forecast", 101, 101, drifting) and not due("forecast", 100, 100, drifting)
-    lacking = Standing(20, 20, None, "no counters were stored", False)
+    lacking = State(20, 20, None, "no counters were stored", False)
     assert not due("forecast", 20, 20, lacking) and due("forecast", 21, 21, lacking)
 
 

@@ -124,3 +124,20 @@ def async_pool(
         timeout=CONNECT_TIMEOUT_S,
         check=AsyncConnectionPool.check_connection,
     )
+
+
+def try_lock(conn: psycopg.Connection[Any], key: int) -> bool:
+    """Hold an advisory lock until this transaction ends; False where another connection holds it."""
+    row = conn.execute("SELECT pg_try_advisory_xact_lock(%s)", [key]).fetchone()
+    return bool(row and row[0])
+
+
+def limit_statements(conn: psycopg.Connection[Any], limit_ms: int) -> None:
+    """End every further statement of this transaction that takes longer."""
+    conn.execute("SELECT set_config('statement_timeout', %s, true)", [str(limit_ms)])
+
+
+def version_and_clock(conn: psycopg.Connection[Any]) -> tuple[str, float]:
+    """The server's version and the epoch seconds of its clock."""
+    row = conn.execute("SELECT current_setting('server_version'), extract(epoch FROM clock_timestamp())").fetchone()
+    return ("?", float("nan")) if row is None else (row[0], float(row[1]))

@@ -166,3 +166,16 @@ def make_url(login: str, database: str, place: Mapping[str, str | int | None]) -
     """A URL of libpq's kind, the place among its parameters."""
     said = "&".join(f"{key}={quote(str(value), safe='/')}" for key, value in place.items() if value is not None)
     return f"postgresql://{quote(login, safe='')}@/{quote(database, safe='')}?{said}"
+
+
+def let_own(conn: psycopg.Connection[Any]) -> None:
+    """Have login `flitwatch`, which makes the tables, create databases and grant the services' roles."""
+    conn.execute("ALTER ROLE flitwatch CREATEDB CREATEROLE")
+    for login in LOGINS:
+        conn.execute(sql.SQL("GRANT {} TO flitwatch WITH ADMIN OPTION").format(sql.Identifier(login)))
+
+
+def create_database(conn: psycopg.Connection[Any]) -> None:
+    """Create database `flitwatch` unless it exists; the connection commits each statement by itself."""
+    if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'flitwatch'").fetchone():
+        conn.execute("CREATE DATABASE flitwatch OWNER flitwatch")

@@ -189,3 +189,8 @@ def _chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int]:
         query = "SELECT count(*), coalesce(sum(pg_total_relation_size(c)), 0) FROM show_chunks(%s::regclass) AS c"
     row = conn.execute(query.encode(), [f"flitwatch.{table}"]).fetchone()
     return (int(row[0]), int(row[1])) if row is not None else (0, 0)
+
+
+def analyze(conn: psycopg.Connection[Any]) -> None:
+    """Have the planner know the tables as they are now."""
+    conn.execute("ANALYZE")

@@ -144,3 +144,39 @@ def models_of(conn: Connection, estimate_id: int) -> dict[int, bytes]:
     """The fitted forecasters of an estimate, by the number of past steps they take."""
     rows = conn.execute("SELECT m, model FROM estimate_model WHERE estimate_id = %s", [estimate_id]).fetchall()
     return {int(m): bytes(model) for m, model in rows}
+
+
+@dataclass(frozen=True)
+class State:
+    """How an estimate was when it was last looked at."""
+
+    runs: int
+    newest_run: int
+    estimate_id: int | None
+    lacks: str | None
+    drifting: bool
+
+
+def states_of(conn: Connection, exe: str, nodes: int) -> dict[str, State]:
+    """The states of an application's estimates, by kind."""
+    rows = conn.execute(
+        "SELECT kind, runs, newest_run, estimate_id, lacks, coalesce((drift ->> 'drifting')::boolean, false) FROM estimate_state"
+        " WHERE exe = %s AND nodes = %s",
+        [exe, nodes],
+    ).fetchall()
+    return {row[0]: State(*row[1:]) for row in rows}
+
+
+def data_and_result_of(conn: Connection, estimate_id: int) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """What an estimate was made from, and its result; None where it is gone."""
+    row = conn.execute("SELECT data, result FROM estimate WHERE estimate_id = %s", [estimate_id]).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
+def outcomes_of(conn: Connection, estimate_id: int) -> list[tuple[float, float, float, float]]:
+    """Expected, low, high and measured seconds of an estimate's forecasts whose steps have all been measured."""
+    return conn.execute(
+        "SELECT f.expected_s, f.low_s, f.high_s, o.s FROM forecast f JOIN LATERAL (SELECT sum(time_s) AS s, count(*) AS n FROM run_step s"
+        " WHERE s.run_id = f.run_id AND s.step >= f.after_steps AND s.step < f.after_steps + f.ahead) o ON o.n = f.ahead WHERE f.estimate_id = %s",
+        [estimate_id],
+    ).fetchall()

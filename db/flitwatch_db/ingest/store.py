@@ -273,3 +273,9 @@ def count_records(conn: psycopg.Connection[Any], records: Mapping[int, int]) -> 
         " FROM unnest(%s::int[], %s::bigint[]) AS w (schema_id, records) WHERE s.schema_id = w.schema_id",
         [ids, [records[schema_id] for schema_id in ids]],
     )
+
+
+def carried(conn: psycopg.Connection[Any], topics: Sequence[str]) -> int:
+    """How many records of these topics are in the tables, by the committed positions of all groups."""
+    row = conn.execute("SELECT coalesce(sum(position), 0) FROM stream_position WHERE topic = ANY(%s)", [list(topics)])
+    return int((row.fetchone() or (0,))[0])

@@ -101,6 +101,19 @@ def open_of_visits(conn: psycopg.Connection[Any], visit: str, together: str, eve
     return int(row[0]), int(row[1]), int(row[2])
 
 
+def is_open_or_failed_lately(conn: psycopg.Connection[Any], name: str, args: dict[str, Any]) -> bool:
+    """Whether a task with these arguments waits, runs, or failed with an internal error in the last 30 minutes.
+
+    A task that failed is not started again at once: it would fail every minute.
+    """
+    row = conn.execute(
+        "SELECT EXISTS (SELECT FROM task WHERE name = %s AND args @> %s AND (state IN ('queued', 'running')"
+        " OR state = 'failed' AND finished_at > now() - interval '30 minutes' AND error ->> 'kind' = 'internal'))",
+        [name, Jsonb(args)],
+    ).fetchone()
+    return bool(row and row[0])
+
+
 def start(
     conn: psycopg.Connection[Any],
     name: str,

@@ -10,6 +10,7 @@ import psycopg
 from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.estimates import store
 
 Floats = NDArray[np.float64]
 
@@ -39,15 +40,11 @@ def stability_index(reference_edges: ArrayLike, values: ArrayLike) -> float:
 
 def measure(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> dict[str, Any] | None:
     """Coverage, error and shift since an estimate was made; None where nothing has come since."""
-    row = conn.execute("SELECT data, result FROM estimate WHERE estimate_id = %s", [estimate_id]).fetchone()
-    if row is None:
+    made = store.data_and_result_of(conn, estimate_id)
+    if made is None:
         return None
-    data, result = row
-    outcomes = conn.execute(
-        "SELECT f.expected_s, f.low_s, f.high_s, o.s FROM forecast f JOIN LATERAL (SELECT sum(time_s) AS s, count(*) AS n FROM run_step s"
-        " WHERE s.run_id = f.run_id AND s.step >= f.after_steps AND s.step < f.after_steps + f.ahead) o ON o.n = f.ahead WHERE f.estimate_id = %s",
-        [estimate_id],
-    ).fetchall()
+    data, result = made
+    outcomes = store.outcomes_of(conn, estimate_id)
     psi = _shift(conn, exe, nodes, data["last_s"], result)
     if not outcomes and psi is None:
         return None

@@ -6,18 +6,19 @@ import logging
 import math
 import threading
 from collections import defaultdict
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import psycopg
 
 from flitwatch_db import connect
+from flitwatch_db.core.connection import try_lock
 from flitwatch_db.core.events import emit
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import step_counters as around
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.estimates.store import Forecast
+from flitwatch_db.runs.waiting import WaitingRun, step_times, waiting_runs
 from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_ml.forecast.series import StepSeries
@@ -31,34 +32,6 @@ EVERY_S = 2.0
 #: Held while one worker forecasts, so that others do not do it again.
 _LOCK = 7205759403792796
 
-_NEW_STEPS = """
-    SELECT r.run_id, coalesce(r.job_id, j.job_id), r.exe, coalesce(j.nodes, r.ranks), extract(epoch FROM r.start_ts)::float8, r.simulated, e.estimate_id,
-           t.steps, e.result -> 'counters', jsonb_array_length(e.result -> 'curve_s')
-    FROM run r JOIN job j USING (job_pk) JOIN LATERAL (SELECT count(*) AS steps, max(step) AS last FROM run_step s WHERE s.run_id = r.run_id) t ON t.last = t.steps - 1
-         JOIN estimate_state a ON (a.kind, a.exe, a.nodes) = ('forecast', r.exe, coalesce(j.nodes, r.ranks)) JOIN estimate e USING (estimate_id)
-    WHERE j.end_ts IS NULL AND j.state = 'RUNNING' AND r.start_ts > now() - interval '14 days'
-      AND NOT EXISTS (SELECT FROM forecast f WHERE f.run_id = r.run_id AND f.after_steps >= t.steps)
-"""
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """A run with steps that nothing was foretold after."""
-
-    run_id: int
-    job_id: str | None
-    exe: str
-    nodes: int
-    start_s: float
-    simulated: bool
-    estimate_id: int
-    steps: int
-    counters: tuple[str, ...]
-    whole: int
-
-
-_COLUMNS = tuple(field.name for field in fields(Waiting))
-
 
 class Live:
     """Makes forecasts; keeps the forecasters that it loaded."""
@@ -68,11 +41,10 @@ class Live:
 
     def step(self, conn: psycopg.Connection[Any]) -> int:
         """Forecast every running job whose steps have grown; return how many forecasts were made."""
-        groups: dict[tuple[int, int], list[Waiting]] = defaultdict(list)
-        for row in conn.execute(_NEW_STEPS).fetchall():
-            one = Waiting(**dict(zip(_COLUMNS, row, strict=True)) | {"counters": tuple(row[8] or ())})
-            groups[one.estimate_id, one.steps].append(one)
-        made: list[tuple[Forecast, Waiting, float]] = []
+        groups: dict[tuple[int, int], list[WaitingRun]] = defaultdict(list)
+        for run in waiting_runs(conn):
+            groups[run.estimate_id, run.steps].append(run)
+        made: list[tuple[Forecast, WaitingRun, float]] = []
         for (estimate_id, steps), waiting in groups.items():
             for one in waiting:
                 around.keep_steps(conn, one.run_id, around.complete_through_s(conn, one.run_id))
@@ -94,7 +66,9 @@ class Live:
         return self._models[estimate_id][max(fitting)] if fitting else None
 
 
-def forecast(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiting]) -> list[tuple[Forecast, Waiting]]:
+def forecast(
+    conn: psycopg.Connection[Any], serving: Serving, waiting: list[WaitingRun]
+) -> list[tuple[Forecast, WaitingRun]]:
     """Forecast runs of one application with as many steps."""
     series = _series(conn, serving, waiting)
     windows, expected_s = serving.forecast(series)
@@ -117,16 +91,14 @@ def forecast(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Wait
     return found
 
 
-def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiting]) -> StepSeries:
+def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[WaitingRun]) -> StepSeries:
     """Steps so far with the features that the forecaster takes; what was not counted stays NaN and is taken at its mean."""
     order = {counter.abbreviation: at for at, counter in enumerate(TABLE_II)}
     columns = [order[name] for name in waiting[0].counters]
     index = np.array([one.run_id for one in waiting], np.int64)
     times = np.full((len(waiting), waiting[0].steps), np.nan)
     line = {one.run_id: at for at, one in enumerate(waiting)}
-    for run, step, time_s in conn.execute(
-        "SELECT run_id, step, time_s FROM run_step WHERE run_id = ANY(%s)", [list(line)]
-    ):
+    for run, step, time_s in step_times(conn, list(line)):
         if step < times.shape[1]:
             times[line[run], step] = time_s
     runs = estimates.Runs(index, np.array([one.start_s for one in waiting]), times, False)
@@ -140,7 +112,7 @@ def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiti
     return StepSeries(times, counts / times[:, :, None], **parts)
 
 
-def _told(made: Forecast, one: Waiting, mape: float) -> dict[str, Any]:
+def _told(made: Forecast, one: WaitingRun, mape: float) -> dict[str, Any]:
     return {
         "run_id": one.run_id, "job_id": one.job_id, "exe": one.exe, "nodes": one.nodes, "after_steps": made.after_steps, "ahead": made.ahead,
         "expected_s": made.expected_s, "low_s": made.low_s, "high_s": made.high_s, "usual_s": made.usual_s,
@@ -157,8 +129,7 @@ def serve(dsn: str, stop: threading.Event) -> None:
             with connect(dsn, role="writer", application="flitwatch forecasts", autocommit=True) as conn:
                 while not stop.wait(EVERY_S):
                     with conn.transaction():
-                        row = conn.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK]).fetchone()
-                        if row and row[0]:
+                        if try_lock(conn, _LOCK):
                             live.step(conn)
         except (psycopg.Error, FlitwatchError) as problem:
             log.warning("no forecasts: %s", problem)

@@ -247,12 +247,9 @@ class Embedded:
         ) as conn:
             if (self.data / "pg_hba.conf").read_text() != _BY_PASSWORD:
                 logins.give(conn, logins.known(self.logins))
-                conn.execute("ALTER ROLE flitwatch CREATEDB CREATEROLE")
-                for login in logins.LOGINS:
-                    conn.execute(f"GRANT {login} TO flitwatch WITH ADMIN OPTION".encode())
+                logins.let_own(conn)
                 self._admit(host, _BY_PASSWORD)
-            if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'flitwatch'").fetchone():
-                conn.execute("CREATE DATABASE flitwatch OWNER flitwatch")
+            logins.create_database(conn)
 
     def _shut_down(self) -> None:
         if self.pid() is None:

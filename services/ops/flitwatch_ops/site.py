@@ -56,17 +56,15 @@ def check_machine(folder: Path) -> Iterator[Check]:
 def check_database(url: str) -> Iterator[Check]:
     """Reachability, version and edition, tables, and the clock of the database server."""
     from flitwatch_db import connect, edition, migrations
+    from flitwatch_db.core.connection import version_and_clock
 
     try:
         with connect(url, autocommit=True) as connection:
             begun = time.time()
-            row = connection.execute(
-                "select current_setting('server_version'), extract(epoch from clock_timestamp())"
-            ).fetchone()
+            version, clock_s = version_and_clock(connection)
             middle = (begun + time.time()) / 2
-            version, clock = row if row is not None else ("?", middle)
             yield Check("database", "ok", f"PostgreSQL {version}, {edition(connection)} edition")
-            yield _clock("database clock", float(clock) - middle)
+            yield _clock("database clock", clock_s - middle)
             waiting = migrations.pending(connection)
             yield Check(
                 "tables", "warning" if waiting else "ok", f"{len(waiting)} migrations to come" if waiting else "up to date",

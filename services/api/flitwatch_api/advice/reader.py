@@ -47,11 +47,12 @@ def _send(frame: bytes) -> None:
 
 def _read(url: str) -> Basis:
     from flitwatch_db import connect
+    from flitwatch_db.core.connection import limit_statements
 
     # Only the writer may look at the queue's workers; nothing is written.
     with connect(url, role="writer", application="flitwatch advice") as conn:
         conn.read_only = True
-        conn.execute(f"SET statement_timeout = {STATEMENT_LIMIT_MS}".encode())
+        limit_statements(conn, STATEMENT_LIMIT_MS)
         return load(conn)
 
 

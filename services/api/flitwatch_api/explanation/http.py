@@ -13,6 +13,7 @@ from flitwatch_api.explanation import schemas
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
+from flitwatch_db.core.connection import limit_statements
 from flitwatch_db.jobs.explanation import explain
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
@@ -30,9 +31,7 @@ async def explanation(
     """Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
 
     def work(conn: psycopg.Connection[Any]) -> dict[str, Any]:
-        conn.execute(
-            "SELECT set_config('statement_timeout', %s, true)", [str(platform.settings.api_statement_timeout_ms)]
-        )
+        limit_statements(conn, platform.settings.api_statement_timeout_ms)
         return explain(conn, job_id, cluster or None)
 
     return answer(shown(await platform.in_thread("reader", work), names))

@@ -136,6 +136,7 @@ def _store(url: str, fabric: Fabric, history: int) -> tuple[int, float]:
     import numpy as np
 
     from flitwatch_db import connect
+    from flitwatch_db.core.maintenance import analyze
     from flitwatch_db.counters import store as counters
     from flitwatch_db.fabrics import store as fabrics
 
@@ -150,7 +151,7 @@ def _store(url: str, fabric: Fabric, history: int) -> tuple[int, float]:
         _tell(conn, fabric_id, start + history, len(fabric.routers))
         conn.commit()
     with connect(url, autocommit=True) as conn:
-        conn.execute("ANALYZE")
+        analyze(conn)
     return start, time.perf_counter() - begin
 
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from flitwatch_research.ingest_bench.load import Order
 
-_GROUPED = "SELECT router, sum(samples), count(*), sum(rt_flits), sum(rt_stall_cycles) FROM {table} GROUP BY router ORDER BY router"
-
 EXAMPLES = 5
 
 
 def carried_at(url: str, order: Order, limit_s: float) -> float:
     """Wait until everything that is in the log is in the database too, at most `limit_s`; the moment at which it was."""
     from flitwatch_db import connect
+    from flitwatch_db.ingest.store import carried
     from flitwatch_stream.log import open_log
 
     topics = [one.topic for one in order.sets]
@@ -24,8 +23,7 @@ def carried_at(url: str, order: Order, limit_s: float) -> float:
         total = sum(sum(log.end_offsets(topic)) for topic in topics)
         deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:
-            row = conn.execute("SELECT coalesce(sum(position), 0) FROM stream_position WHERE topic = ANY(%s)", [topics])
-            if int((row.fetchone() or (0,))[0]) >= total:
+            if carried(conn, topics) >= total:
                 break
             time.sleep(0.05)
     return time.time()
@@ -41,6 +39,7 @@ def checked(url: str, order: Order, seconds: int | None = None) -> dict[str, Any
         differ from what their counters grew by, in any of the tables; `wrong_in`: how many by table; `examples`; `rows` by table; `gaps`, `dead_letters`.
     """
     from flitwatch_db import connect
+    from flitwatch_db.counters import sums
 
     routers = len(order.sets[0].routers)
     seconds = order.seconds if seconds is None else seconds
@@ -56,7 +55,7 @@ def checked(url: str, order: Order, seconds: int | None = None) -> dict[str, Any
         examples: list[str] = []
         rows: dict[str, int] = {}
         for table in ("router_1s", "router_1m", "router_1h"):
-            found = np.array(conn.execute(_GROUPED.format(table=table).encode()).fetchall(), float).reshape(-1, 5)
+            found = sums.by_router(conn, table)
             stored = np.zeros((routers, 5))
             stored[found[:, 0].astype(int)] = found
             rows[table] = int(stored[:, 2].sum())
@@ -70,12 +69,9 @@ def checked(url: str, order: Order, seconds: int | None = None) -> dict[str, Any
                     f"{table}: router {one} {beyond[0]:+.0f} samples, {beyond[1]:+.0f} flits, {beyond[2]:+.0f} stalls"
                 )
             wrong[table] = set(np.flatnonzero(unlike).tolist())
-        by_port = dict(
-            conn.execute("SELECT router, sum(f) FROM port_10s, unnest(flits) AS f GROUP BY router").fetchall()
-        )
+        by_port = sums.port_flits(conn)
         wrong["port_10s"] = {router for router in range(routers) if by_port.get(router, 0) != ports[router]}
-        count = "SELECT (SELECT count(*) FROM port_10s), (SELECT count(*) FROM gap), (SELECT count(*) FROM dead_letter)"
-        rows["port_10s"], gaps, letters = conn.execute(count).fetchone() or (0, 0, 0)
+        rows["port_10s"], gaps, letters = sums.rows_gaps_and_letters(conn)
     return {
         "lost": lost, "duplicated": duplicated, "wrong": len(set().union(*wrong.values())),
         "wrong_in": {table: len(found) for table, found in wrong.items() if found}, "examples": examples, "rows": rows, "rows_expected": routers * (seconds - 1),

@@ -1,0 +1,31 @@
+"""Everything that is stored of the counters, summed by router: what the ingest benchmark compares with what was sent."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg import sql
+
+Table = Literal["router_1s", "router_1m", "router_1h"]
+
+
+def by_router(conn: psycopg.Connection[Any], table: Table) -> NDArray[np.float64]:
+    """Router, samples, rows, flits and stall cycles, a row a router: (n, 5)."""
+    grouped = sql.SQL(
+        "SELECT router, sum(samples), count(*), sum(rt_flits), sum(rt_stall_cycles) FROM {} GROUP BY router ORDER BY router"
+    ).format(sql.Identifier(table))
+    return np.array(conn.execute(grouped).fetchall(), float).reshape(-1, 5)
+
+
+def port_flits(conn: psycopg.Connection[Any]) -> dict[int, float]:
+    """Flits of all ports, by router."""
+    return dict(conn.execute("SELECT router, sum(f) FROM port_10s, unnest(flits) AS f GROUP BY router").fetchall())
+
+
+def rows_gaps_and_letters(conn: psycopg.Connection[Any]) -> tuple[int, int, int]:
+    """How many rows of ports, gaps and dead letters there are."""
+    count = "SELECT (SELECT count(*) FROM port_10s), (SELECT count(*) FROM gap), (SELECT count(*) FROM dead_letter)"
+    return conn.execute(count).fetchone() or (0, 0, 0)
