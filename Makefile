@@ -51,6 +51,10 @@ web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 
 web: web/dist/index.html ## the page
 
+.PHONY: client
+client: ## the Python client again from docs/contracts/openapi.json
+	@$(PY) services/client/generate.py
+
 # --- run -------------------------------------------------------------------------------------------------------------
 
 .PHONY: up down status doctor

@@ -1,47 +1,197 @@
-"""The generated client is that of the description, and its example runs against the served API."""
+"""The client of notebooks and scripts: generated from the description, and true to the served API."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
+import venv
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-import flitwatch.client
+import flitwatch_client
 from api.conftest import Served
-from flitwatch.client import Client, Refused
-from flitwatch.client.generate import generate
+from api.world import T0, THROUGH, World
 
 ROOT = Path(__file__).resolve().parents[2]
+CLIENT = ROOT / "services" / "client"
 
 
-def test_every_operation_of_the_client_is_one_of_the_description() -> None:
-    description = json.loads((ROOT / "docs" / "contracts" / "openapi.json").read_text())
-    made = generate(description)
-    held = Path(flitwatch.client.operations.__file__).read_text()
-    calls = re.compile(r'"""(GET|POST|PUT|PATCH|DELETE) (\S+): ')
-    assert set(calls.findall(held)) <= set(calls.findall(made)) and len(calls.findall(held)) > 50
-    compile(made, "operations.py", "exec")
+def generator():
+    spec = importlib.util.spec_from_file_location("generate_client", CLIENT / "generate.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_generated_files_are_those_of_the_description() -> None:
+    made = generator()
+    description = json.loads(made.DESCRIPTION.read_text())
+    package = CLIENT / "flitwatch_client"
+    assert made.operations(description) == (package / "operations.py").read_text(), "run `make client`"
+    assert made.models() == (package / "models.py").read_text(), "run `make client`"
+
+
+def test_every_answer_has_a_type() -> None:
+    text = (CLIENT / "flitwatch_client" / "operations.py").read_text()
+    from flitwatch_client import models
+
+    types = set(re.findall(r"-> models\.(\w+):", text))
+    assert len(types) > 40 and all(hasattr(models, name) for name in types)
 
 
 def test_the_example_runs(api: Served) -> None:
-    (code,) = re.findall(r"```\n(.*?)```", flitwatch.client.__doc__ or "", re.DOTALL)
+    (code,) = re.findall(r"```\n(.*?)```", flitwatch_client.__doc__ or "", re.DOTALL)
     done = subprocess.run(
-        [sys.executable, "-c", code.replace("http://127.0.0.1:8765", api.url)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+        [sys.executable, "-c", code.replace("http://127.0.0.1:8765", api.url)], capture_output=True, text=True, timeout=60
+    )  # fmt: skip
     assert done.returncode == 0 and "small" in done.stdout and done.stdout.split()[-1] == "start", done.stderr
 
 
-def test_parameters_go_where_they_belong_and_a_refusal_says_why(api: Served) -> None:
-    with Client(api.url) as client:
-        assert client.fabric_detail("small")["name"] == "small"
-        assert len(client.jobs(limit=1)["items"]) == 1
-        with pytest.raises(Refused) as refused:
-            client.fabric_detail("../../healthz")
-        assert refused.value.answered == 404 and refused.value.problem["title"]
+@pytest.fixture
+def fw(api: Served):
+    with flitwatch_client.connect(api.url) as client:
+        yield client
+
+
+def test_parameters_go_where_they_belong_and_a_refusal_says_why(fw: flitwatch_client.Client) -> None:
+    assert fw.api.fabric_detail("small")["name"] == "small"
+    assert len(fw.api.jobs(limit=1)["items"]) == 1
+    with pytest.raises(flitwatch_client.Refused) as refused:
+        fw.api.fabric_detail("../../healthz")
+    assert refused.value.status == 404 and refused.value.problem["title"]
+    with pytest.raises(flitwatch_client.Refused, match=r"no counter 'nonsense'.*Counters: "):
+        fw.series("small", "nonsense")
+
+
+def test_nobody_at_the_address_is_said() -> None:
+    with (
+        flitwatch_client.connect("http://127.0.0.1:9") as fw,
+        pytest.raises(flitwatch_client.Unavailable, match="does not answer"),
+    ):
+        fw.fabrics()
+
+
+def test_an_address_comes_from_the_environment(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLITWATCH_URL", raising=False)
+    with pytest.raises(ValueError, match="FLITWATCH_URL"):
+        flitwatch_client.connect()
+    monkeypatch.setenv("FLITWATCH_URL", api.url)
+    with flitwatch_client.connect() as fw:
+        assert "small" in fw.fabrics()["name"].to_pylist()
+
+
+def test_lists_are_whole_whatever_a_page_holds(fw: flitwatch_client.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fw.jobs()
+    monkeypatch.setattr("flitwatch_client.client.PAGE", 2)
+    paged = fw.jobs()
+    assert len(whole) > 4 and paged["job_id"].to_pylist() == whole["job_id"].to_pylist()
+    assert len(fw.jobs(most=3)) == 3
+    assert fw.jobs(user="nobody-of-that-name").columns == whole.columns
+    assert whole.arrow.schema.field("start").type == pa.timestamp("us", tz="UTC")
+
+
+def test_series_are_what_was_stored(fw: flitwatch_client.Client, world: World) -> None:
+    start, end = datetime.fromtimestamp(T0, UTC), datetime.fromtimestamp(T0 + 100, UTC)
+    table = fw.series("small", ["rt_flits", "ratio"], routers=[1, 5], start=start, end=end, points=100)
+    assert table.columns == ["ts", "router", "rt_flits", "ratio"]
+    assert table["router"].to_pylist()[:2] == [1, 5]
+    flits = np.array(table["rt_flits"].to_pylist(), dtype=float).reshape(-1, 2)
+    step = int(table.arrow.schema.metadata[b"step_s"])
+    stored = world.column("rt_flits")[:100, [1, 5]].reshape(-1, step, 2)
+    assert np.array_equal(flits[:, 0], stored[:, :, 0].sum(axis=1))
+    # Router 5 is silent from second 60 on: unknown, not zero.
+    assert np.isnan(flits[60 // step :, 1]).all() and table["rt_flits"].null_count == 40 // step
+    total = fw.series("small", "rt_flits", start=start, end=end, points=100, total=True)
+    assert total.columns == ["ts", "rt_flits"] and len(total) == 100 // step
+
+
+def test_arrow_and_json_give_the_same_series(fw: flitwatch_client.Client, api: Served) -> None:
+    span = {"from": T0, "to": T0 + 120, "points": 12}
+    json_answer = api.get("/fabrics/small/timeseries", routers="group:1", counters="ratio,coverage", **span)
+    table = fw.series("small", ("ratio", "coverage"), routers="group:1", start=T0, end=T0 + 120, points=12)
+    for name in ("ratio", "coverage"):
+        by_router = np.array(table[name].to_pylist(), dtype=float).reshape(-1, len(json_answer["routers"])).T
+        np.testing.assert_allclose(by_router, np.array(json_answer["values"][name], dtype=float), rtol=1e-6)
+    assert [f"{t:%Y-%m-%dT%H:%M:%SZ}" for t in table["ts"].unique().to_pylist()] == json_answer["ts"]
+
+
+def test_stalls_of_every_router_and_the_same_as_parquet(fw: flitwatch_client.Client, api: Served, world: World) -> None:
+    table = fw.stalls("small", start=T0, end=THROUGH, step_s=10)
+    assert table.columns == ["ts", "router", "flits", "stall_cycles", "ratio"]
+    assert table.arrow.schema.metadata[b"fabric"] == b"small"
+    assert len(table.to_pandas()) == len(table.to_polars()) == len(table)
+    answer = api.http.get(
+        "/api/v1/fabrics/small/frames", params={"from": T0, "to": THROUGH, "step": 10},
+        headers={"Accept": "application/vnd.apache.parquet"},
+    )  # fmt: skip
+    import pyarrow.parquet as parquet
+
+    assert answer.headers["content-type"] == "application/vnd.apache.parquet" and answer.headers["vary"].startswith(
+        "Accept"
+    )
+    assert parquet.read_table(pa.BufferReader(answer.content)).equals(table.arrow)
+
+
+def test_a_fabric_without_time_has_an_empty_series(fw: flitwatch_client.Client) -> None:
+    table = fw.series("still", "ratio")
+    assert len(table) == 0 and table.columns == ["ts", "router", "ratio"]
+
+
+def test_links_runs_steps_blame_forecasts_and_alerts_are_tables(fw: flitwatch_client.Client, world: World) -> None:
+    assert len(fw.links("small")) > 0
+    runs = fw.runs()
+    assert set(runs["run_id"].to_pylist()) >= set(world.run_ids)
+    steps = fw.steps(world.run_ids[0])
+    assert steps.columns[:3] == ["step", "time_s", "usual_s"] and len(steps) > 0
+    assert "lacks" in fw.forecasts().columns and "summary" in fw.alerts().columns
+    with pytest.raises(flitwatch_client.Refused, match="no estimate of blame"):
+        fw.blame()
+    explained = fw.explanation("100")
+    assert explained["job_id"] == "100" and fw.candidates("100").columns[0] == "job_id"
+
+
+def test_the_package_alone_is_enough(api: Served, tmp_path: Path) -> None:
+    """The built wheel, in an environment that has httpx and pyarrow and nothing of the platform."""
+    uv = next(
+        path
+        for path in (ROOT / ".cache" / "uv" / "bin" / "uv", Path("/usr/local/bin/uv"), Path("uv"))
+        if path.name == str(path) or path.exists()
+    )
+    subprocess.run([uv, "build", "--wheel", "-q", "--out-dir", tmp_path / "dist", CLIENT], check=True)
+    venv.create(tmp_path / "empty", with_pip=False)
+    python = tmp_path / "empty" / "bin" / "python"
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    subprocess.run([uv, "pip", "install", "-q", "--python", python, wheel], check=True)
+    code = "import flitwatch_client, importlib.metadata as m; print(len(flitwatch_client.connect().jobs())); print(sorted(d.name.lower() for d in m.distributions()))"
+    done = subprocess.run(
+        [python, "-I", "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "FLITWATCH_URL": api.url},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    jobs, there = done.stdout.splitlines()
+    assert int(jobs) > 4
+    assert set(json.loads(there.replace("'", '"'))) <= {
+        "flitwatch-client",
+        "httpx",
+        "httpcore",
+        "h11",
+        "anyio",
+        "idna",
+        "certifi",
+        "pyarrow",
+        "typing_extensions",
+        "typing-extensions",
+        "sniffio",
+    }

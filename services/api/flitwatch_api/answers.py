@@ -55,9 +55,10 @@ def dump(content: Any) -> bytes:
         return orjson.dumps(_rounded(content), default=_other, option=_OPTIONS)
 
 
-def answer(content: Any, cache_control: str = "no-cache") -> Response:
-    """A JSON answer."""
-    return Response(dump(content), media_type=JSON, headers={"Cache-Control": cache_control})
+def answer(content: Any, cache_control: str = "no-cache", vary: str | None = None) -> Response:
+    """A JSON answer; `vary` names the request's header that another form of it hangs on."""
+    headers = {"Cache-Control": cache_control, **({} if vary is None else {"Vary": vary})}
+    return Response(dump(content), media_type=JSON, headers=headers)
 
 
 @dataclass(frozen=True)

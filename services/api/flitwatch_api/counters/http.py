@@ -9,11 +9,13 @@ import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from flitwatch_api import columnar
 from flitwatch_api.answers import answer, moments, ratio
 from flitwatch_api.counters import congestion as service
 from flitwatch_api.counters import schemas, series
 from flitwatch_api.counters.limits import MAX_POINTS, need
 from flitwatch_api.counters.windows import Window as Spanned
+from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import MAX_WINDOW_S, FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
@@ -65,10 +67,20 @@ async def congestion_links(
     return answer(await service.link_figures(platform, conn, asked, router, group, link_class))
 
 
-@http.get("/timeseries", response_model=schemas.Timeseries)
+@http.get(
+    "/timeseries",
+    response_model=schemas.Timeseries,
+    responses={
+        200: {
+            "content": columnar.CONTENT,
+            "description": "As Arrow or Parquet: columns ts, router (unless summed) and one a counter; null is unknown.",
+        }
+    },
+)
 async def timeseries(
     platform: ThePlatform,
     conn: Reader,
+    request: Request,
     fabric: FabricId,
     routers: Annotated[
         str, Query(max_length=16_000, pattern="^[0-9a-z:, ]+$", description="`1,2`, `all` or `group:3`.")
@@ -86,7 +98,12 @@ async def timeseries(
     names = series.read_counters(counters)
     chosen = series.read_routers(topology, routers)
     span = await series.span_of(platform, conn, topology, from_, to)
-    return answer(await series.timeseries(platform, conn, topology, series.Asked(chosen, names, span, points, total)))
+    found = await series.timeseries(platform, conn, topology, series.Asked(chosen, names, span, points, total))
+    if kind := columnar.wanted(request):
+        return await columnar.send(
+            kind, found.ts, None if total else found.routers, found.values, _about(topology, found.step_s)
+        )
+    return answer(found.content(), vary="Accept")
 
 
 @http.get("/matrix", response_model=schemas.Matrix)
@@ -133,8 +150,8 @@ async def overview(
     response_model=schemas.Frames,
     responses={
         200: {
-            "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}},
-            "description": "With Accept: application/octet-stream float32, little endian: flits[step][router], then stall_cycles[step][router]; NaN is unknown.",
+            "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}, **columnar.CONTENT},
+            "description": "As Arrow or Parquet: columns ts, router, flits, stall_cycles, ratio. With Accept: application/octet-stream float32, little endian: flits[step][router], then stall_cycles[step][router]; NaN is unknown.",
         }
     },
 )
@@ -154,6 +171,9 @@ async def frames(
     topology = await platform.topologies.get(conn, fabric)
     span = await series.span_of(platform, conn, topology, from_, to)
     ts, step_s, flits, stalls = await series.frames(platform, conn, topology, span, step, link_class)
+    if kind := columnar.wanted(request):
+        figures = {"flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits)}
+        return await columnar.send(kind, ts, np.arange(topology.size), figures, _about(topology, step_s))
     if OCTETS not in request.headers.get("accept", ""):
         content = {
             "ts": moments(ts),
@@ -162,7 +182,7 @@ async def frames(
             "flits": flits,
             "stall_cycles": stalls,
         }
-        return answer(content)
+        return answer(content, vary="Accept")
     start = ts[0] if len(ts) else int(span[0]) if span else 0
     headers = {
         "X-Frames": str(len(ts)),
@@ -173,3 +193,14 @@ async def frames(
         "Vary": "Accept",
     }
     return Response(flits.astype("<f4").tobytes() + stalls.astype("<f4").tobytes(), media_type=OCTETS, headers=headers)
+
+
+def _about(topology: Topology, step_s: int) -> dict[str, str]:
+    """What an Arrow or Parquet file says of itself."""
+    head = topology.head
+    return {
+        "fabric": head.name,
+        "step_s": str(step_s),
+        "simulated": str(head.simulated).lower(),
+        "counted_at": head.counted_at,
+    }

@@ -131,12 +131,38 @@ class Asked:
     total: bool = False
 
 
-async def timeseries(platform: Platform, conn: Connection, topology: Topology, asked: Asked) -> dict[str, Any]:
-    """The answer of `/timeseries`."""
+@dataclass(frozen=True)
+class Series:
+    """Counters over time.
+
+    Attributes
+    ----------
+    ts : int64[T]
+        Start of each step, epoch seconds.
+    step_s : int
+    routers : int64[R]
+        Whose figures, or whose sum.
+    values : dict of names to arrays [T][R], or [T][1] where the routers are summed
+        NaN is unknown.
+    """
+
+    ts: NDArray[np.int64]
+    step_s: int
+    routers: NDArray[np.int64]
+    values: dict[str, NDArray[Any]]
+
+    def content(self) -> dict[str, Any]:
+        """The JSON of `/timeseries`: a row for each router."""
+        rows = {name: np.ascontiguousarray(figures.T) for name, figures in self.values.items()}
+        return {"ts": moments(self.ts), "step_s": self.step_s, "routers": self.routers, "values": rows}
+
+
+async def timeseries(platform: Platform, conn: Connection, topology: Topology, asked: Asked) -> Series:
+    """What a request means."""
     routers, names = asked.routers, asked.names
     rows = 1 if asked.total else len(routers)
     if asked.span is None or topology.head.timeless:
-        return {"ts": [], "step_s": 1, "routers": routers, "values": {name: [[]] * rows for name in names}}
+        return Series(np.empty(0, np.int64), 1, routers, {name: np.empty((0, rows)) for name in names})
     reach = await platform.topologies.reach(conn, topology.head)
     few = len(routers) <= FEW_ROUTERS
     size, most = (len(routers), MAX_ROWS // 4) if few else (topology.size, MAX_ROWS)
@@ -158,8 +184,7 @@ async def timeseries(platform: Platform, conn: Connection, topology: Topology, a
     if asked.total:
         sums = _totals(sums)
         expected = np.nansum(expected, keepdims=True)
-    values = {name: np.ascontiguousarray(_figures(name, sums, expected).T) for name in names}
-    return {"ts": moments(ts), "step_s": step, "routers": routers, "values": values}
+    return Series(ts, step, routers, {name: _figures(name, sums, expected) for name in names})
 
 
 def _totals(sums: Sums) -> Sums:

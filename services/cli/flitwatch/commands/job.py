@@ -36,12 +36,15 @@ def job(
 
 
 def _asked(api_url: str, token_file: Path | None, job_id: str, cluster: str | None) -> dict[str, Any]:
-    from flitwatch.client import Client
+    from flitwatch_client import ClientError, connect
+    from flitwatch_domain.errors import Unavailable
 
     token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
-    with Client(api_url, token) as api:
-        found: dict[str, Any] = api.explanation(job_id, cluster=cluster)
-        return found
+    try:
+        with connect(api_url, token) as fw:
+            return dict(fw.explanation(job_id, cluster=cluster))
+    except ClientError as problem:
+        raise Unavailable(problem.message, advice=problem.advice) from None
 
 
 def _read(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""One method an operation of the API; generated from docs/contracts/openapi.json by `python -m flitwatch.client.generate`, not edited."""
+"""One method an operation of the API; generated from docs/contracts/openapi.json by `make client`, not edited."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from flitwatch_client import models
 
 
 class Operations:
@@ -15,23 +17,23 @@ class Operations:
     def _call(self, method: str, path: str, query: dict[str, Any], body: Any = None) -> Any:
         raise NotImplementedError
 
-    def advice(self, body: Any) -> Any:
+    def advice(self, body: Any) -> models.AdviceOutput:
         """POST /api/v1/advice: Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
         return self._call("POST", "/api/v1/advice", {}, body)
 
-    def advice_batch(self, body: Any) -> Any:
+    def advice_batch(self, body: Any) -> models.AdviceBatchAnswer:
         """POST /api/v1/advice/batch: The same for several jobs."""
         return self._call("POST", "/api/v1/advice/batch", {}, body)
 
-    def advice_state(self) -> Any:
+    def advice_state(self) -> models.AdviceState:
         """GET /api/v1/advice/state: The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
         return self._call("GET", "/api/v1/advice/state", {})
 
-    def alerts(self, *, phase: Any | None = None, rule: Any | None = None, from_: Any | None = None, to: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def alerts(self, *, phase: Any | None = None, rule: Any | None = None, from_: Any | None = None, to: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.AlertList:
         """GET /api/v1/alerts: Alerts, the newest first."""
         return self._call("GET", "/api/v1/alerts", {"phase": phase, "rule": rule, "from": from_, "to": to, "limit": limit, "cursor": cursor})
 
-    def alert_rules(self) -> Any:
+    def alert_rules(self) -> models.RuleList:
         """GET /api/v1/alerts/rules: Every rule."""
         return self._call("GET", "/api/v1/alerts/rules", {})
 
@@ -43,11 +45,11 @@ class Operations:
         """DELETE /api/v1/alerts/rules/{name}: Remove a rule; a rule of the file comes back when the engine starts again."""
         return self._call("DELETE", f"/api/v1/alerts/rules/{self._part(name)}", {})
 
-    def put_alert_rule(self, name: str, body: Any) -> Any:
+    def put_alert_rule(self, name: str, body: Any) -> models.StoredRule:
         """PUT /api/v1/alerts/rules/{name}: Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts."""
         return self._call("PUT", f"/api/v1/alerts/rules/{self._part(name)}", {}, body)
 
-    def alert_silences(self, *, limit: int | None = None) -> Any:
+    def alert_silences(self, *, limit: int | None = None) -> models.SilenceList:
         """GET /api/v1/alerts/silences: Silences, the last to end first."""
         return self._call("GET", "/api/v1/alerts/silences", {"limit": limit})
 
@@ -59,107 +61,107 @@ class Operations:
         """DELETE /api/v1/alerts/silences/{silence_id}: End a silence now."""
         return self._call("DELETE", f"/api/v1/alerts/silences/{self._part(silence_id)}", {})
 
-    def alert(self, alert_id: int) -> Any:
+    def alert(self, alert_id: int) -> models.AlertDetail:
         """GET /api/v1/alerts/{alert_id}: One alert, its evidence as it was when it began to fire, and who was told."""
         return self._call("GET", f"/api/v1/alerts/{self._part(alert_id)}", {})
 
-    def audit(self, *, actor: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def audit(self, *, actor: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.AuditList:
         """GET /api/v1/audit: What was changed and whose names were seen, the newest first."""
         return self._call("GET", "/api/v1/audit", {"actor": actor, "limit": limit, "cursor": cursor})
 
-    def estimates(self) -> Any:
+    def estimates(self) -> models.Applications:
         """GET /api/v1/estimates: Instrumented applications, and how the estimates of each stand."""
         return self._call("GET", "/api/v1/estimates", {})
 
-    def blame(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None, by: str | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def blame(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None, by: str | None = None, limit: int | None = None, cursor: Any | None = None) -> models.Blame:
         """GET /api/v1/estimates/blame: Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause."""
         return self._call("GET", "/api/v1/estimates/blame", {"exe": exe, "nodes": nodes, "estimate": estimate, "by": by, "limit": limit, "cursor": cursor})
 
-    def blame_detail(self, estimate_id: int, by: str, place: int) -> Any:
+    def blame_detail(self, estimate_id: int, by: str, place: int) -> models.BlameDetail:
         """GET /api/v1/estimates/blame/{estimate_id}/{by}/{place}: The runs behind one name: its exposure in each, and the time of each."""
         return self._call("GET", f"/api/v1/estimates/blame/{self._part(estimate_id)}/{self._part(by)}/{self._part(place)}", {})
 
-    def deviation(self, *, inputs: str | None = None) -> Any:
+    def deviation(self, *, inputs: str | None = None) -> models.Deviation:
         """GET /api/v1/estimates/deviation: What: relevance of counters by application."""
         return self._call("GET", "/api/v1/estimates/deviation", {"inputs": inputs})
 
-    def forecast(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None) -> Any:
+    def forecast(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None) -> models.Forecast:
         """GET /api/v1/estimates/forecast: What next: backtests by m, k and features, the baselines, the forecaster that serves, its drift."""
         return self._call("GET", "/api/v1/estimates/forecast", {"exe": exe, "nodes": nodes, "estimate": estimate})
 
-    def versions(self, *, kind: Any | None = None, exe: Any | None = None, nodes: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def versions(self, *, kind: Any | None = None, exe: Any | None = None, nodes: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.HeadList:
         """GET /api/v1/estimates/versions: Every estimate that is kept, the newest first: data, parameters, code version, score."""
         return self._call("GET", "/api/v1/estimates/versions", {"kind": kind, "exe": exe, "nodes": nodes, "limit": limit, "cursor": cursor})
 
-    def fabrics(self) -> Any:
+    def fabrics(self) -> models.FabricList:
         """GET /api/v1/fabrics: All fabrics."""
         return self._call("GET", "/api/v1/fabrics", {})
 
-    def fabric_detail(self, fabric: str) -> Any:
+    def fabric_detail(self, fabric: str) -> models.FabricDetail:
         """GET /api/v1/fabrics/{fabric}: One fabric."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}", {})
 
-    def congestion(self, fabric: str, *, at: Any | None = None, window: str | None = None, class_: Any | None = None) -> Any:
+    def congestion(self, fabric: str, *, at: Any | None = None, window: str | None = None, class_: Any | None = None) -> models.Congestion:
         """GET /api/v1/fabrics/{fabric}/congestion: Stalls per flit of a window, by router, link class and pair of groups."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/congestion", {"at": at, "window": window, "class": class_})
 
-    def congestion_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, group: Any | None = None, class_: Any | None = None) -> Any:
+    def congestion_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, group: Any | None = None, class_: Any | None = None) -> models.LinkFigures:
         """GET /api/v1/fabrics/{fabric}/congestion/links: Stalls per flit of a window by counted link; a link that is absent has no counter."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/congestion/links", {"at": at, "window": window, "router": router, "group": group, "class": class_})
 
-    def endpoints(self, fabric: str) -> Any:
+    def endpoints(self, fabric: str) -> models.Endpoints:
         """GET /api/v1/fabrics/{fabric}/endpoints: Where nodes attach."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/endpoints", {})
 
-    def frames(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, step: int | None = None, class_: Any | None = None) -> Any:
+    def frames(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, step: int | None = None, class_: Any | None = None) -> models.Frames:
         """GET /api/v1/fabrics/{fabric}/frames: Flits and stalls of every router step by step; the page sums windows of them while the reader drags."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/frames", {"from": from_, "to": to, "step": step, "class": class_})
 
-    def links(self, fabric: str, *, class_: Any | None = None, group: Any | None = None, terminals: bool | None = None) -> Any:
+    def links(self, fabric: str, *, class_: Any | None = None, group: Any | None = None, terminals: bool | None = None) -> models.Links:
         """GET /api/v1/fabrics/{fabric}/links: Links between routers."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links", {"class": class_, "group": group, "terminals": terminals})
 
-    def matrix(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> Any:
+    def matrix(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> models.Matrix:
         """GET /api/v1/fabrics/{fabric}/matrix: Traffic between groups over a span: the column sends, the row receives."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/matrix", {"from": from_, "to": to})
 
-    def occupancy(self, fabric: str, *, at: Any | None = None) -> Any:
+    def occupancy(self, fabric: str, *, at: Any | None = None) -> models.Occupancy:
         """GET /api/v1/fabrics/{fabric}/occupancy: Jobs that hold routers of a fabric at a moment."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/occupancy", {"at": at})
 
-    def overview(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, points: int | None = None) -> Any:
+    def overview(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, points: int | None = None) -> models.Overview:
         """GET /api/v1/fabrics/{fabric}/overview: The whole machine over time, with gaps and marks, for a time brush."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/overview", {"from": from_, "to": to, "points": points})
 
-    def routers(self, fabric: str) -> Any:
+    def routers(self, fabric: str) -> models.Routers:
         """GET /api/v1/fabrics/{fabric}/routers: Routers and their places."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/routers", {})
 
-    def router_detail(self, fabric: str, router: int, *, at: Any | None = None, window: str | None = None) -> Any:
+    def router_detail(self, fabric: str, router: int, *, at: Any | None = None, window: str | None = None) -> models.RouterDetail:
         """GET /api/v1/fabrics/{fabric}/routers/{router}: One router: its ports in a window and the jobs on it."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/routers/{self._part(router)}", {"at": at, "window": window})
 
-    def samples(self, fabric: str, *, job: Any | None = None, tag: Any | None = None, phase: Any | None = None, from_: Any | None = None, to: Any | None = None) -> Any:
+    def samples(self, fabric: str, *, job: Any | None = None, tag: Any | None = None, phase: Any | None = None, from_: Any | None = None, to: Any | None = None) -> models.SampleMap:
         """GET /api/v1/fabrics/{fabric}/samples: Traffic and congested packets by link, as sampled by the packets themselves, of all contexts that match."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples", {"job": job, "tag": tag, "phase": phase, "from": from_, "to": to})
 
-    def sample_contexts(self, fabric: str, *, job: Any | None = None, tag: Any | None = None, phase: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def sample_contexts(self, fabric: str, *, job: Any | None = None, tag: Any | None = None, phase: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.SampleContextList:
         """GET /api/v1/fabrics/{fabric}/samples/contexts: Contexts of which there are samples, the newest first."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/contexts", {"job": job, "tag": tag, "phase": phase, "limit": limit, "cursor": cursor})
 
-    def sample_hosts(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> Any:
+    def sample_hosts(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> models.SampleHosts:
         """GET /api/v1/fabrics/{fabric}/samples/hosts: What became of the packets that came to each sampling host; without a span, those of the last day."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/hosts", {"from": from_, "to": to})
 
-    def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None, sum: bool | None = None) -> Any:
+    def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None, sum: bool | None = None) -> models.Timeseries:
         """GET /api/v1/fabrics/{fabric}/timeseries: Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/timeseries", {"routers": routers, "counters": counters, "from": from_, "to": to, "points": points, "sum": sum})
 
-    def forecasts(self, *, limit: int | None = None) -> Any:
+    def forecasts(self, *, limit: int | None = None) -> models.RunningList:
         """GET /api/v1/forecasts: Running instrumented jobs and what is foretold of them, the slowest first."""
         return self._call("GET", "/api/v1/forecasts", {"limit": limit})
 
-    def dead_letters(self, *, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def dead_letters(self, *, limit: int | None = None, cursor: Any | None = None) -> models.DeadLetterList:
         """GET /api/v1/ingest/dead-letters: Records that could not be used, the newest first."""
         return self._call("GET", "/api/v1/ingest/dead-letters", {"limit": limit, "cursor": cursor})
 
@@ -167,39 +169,39 @@ class Operations:
         """GET /api/v1/ingest/dead-letters/{number}/raw: The bytes of a record as they came; to be saved, never shown."""
         return self._call("GET", f"/api/v1/ingest/dead-letters/{self._part(number)}/raw", {})
 
-    def status(self) -> Any:
+    def status(self) -> models.Status:
         """GET /api/v1/ingest/status: What comes in, how far behind the writer is, what was refused."""
         return self._call("GET", "/api/v1/ingest/status", {})
 
-    def jobs(self, *, fabric: Any | None = None, user: Any | None = None, state: Any | None = None, name: Any | None = None, q: Any | None = None, at: Any | None = None, from_: Any | None = None, to: Any | None = None, sort: str | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def jobs(self, *, fabric: Any | None = None, user: Any | None = None, state: Any | None = None, name: Any | None = None, q: Any | None = None, at: Any | None = None, from_: Any | None = None, to: Any | None = None, sort: str | None = None, limit: int | None = None, cursor: Any | None = None) -> models.JobList:
         """GET /api/v1/jobs: Jobs, newest first unless sorted otherwise."""
         return self._call("GET", "/api/v1/jobs", {"fabric": fabric, "user": user, "state": state, "name": name, "q": q, "at": at, "from": from_, "to": to, "sort": sort, "limit": limit, "cursor": cursor})
 
-    def job(self, job_id: str, *, cluster: Any | None = None) -> Any:
+    def job(self, job_id: str, *, cluster: Any | None = None) -> models.JobDetail:
         """GET /api/v1/jobs/{job_id}: One job, its place on the fabric and its neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}", {"cluster": cluster})
 
-    def explanation(self, job_id: str, *, cluster: Any | None = None) -> Any:
+    def explanation(self, job_id: str, *, cluster: Any | None = None) -> models.Explanation:
         """GET /api/v1/jobs/{job_id}/explanation: Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/explanation", {"cluster": cluster})
 
-    def outlook(self, job_id: str, *, cluster: Any | None = None) -> Any:
+    def outlook(self, job_id: str, *, cluster: Any | None = None) -> models.Outlook:
         """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
 
-    def measured_noise(self, *, network: Any | None = None, collective: Any | None = None, limit: int | None = None) -> Any:
+    def measured_noise(self, *, network: Any | None = None, collective: Any | None = None, limit: int | None = None) -> models.MeasuredList:
         """GET /api/v1/noise/measured: What `flitwatch import noise-bench` stored, by ratio."""
         return self._call("GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit})
 
-    def simulated_noise(self, *, tasks: int | None = None) -> Any:
+    def simulated_noise(self, *, tasks: int | None = None) -> models.SimulatedList:
         """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, to stand beside the measured ones."""
         return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
 
-    def recommendations(self, *, kind: Any | None = None, state: Any | None = None, fabric: Any | None = None, job: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def recommendations(self, *, kind: Any | None = None, state: Any | None = None, fabric: Any | None = None, job: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.RecommendationList:
         """GET /api/v1/recommendations: What the loop and the routing advice came to, the newest first: recommendations, and the caller's own what-ifs."""
         return self._call("GET", "/api/v1/recommendations", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
 
-    def recommendation(self, recommendation_id: int) -> Any:
+    def recommendation(self, recommendation_id: int) -> models.RecommendationDetail:
         """GET /api/v1/recommendations/{recommendation_id}: One recommendation with its evidence."""
         return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}", {})
 
@@ -207,27 +209,27 @@ class Operations:
         """GET /api/v1/recommendations/{recommendation_id}/lfts: The forwarding tables as OpenSM's file engine reads them."""
         return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/lfts", {})
 
-    def recommendation_links(self, recommendation_id: int) -> Any:
+    def recommendation_links(self, recommendation_id: int) -> models.BeforeAfterLinks:
         """GET /api/v1/recommendations/{recommendation_id}/links: Links between switches before and after, for the plots."""
         return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/links", {})
 
-    def recommendation_matrix(self, recommendation_id: int, *, by: str | None = None, of: Any | None = None) -> Any:
+    def recommendation_matrix(self, recommendation_id: int, *, by: str | None = None, of: Any | None = None) -> models.TrafficMatrix:
         """GET /api/v1/recommendations/{recommendation_id}/matrix: The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
         return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
 
-    def runs(self, *, job: Any | None = None, exe: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def runs(self, *, job: Any | None = None, exe: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.RunList:
         """GET /api/v1/runs: Runs of instrumented applications, the newest first."""
         return self._call("GET", "/api/v1/runs", {"job": job, "exe": exe, "limit": limit, "cursor": cursor})
 
-    def run_forecast(self, run_id: int) -> Any:
+    def run_forecast(self, run_id: int) -> models.RunForecast:
         """GET /api/v1/runs/{run_id}/forecast: Steps of a run, the band over the next, and earlier forecasts beside what came."""
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/forecast", {})
 
-    def steps(self, run_id: int) -> Any:
+    def steps(self, run_id: int) -> models.RunSteps:
         """GET /api/v1/runs/{run_id}/steps: The steps of a run beside what other runs of the same application take."""
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/steps", {})
 
-    def search(self, *, q: str) -> Any:
+    def search(self, *, q: str) -> models.Hits:
         """GET /api/v1/search: Jobs, users, fabrics, routers and nodes by part of their name."""
         return self._call("GET", "/api/v1/search", {"q": q})
 
@@ -235,11 +237,11 @@ class Operations:
         """DELETE /api/v1/session: End the session."""
         return self._call("DELETE", "/api/v1/session", {})
 
-    def session(self) -> Any:
+    def session(self) -> models.Session:
         """GET /api/v1/session: Who the caller is."""
         return self._call("GET", "/api/v1/session", {})
 
-    def log_in(self, body: Any) -> Any:
+    def log_in(self, body: Any) -> models.Session:
         """POST /api/v1/session: Log in with a local account; the session is a cookie."""
         return self._call("POST", "/api/v1/session", {}, body)
 
@@ -247,7 +249,7 @@ class Operations:
         """PUT /api/v1/session/password: Another password for one's own account; all its sessions end."""
         return self._call("PUT", "/api/v1/session/password", {}, body)
 
-    def tasks(self, *, name: Any | None = None, state: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> Any:
+    def tasks(self, *, name: Any | None = None, state: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.TaskList:
         """GET /api/v1/tasks: Tasks, the newest first; of those that callers without a login started, their own visit's alone."""
         return self._call("GET", "/api/v1/tasks", {"name": name, "state": state, "limit": limit, "cursor": cursor})
 
@@ -255,7 +257,7 @@ class Operations:
         """POST /api/v1/tasks: Put work into the queue; a worker takes it."""
         return self._call("POST", "/api/v1/tasks", {}, body)
 
-    def task(self, task_id: int) -> Any:
+    def task(self, task_id: int) -> models.Task:
         """GET /api/v1/tasks/{task_id}: One task with its progress and result."""
         return self._call("GET", f"/api/v1/tasks/{self._part(task_id)}", {})
 
@@ -263,7 +265,7 @@ class Operations:
         """POST /api/v1/tasks/{task_id}/cancel: Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only."""
         return self._call("POST", f"/api/v1/tasks/{self._part(task_id)}/cancel", {})
 
-    def tokens(self) -> Any:
+    def tokens(self) -> models.TokenList:
         """GET /api/v1/tokens: The caller's tokens; an admin's answer has everybody's."""
         return self._call("GET", "/api/v1/tokens", {})
 
@@ -275,7 +277,7 @@ class Operations:
         """DELETE /api/v1/tokens/{token_id}: Revoke a token, in a session or as an admin; a token may revoke itself."""
         return self._call("DELETE", f"/api/v1/tokens/{self._part(token_id)}", {})
 
-    def users(self) -> Any:
+    def users(self) -> models.AccountList:
         """GET /api/v1/users: All accounts."""
         return self._call("GET", "/api/v1/users", {})
 
@@ -283,11 +285,11 @@ class Operations:
         """POST /api/v1/users: Make an account."""
         return self._call("POST", "/api/v1/users", {}, body)
 
-    def change_user(self, name: str, body: Any) -> Any:
+    def change_user(self, name: str, body: Any) -> models.AccountList:
         """PATCH /api/v1/users/{name}: Give an account another role or password, or switch it off or on; its sessions end."""
         return self._call("PATCH", f"/api/v1/users/{self._part(name)}", {}, body)
 
-    def healthz(self) -> Any:
+    def healthz(self) -> models.Health:
         """GET /healthz: The process is up."""
         return self._call("GET", "/healthz", {})
 
@@ -295,6 +297,6 @@ class Operations:
         """GET /metrics: Figures of this process and of ingest, for Prometheus."""
         return self._call("GET", "/metrics", {})
 
-    def readyz(self) -> Any:
+    def readyz(self) -> models.Health:
         """GET /readyz: The database answers and its tables are of this version."""
         return self._call("GET", "/readyz", {})

@@ -1,0 +1,91 @@
+"""Answers as Arrow or Parquet, where the caller's `Accept` header asks for them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+import numpy as np
+from fastapi import Request
+from fastapi.responses import Response
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ARROW = "application/vnd.apache.arrow.stream"
+PARQUET = "application/vnd.apache.parquet"
+#: What an operation says of these answers in OpenAPI.
+CONTENT: dict[str, Any] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in (ARROW, PARQUET)}
+
+
+def wanted(request: Request) -> str | None:
+    """The columnar format that the caller accepts; None where JSON is meant."""
+    kinds = [part.split(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")]
+    return next((kind for kind in kinds if kind in CONTENT), None)
+
+
+async def send(
+    kind: str,
+    ts: NDArray[np.int64],
+    routers: NDArray[np.int64] | None,
+    values: Mapping[str, NDArray[Any]],
+    about: Mapping[str, str],
+) -> Response:
+    """One row a step and router.
+
+    Parameters
+    ----------
+    kind : str
+        ARROW or PARQUET.
+    ts : int64[T]
+        Start of each step, epoch seconds.
+    routers : int64[R], or None
+        None where the rows are sums over routers.
+    values : mapping of names to arrays [T][R]
+        NaN is unknown, and becomes null.
+    about : mapping of str to str
+        The schema's metadata.
+    """
+    body = await anyio.to_thread.run_sync(_bytes, kind, ts, routers, values, about)
+    return Response(body, media_type=kind, headers={"Cache-Control": "no-cache", "Vary": "Accept"})
+
+
+def _bytes(
+    kind: str,
+    ts: NDArray[np.int64],
+    routers: NDArray[np.int64] | None,
+    values: Mapping[str, NDArray[Any]],
+    about: Mapping[str, str],
+) -> bytes:
+    import pyarrow as pa
+
+    out = io.BytesIO()
+    table = _table(ts, routers, values).replace_schema_metadata(dict(about))
+    if kind == PARQUET:
+        import pyarrow.parquet as parquet
+
+        parquet.write_table(table, out, compression="zstd")
+    else:
+        with pa.ipc.new_stream(out, table.schema) as stream:
+            stream.write_table(table)
+    return out.getvalue()
+
+
+def _table(ts: NDArray[np.int64], routers: NDArray[np.int64] | None, values: Mapping[str, NDArray[Any]]) -> pa.Table:
+    import pyarrow as pa
+
+    width = 1 if routers is None else len(routers)
+    columns: dict[str, pa.Array] = {
+        "ts": pa.array(
+            np.repeat(ts, width).astype("datetime64[s]").astype("datetime64[ms]"), pa.timestamp("ms", tz="UTC")
+        )
+    }
+    if routers is not None:
+        columns["router"] = pa.array(np.tile(routers.astype(np.int32), len(ts)))
+    for name, figures in values.items():
+        # pyarrow reads NaN as null only where it takes an array as pandas does.
+        columns[name] = pa.array(np.ascontiguousarray(figures).ravel(), from_pandas=True)
+    return pa.table(columns)

@@ -1,0 +1,344 @@
+"""The client: lists and series as tables, everything else by `api`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+import pyarrow as pa
+import pyarrow.ipc
+
+from flitwatch_client.columns import ALERTS, BLAME, CANDIDATES, FABRICS, FORECASTS, JOBS, LINKS, RUNS, STEPS
+from flitwatch_client.errors import Refused, TaskFailed, Unavailable
+from flitwatch_client.models import Explanation
+from flitwatch_client.operations import Operations
+from flitwatch_client.table import Table, of_rows
+
+ARROW = "application/vnd.apache.arrow.stream"
+#: The most that the API gives at once.
+PAGE = 1000
+Time = datetime | str | float | int
+Rows = Iterator[Mapping[str, Any]]
+
+
+class _Http(Operations):
+    """Sends what the generated operations ask for."""
+
+    def __init__(self, http: httpx.Client) -> None:
+        self._http = http
+
+    @staticmethod
+    def _part(value: Any) -> str:
+        return quote(str(value), safe="")
+
+    def _call(self, method: str, path: str, query: Mapping[str, Any], body: Any = None) -> Any:
+        answer = self.send(method, path, query, body)
+        return answer.json() if "json" in answer.headers.get("content-type", "") else answer.text
+
+    def send(
+        self, method: str, path: str, query: Mapping[str, Any], body: Any = None, accept: str = "*/*"
+    ) -> httpx.Response:
+        """An answer that is no refusal."""
+        given = {name: value for name, value in query.items() if value is not None}
+        try:
+            answer = self._http.request(method, path, params=given, json=body, headers={"Accept": accept})
+        except httpx.HTTPError as problem:
+            raise Unavailable(
+                f"the API at {self._http.base_url} does not answer: {type(problem).__name__}: {problem}",
+                "Is it started, and the address right?",
+            ) from None
+        if answer.is_error:
+            kind = answer.headers.get("content-type", "")
+            raise Refused(answer.status_code, answer.json() if "json" in kind else {"detail": answer.text[:300]})
+        return answer
+
+
+class Client:
+    """One Flitwatch platform.
+
+    Parameters
+    ----------
+    url : str
+        Where the platform answers, such as `https://flitwatch.site.example`.
+    token : str, optional
+        An API token (`flitwatch tokens add`); without one the caller is anonymous.
+    timeout_s : float
+        How long an answer may take.
+
+    Attributes
+    ----------
+    api : Operations
+        A method for every operation of the REST API; answers are JSON as typed dictionaries.
+    """
+
+    def __init__(self, url: str, token: str = "", timeout_s: float = 30.0) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=timeout_s)
+        self._sender = _Http(self._http)
+        self.api: Operations = self._sender
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def fabrics(self) -> Table:
+        """Every machine that the platform knows."""
+        return of_rows(self.api.fabrics()["items"], FABRICS)
+
+    def jobs(
+        self, *, fabric: str | int | None = None, user: str | None = None, state: str | None = None, name: str | None = None,
+        text: str | None = None, at: Time | None = None, start: Time | None = None, end: Time | None = None, most: int | None = None,
+    ) -> Table:  # fmt: skip
+        """Jobs, the newest first; every page of the list.
+
+        Parameters
+        ----------
+        fabric : str or int, optional
+            Jobs with nodes on this fabric, by name or number.
+        user, state : str, optional
+            One, or several separated by commas.
+        name : str, optional
+            The job's name.
+        text : str, optional
+            Part of the id, name, user or account.
+        at : time, optional
+            Jobs that ran at this moment.
+        start, end : time, optional
+            Jobs that ran in this span.
+        most : int, optional
+            At most so many rows.
+        """
+
+        def page(limit: int, cursor: str | None) -> Any:
+            return self.api.jobs(
+                fabric=None if fabric is None else str(fabric), user=user, state=state, name=name, q=text, at=_time(at), from_=_time(start),
+                to=_time(end), limit=limit, cursor=cursor,
+            )  # fmt: skip
+
+        return of_rows(_pages(page, most), JOBS)
+
+    def runs(self, *, application: str | None = None, job: str | None = None, most: int | None = None) -> Table:
+        """Executions of instrumented applications, the newest first."""
+        return of_rows(
+            _pages(lambda limit, cursor: self.api.runs(exe=application, job=job, limit=limit, cursor=cursor), most),
+            RUNS,
+        )
+
+    def steps(self, run_id: int) -> Table:
+        """Time of every step of a run, beside the usual one, and its counters, one column each."""
+        answer = self.api.steps(run_id)
+        counters = answer["counters"] or {}
+        made: dict[str, Sequence[Any] | None] = {
+            "step": answer["step"], "time_s": answer["time_s"], "usual_s": answer["time_p50_s"], "mean_s": answer["mean_time_s"],
+            "p10_s": answer["p10_s"], "p90_s": answer["p90_s"],
+        }  # fmt: skip
+        rows = len(answer["step"])
+        arrays = [pa.array(_fit(made[name], rows), kind) for name, kind in STEPS.items()]
+        arrays += [pa.array(_fit(values, rows), pa.float64()) for values in counters.values()]
+        return Table(pa.table(arrays, names=[*STEPS, *counters]))
+
+    def series(
+        self, fabric: str | int, counters: str | Sequence[str] = "ratio", *, routers: str | Iterable[int] = "all", start: Time | None = None,
+        end: Time | None = None, points: int = 300, total: bool = False,
+    ) -> Table:  # fmt: skip
+        """Counters of routers over time: columns `ts`, `router` and one for each counter.
+
+        Parameters
+        ----------
+        fabric : str or int
+            Name or number.
+        counters : str or sequence of str
+            Such as `ratio` (stall cycles per flit), `rt_flits`, `green_ratio`, `coverage`.
+        routers : str or iterable of int
+            `all`, `group:3`, or numbers.
+        start, end : time, optional
+            Without them the last quarter of an hour with complete data.
+        points : int
+            At most so many steps; longer steps are sums, and a ratio is that of the sums.
+        total : bool
+            One row a step: the sum over the routers.
+
+        Raises
+        ------
+        Refused
+            413 where the answer would be too large: ask for fewer points or routers.
+        """
+        query = {
+            "routers": routers if isinstance(routers, str) else ",".join(str(int(one)) for one in routers),
+            "counters": counters if isinstance(counters, str) else ",".join(counters), "from": _time(start), "to": _time(end), "points": points,
+            "sum": str(total).lower(),
+        }  # fmt: skip
+        return self._arrow(f"/api/v1/fabrics/{quote(str(fabric), safe='')}/timeseries", query)
+
+    def stalls(
+        self,
+        fabric: str | int,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        step_s: int = 60,
+        link_class: str | None = None,
+    ) -> Table:
+        """Flits, stall cycles and stalls per flit of every router, step by step.
+
+        The platform may take a longer step than `step_s`; the answer's metadata (`.arrow.schema.metadata`) says which.
+        """
+        query = {"from": _time(start), "to": _time(end), "step": step_s, "class": link_class}
+        return self._arrow(f"/api/v1/fabrics/{quote(str(fabric), safe='')}/frames", query)
+
+    def links(
+        self, fabric: str | int, *, at: Time | None = None, window_s: int | None = None, link_class: str | None = None
+    ) -> Table:
+        """Flits, stall cycles and stalls per flit of every counted link in the window that ends at `at`."""
+        given = {} if window_s is None else {"window": f"{window_s}s"}
+        answer = self.api.congestion_links(str(fabric), at=_time(at), class_=link_class, **given)
+        return Table(pa.table([pa.array(answer[name], kind) for name, kind in LINKS.items()], names=list(LINKS)))
+
+    def blame(self, application: str | None = None, nodes: int | None = None, *, by: str = "user") -> Table:
+        """Who goes with slow runs of an application: verdict, minutes and node-hours lost with their intervals.
+
+        A `verdict` is `named`, `cannot tell` or `no evidence`, with `reasons`. Dependence is no proof of cause.
+
+        Parameters
+        ----------
+        application : str, optional
+            The newest estimate's, where none is given.
+        nodes : int, optional
+            The application's number of nodes.
+        by : {"user", "application"}
+        """
+        return of_rows(
+            _pages(
+                lambda limit, cursor: self.api.blame(exe=application, nodes=nodes, by=by, limit=limit, cursor=cursor),
+                None,
+                "entries",
+            ),
+            BLAME,
+        )
+
+    def forecasts(self) -> Table:
+        """The newest forecast of every running application."""
+        return of_rows(({**(row["newest"] or {}), **row} for row in self.api.forecasts(limit=PAGE)["items"]), FORECASTS)
+
+    def alerts(
+        self,
+        *,
+        phase: str | None = None,
+        rule: str | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        most: int | None = None,
+    ) -> Table:
+        """Alerts, the newest first."""
+
+        def page(limit: int, cursor: str | None) -> Any:
+            return self.api.alerts(
+                phase=phase, rule=rule, from_=_time(start), to=_time(end), limit=limit, cursor=cursor
+            )
+
+        return of_rows(_pages(page, most), ALERTS)
+
+    def explanation(self, job_id: str, *, cluster: str | None = None) -> Explanation:
+        """Whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page."""
+        return cast(Explanation, self.api.explanation(job_id, cluster=cluster))
+
+    def candidates(self, job_id: str, *, cluster: str | None = None) -> Table:
+        """The jobs that an explanation weighed, the likeliest first."""
+        return of_rows(self.explanation(job_id, cluster=cluster)["candidates"], CANDIDATES)
+
+    def task(self, name: str, arguments: Mapping[str, Any], *, wait_s: float = 600.0) -> Any:
+        """Start a task, wait for it, and give its result; an interrupted wait cancels it.
+
+        Parameters
+        ----------
+        name : str
+            Such as `sim.packet` or `sim.study`.
+        arguments : mapping
+            The task's arguments.
+        wait_s : float
+            How long to wait; the task goes on after that.
+
+        Raises
+        ------
+        Refused
+            The arguments are wrong, or larger than the caller's limits allow.
+        TaskFailed
+            It failed or was cancelled.
+        TimeoutError
+            It is not over after `wait_s`; the message has its number.
+        """
+        task = self.api.start({"name": name, "args": dict(arguments)})
+        number, end = int(task["task_id"]), time.monotonic() + wait_s
+        try:
+            while task["state"] in ("queued", "running"):
+                if time.monotonic() > end:
+                    raise TimeoutError(
+                        f"task {number} is {task['state']} after {wait_s:g} s; it goes on, and api.task({number}) asks again"
+                    )
+                time.sleep(0.2)
+                task = self.api.task(number)
+        except KeyboardInterrupt:
+            self.api.cancel(number)
+            raise
+        if task["state"] != "succeeded":
+            raise TaskFailed(number, task["state"], task["error"])
+        return task["result"]
+
+    def _arrow(self, path: str, query: Mapping[str, Any]) -> Table:
+        answer = self._sender.send("GET", path, query, accept=ARROW)
+        with pa.ipc.open_stream(answer.content) as stream:
+            return Table(stream.read_all())
+
+
+def connect(url: str | None = None, token: str | None = None, timeout_s: float = 30.0) -> Client:
+    """A client; without arguments by the environment: FLITWATCH_URL, and FLITWATCH_TOKEN_FILE with the token.
+
+    Raises
+    ------
+    ValueError
+        Neither `url` nor FLITWATCH_URL is given.
+    """
+    url = url or os.environ.get("FLITWATCH_URL")
+    if not url:
+        raise ValueError("no address: give connect() the platform's URL, or set FLITWATCH_URL")
+    file = os.environ.get("FLITWATCH_TOKEN_FILE")
+    if token is None and file:
+        token = Path(file).read_text(encoding="utf-8").strip()
+    return Client(url, token or "", timeout_s)
+
+
+def _pages(page: Callable[[int, str | None], Any], most: int | None, items: str = "items") -> Rows:
+    """The rows of every page, at most `most`."""
+    left, cursor = most, None
+    while left is None or left > 0:
+        answer = page(PAGE if left is None else min(left, PAGE), cursor)
+        yield from answer[items]
+        cursor = answer["next_cursor"]
+        if cursor is None:
+            return
+        left = None if left is None else left - len(answer[items])
+
+
+def _time(value: Time | None) -> str | None:
+    """A time as the API reads it; a datetime without a zone is local, as Python means it."""
+    if value is None or isinstance(value, str):
+        return value
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else repr(value)
+
+
+def _fit(values: Sequence[Any] | None, rows: int) -> list[Any]:
+    """Values for so many rows; what is missing at the end is null."""
+    held = list(values or [])[:rows]
+    return held + [None] * (rows - len(held))

@@ -1,0 +1,51 @@
+"""The columns of each table."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from flitwatch_client.table import TIME
+
+TEXT, YES_NO, INTEGER, NUMBER = pa.string(), pa.bool_(), pa.int64(), pa.float64()
+
+FABRICS = {
+    "id": INTEGER, "name": TEXT, "kind": TEXT, "technology": TEXT, "simulated": YES_NO, "timeless": YES_NO, "routers": INTEGER,
+    "endpoints": INTEGER, "links": INTEGER, "first_ts": TIME, "last_ts": TIME, "complete_through": TIME,
+}  # fmt: skip
+JOBS = {
+    "job_id": TEXT, "cluster": TEXT, "user": TEXT, "account": TEXT, "name": TEXT, "partition": TEXT, "state": TEXT, "submit": TIME,
+    "start": TIME, "end": TIME, "elapsed_s": NUMBER, "nodes": INTEGER, "routers": INTEGER, "groups": pa.list_(INTEGER), "runs": INTEGER,
+    "fabric_id": INTEGER, "simulated": YES_NO,
+}  # fmt: skip
+RUNS = {
+    "run_id": INTEGER, "job_id": TEXT, "exe": TEXT, "start": TIME, "ranks": INTEGER, "nodes": INTEGER, "steps": INTEGER, "time_s": NUMBER,
+    "simulated": YES_NO,
+}  # fmt: skip
+STEPS = {"step": INTEGER, "time_s": NUMBER, "usual_s": NUMBER, "mean_s": NUMBER, "p10_s": NUMBER, "p90_s": NUMBER}
+LINKS = {
+    "link": INTEGER,
+    "src": INTEGER,
+    "dst": INTEGER,
+    "class": TEXT,
+    "flits": NUMBER,
+    "stall_cycles": NUMBER,
+    "ratio": NUMBER,
+}
+BLAME = {
+    "name": TEXT, "verdict": TEXT, "reasons": pa.list_(TEXT), "q": NUMBER, "p": NUMBER, "effect_s": NUMBER, "effect_low_s": NUMBER,
+    "effect_high_s": NUMBER, "lost_node_hours": NUMBER, "lost_low_node_hours": NUMBER, "lost_high_node_hours": NUMBER, "exposed_runs": INTEGER,
+    "runs_needed": NUMBER, "score": NUMBER, "mi_bits": NUMBER, "mi_q": NUMBER, "pseudonym": YES_NO,
+}  # fmt: skip
+FORECASTS = {
+    "run_id": INTEGER, "job_id": TEXT, "user": TEXT, "exe": TEXT, "nodes": INTEGER, "start": TIME, "steps": INTEGER, "elapsed_s": NUMBER,
+    "after_steps": INTEGER, "ahead": INTEGER, "made": TIME, "forecaster": TEXT, "expected_s": NUMBER, "low_s": NUMBER, "high_s": NUMBER,
+    "usual_s": NUMBER, "slowdown": NUMBER, "backtest_mape": NUMBER, "lacks": TEXT, "simulated": YES_NO,
+}  # fmt: skip
+ALERTS = {
+    "alert_id": INTEGER, "rule": TEXT, "phase": TEXT, "severity": TEXT, "since": TIME, "fired_at": TIME, "resolved_at": TIME, "value": NUMBER,
+    "peak": NUMBER, "probability": NUMBER, "summary": TEXT, "page": TEXT, "simulated": YES_NO,
+}  # fmt: skip
+CANDIDATES = {
+    "job_id": TEXT, "user": TEXT, "name": TEXT, "nodes": INTEGER, "start": TIME, "end": TIME, "named": YES_NO, "score": NUMBER,
+    "shared_routers": INTEGER, "shared_links": INTEGER, "exposure": NUMBER, "why_not": TEXT, "simulated": YES_NO,
+}  # fmt: skip
