@@ -203,7 +203,7 @@ class Client:
     ) -> Table:
         """Flits, stall cycles and stalls per flit of every counted link in the window that ends at `at`."""
         given = {} if window_s is None else {"window": f"{window_s}s"}
-        answer = self.api.congestion_links(str(fabric), at=_time(at), class_=link_class, **given)
+        answer: Mapping[str, Any] = self.api.congestion_links(str(fabric), at=_time(at), class_=link_class, **given)
         return Table(pa.table([pa.array(answer[name], kind) for name, kind in LINKS.items()], names=list(LINKS)))
 
     def blame(self, application: str | None = None, nodes: int | None = None, *, by: str = "user") -> Table:

@@ -172,7 +172,7 @@ async def frames(
     span = await series.span_of(platform, conn, topology, from_, to)
     ts, step_s, flits, stalls = await series.frames(platform, conn, topology, span, step, link_class)
     if kind := columnar.wanted(request):
-        figures = {"flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits)}
+        figures: dict[str, np.ndarray] = {"flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits)}
         return await columnar.send(kind, ts, np.arange(topology.size), figures, _about(topology, step_s))
     if OCTETS not in request.headers.get("accept", ""):
         content = {
