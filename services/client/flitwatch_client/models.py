@@ -122,6 +122,16 @@ class Beside(TypedDict):
     blamed: list[str]
 
 
+class Bisection(TypedDict):
+    seed: NotRequired[int]
+    threads: NotRequired[int]
+    runs: NotRequired[int]
+    topology: NotRequired[str | None]
+    routing: NotRequired[
+        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
+    ]
+
+
 class Bisections(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -555,6 +565,11 @@ class Hits(TypedDict):
     items: list[Hit]
 
 
+class HoeflerBisection(TypedDict):
+    study: Literal['hoefler-ebb', 'ebb']
+    parameters: NotRequired[Bisection]
+
+
 class HoeflerFig13(TypedDict):
     study: Literal['hoefler-fig13', 'fig13']
     parameters: NotRequired[Fig13]
@@ -705,8 +720,11 @@ class Loop(TypedDict):
         'amg-1728',
         'barrier',
         'barrier-with-bully',
+        'barrier-with-bully-even',
         'bisection',
         'bisection-shuffle',
+        'boxlib-cns-1024',
+        'boxlib-mg-1024',
         'broadcast',
         'bully',
         'crystal-router',
@@ -716,6 +734,8 @@ class Loop(TypedDict):
         'incast',
         'irregular-70',
         'lulesh-512',
+        'multigrid-1000',
+        'nekbone-1024',
         'noisy-shuffle',
         'partisn-168',
         'permutation',
@@ -740,6 +760,7 @@ class Loop(TypedDict):
     optimise_s: NotRequired[float]
     reconstruct_s: NotRequired[float]
     slots: NotRequired[int]
+    mtu: NotRequired[float | None]
 
 
 class Machine(TypedDict):
@@ -948,8 +969,11 @@ class Optimise(TypedDict):
         'amg-1728',
         'barrier',
         'barrier-with-bully',
+        'barrier-with-bully-even',
         'bisection',
         'bisection-shuffle',
+        'boxlib-cns-1024',
+        'boxlib-mg-1024',
         'broadcast',
         'bully',
         'crystal-router',
@@ -959,6 +983,8 @@ class Optimise(TypedDict):
         'incast',
         'irregular-70',
         'lulesh-512',
+        'multigrid-1000',
+        'nekbone-1024',
         'noisy-shuffle',
         'partisn-168',
         'permutation',
@@ -983,6 +1009,7 @@ class Optimise(TypedDict):
     optimise_s: NotRequired[float]
     reconstruct_s: NotRequired[float]
     slots: NotRequired[int]
+    mtu: NotRequired[float | None]
     time_limit_s: NotRequired[float | None]
 
 
@@ -2162,6 +2189,7 @@ class StartStudy(TypedDict):
         | HoeflerFig13
         | HoeflerFig15
         | HoeflerFig16
+        | HoeflerBisection
         | TaffetTable21
         | TaffetTable51
         | TaffetPf3d
