@@ -17,8 +17,9 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
+from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import Reader
-from flitwatch_api.refusals import public
+from flitwatch_api.refusals import CUT, public
 from flitwatch_db.jobs.reads import Shown
 from flitwatch_db.people.accounts import RESERVED, VISITOR
 from flitwatch_db.people.pseudonyms import pseudonym_key
@@ -37,10 +38,12 @@ class Names:
     ----------
     key : bytes or None     the site's key of pseudonyms; None shows names as they are
     own : str or None       the caller's own user name, which is shown to them
+    hides_jobs : bool       whether this site shows the caller no job
     """
 
     key: bytes | None
     own: str | None = None
+    hides_jobs: bool = False
 
     def __post_init__(self) -> None:
         # With an empty key anybody could compute everybody's pseudonym.
@@ -118,9 +121,17 @@ def sees_names(request: Request) -> bool:
     return sees
 
 
+def hides_jobs_from(request: Request) -> bool:
+    """Whether this site shows the caller no job."""
+    return hides_jobs(request.app.state.platform.settings, getattr(request.state, "caller", None))
+
+
 def refused(request: Request, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Refused records as the caller may read them; noted where a whole reason tells more than the cut one."""
     cut = [public(row) for row in rows]
+    if hides_jobs_from(request):
+        # Reasons quote what was refused, and places may be jobs.
+        return [{**row, "reason": CUT, "where": None} for row in cut]
     if not sees_names(request):
         return cut
     request.state.saw_names = any(row["reason"] != shown["reason"] for row, shown in zip(rows, cut, strict=True))
@@ -131,7 +142,7 @@ async def names_of(request: Request, conn: Reader) -> Names:
     """How names are shown to the caller; whoever is not known to be an operator gets pseudonyms."""
     if sees_names(request):
         return Names(None)
-    return Names((await pseudonym_key(conn)).encode(), getattr(request.state, "user", None))
+    return Names((await pseudonym_key(conn)).encode(), getattr(request.state, "user", None), hides_jobs_from(request))
 
 
 TheNames = Annotated[Names, Depends(names_of)]

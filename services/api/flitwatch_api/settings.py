@@ -55,6 +55,10 @@ class Settings(BaseSettings):
     api_anonymous: Literal["none", "viewer", "user", "operator"] = Field(
         default="none", description="Role of callers who do not log in; `flitwatch api` takes `user` on loopback."
     )
+    api_jobs_below_names: Literal["shown", "hidden"] = Field(
+        default="shown",
+        description="Whether callers below scope `names` see jobs (ids, times, nodes) beside pseudonyms, or none at all.",
+    )
     api_rate_per_s: float = Field(
         default=300.0, gt=0, le=1e6, description="Requests a second of one caller, sustained."
     )

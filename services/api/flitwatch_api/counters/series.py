@@ -356,7 +356,8 @@ async def _marks(
 ) -> list[dict[str, Any]]:
     """Starts of the largest jobs and changes of routes, in the order of time."""
     marks = []
-    for row in map(names.job, await jobs.starts(conn, topology.head.fabric_id, from_, to, MOST_MARKS)):
+    begun = [] if names.hides_jobs else await jobs.starts(conn, topology.head.fabric_id, from_, to, MOST_MARKS)
+    for row in map(names.job, begun):
         who = " ".join(
             part for part in (row["job_id"], row["name"], f"({row['user']})" if row["user"] else None) if part
         )

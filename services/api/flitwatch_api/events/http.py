@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from flitwatch_api.events.hub import Stream, encode, reset_event
 from flitwatch_api.parameters import MAX_ID
 from flitwatch_api.people.browsers import address_of
 from flitwatch_api.people.callers import BELIEVED_S, Callers, counted_as
+from flitwatch_api.people.job_privacy import EVENTS_OF_JOBS, hides_jobs
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.core import event_reads as reads
@@ -30,6 +31,8 @@ RECONNECT_MS = 2_000
 MEDIA_TYPE = "text/event-stream"
 #: How often a stream asks whether its caller is still who they were.
 CHECK_S = BELIEVED_S
+#: Whether a stream tells events of a kind.
+Wants = Callable[[str], bool]
 
 
 class _Held:
@@ -91,19 +94,24 @@ async def events(
     stack = ExitStack()
     stream = stack.enter_context(platform.hub.subscribe(counted_as(request.state.caller, address_of(request))))
     headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
-    told = _events(platform, stream, stack, _Held(request), after, wanted)
+    kept_back = EVENTS_OF_JOBS if hides_jobs(platform.settings, request.state.caller) else frozenset[str]()
+
+    def wants(kind: str) -> bool:
+        return kind not in kept_back and (wanted is None or kind in wanted)
+
+    told = _events(platform, stream, stack, _Held(request), after, wants)
     return StreamingResponse(told, media_type=MEDIA_TYPE, headers=headers)
 
 
 async def _events(
-    platform: Platform, stream: Stream, stack: ExitStack, held: _Held, after: int | None, wanted: frozenset[str] | None
+    platform: Platform, stream: Stream, stack: ExitStack, held: _Held, after: int | None, wants: Wants
 ) -> AsyncIterator[bytes]:
     with stack:
         yield b"retry: %d\n: connected\n\n" % RECONNECT_MS
         sent = 0
         if after is not None:
             # The stream is subscribed already: what comes meanwhile waits in its queue and is told apart by its number.
-            async for number, text in _replay(platform, after, wanted):
+            async for number, text in _replay(platform, after, wants):
                 if not await held.lasts(tells=True):
                     return
                 sent = number
@@ -123,7 +131,7 @@ async def _events(
             if item is None:
                 return
             number, kind, text = item
-            tells = number > sent and (wanted is None or kind in wanted)
+            tells = number > sent and wants(kind)
             if not await held.lasts(tells):
                 return
             if tells:
@@ -131,7 +139,7 @@ async def _events(
                 yield text
 
 
-async def _replay(platform: Platform, after: int, wanted: frozenset[str] | None) -> AsyncIterator[tuple[int, bytes]]:
+async def _replay(platform: Platform, after: int, wants: Wants) -> AsyncIterator[tuple[int, bytes]]:
     async with platform.reading() as conn:
         newest = await reads.newest(conn)
     if after > newest or newest - after > MAX_REPLAY:
@@ -145,5 +153,5 @@ async def _replay(platform: Platform, after: int, wanted: frozenset[str] | None)
             return
         for event in batch:
             after = event.event_id
-            if wanted is None or event.kind in wanted:
+            if wants(event.kind):
                 yield event.event_id, encode(event)

@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 
 from flitwatch_api.people.browsers import address_of
 from flitwatch_api.people.callers import Callers
+from flitwatch_api.people.job_privacy import WITHOUT_JOBS, hides_jobs, refusal
 from flitwatch_api.people.visits import Visit
 from flitwatch_db.people.accounts import Caller
 from flitwatch_domain.errors import Forbidden, Unauthenticated
@@ -103,6 +104,8 @@ async def _allowed(request: Request) -> Caller | None:
     request.state.role = None if caller is None else caller.role
     request.state.user = None if caller is None or caller.via == "anonymous" else caller.name
     check(caller, need)
+    if hides_jobs(request.app.state.platform.settings, caller) and route.name not in WITHOUT_JOBS:
+        raise refusal("this is about jobs")
     if caller is not None and caller.via == "session" and request.method not in SAFE:
         callers.check_csrf(request)
     return caller

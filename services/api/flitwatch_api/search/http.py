@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from flitwatch_api.answers import answer
 from flitwatch_api.names import TheNames
+from flitwatch_api.people.job_privacy import HITS_OF_PEOPLE
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.search import schemas
@@ -44,5 +45,7 @@ async def search(
 ) -> Response:
     """Jobs, users, fabrics, routers and nodes by part of their name."""
     hits = await find(conn, q.strip(), EACH, names.for_database()) if q.strip() else []
+    if names.hides_jobs:
+        hits = [hit for hit in hits if hit["kind"] not in HITS_OF_PEOPLE]
     items = [{key: hit[key] for key in ("kind", "id", "title", "detail")} | {"href": _href(hit)} for hit in hits[:MOST]]
     return answer({"items": items})

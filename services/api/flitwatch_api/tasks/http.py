@@ -12,6 +12,7 @@ from flitwatch_api.answers import answer, dump
 from flitwatch_api.names import Names, TheNames, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people.access import needs
+from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, refusal
 from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
@@ -106,6 +107,8 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
             f"the arguments take {size:,} bytes; the limit MAX_ARGS_BYTES is {MAX_ARGS_BYTES:,}",
             advice="Give fewer.",
         )
+    if names.hides_jobs and new.name not in TASKS_WITHOUT_JOBS:
+        raise refusal("this task reads them")
     _check_named(request, names, new.name, args)
     check_cost(request.state.caller.role, new.name, args)
     task_id = await begin(request, platform, new.name, args)

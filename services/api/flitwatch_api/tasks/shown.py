@@ -10,6 +10,7 @@ from fastapi import Request
 from flitwatch_api.alerts import shown as alerts
 from flitwatch_api.names import Names
 from flitwatch_api.people.access import made_by
+from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS
 from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ def _shown(row: dict[str, Any], request: Request, names: Names) -> dict[str, Any
     if not names.pseudonyms:
         return row
     own = is_own(row, request)
+    if names.hides_jobs and row["name"] not in TASKS_WITHOUT_JOBS:
+        return {**row, "args": None, "message": "", "result": None, "error": None, "created_by": None}
     by = row["created_by"]
     row = {**row, "created_by": None if by is None else names.author(by)}
     if own:

@@ -1,0 +1,40 @@
+"""What is answered below scope `names` on a site that hides jobs there (`FLITWATCH_API_JOBS_BELOW_NAMES=hidden`).
+
+Ids, times and nodes of jobs can be joined with a scheduler's public listings, which names whoever a pseudonym stands for. Hiding them in some answers would leave
+the rest to be joined, so operations are refused unless they are listed here: a new one is hidden until somebody has looked at it.
+"""
+
+from __future__ import annotations
+
+from flitwatch_api.settings import Settings
+from flitwatch_db.people.accounts import Caller
+from flitwatch_domain.errors import Forbidden
+
+#: Operations whose answers hold nothing of jobs, or leave it out for whoever may not see it.
+WITHOUT_JOBS = frozenset({
+    "fabrics", "fabric_detail", "routers", "links", "endpoints", "congestion", "congestion_links", "timeseries", "matrix", "overview", "frames",
+    "estimates", "versions", "deviation", "forecast", "measured_noise", "simulated_noise",
+    "tasks", "start", "task", "cancel", "status", "dead_letters", "search", "events",
+    "session", "log_in", "log_out", "own_password", "users", "add_user", "change_user", "tokens", "add_token", "revoke_token", "audit",
+    "oidc_leave", "oidc_back", "oidc_log_out",
+})  # fmt: skip
+#: Tasks that make their machine and read no stored job.
+TASKS_WITHOUT_JOBS = frozenset({
+    "demo.count", "sim.study", "sim.study_help", "sim.collective", "sim.packet", "routing.loop", "routing.optimise", "routing.reconstruct",
+})  # fmt: skip
+#: Events that tell of a job, or of the task that is about it.
+EVENTS_OF_JOBS = frozenset({"job", "run", "alert", "forecast", "dead_letter", "unplaced"})
+#: What the search finds and is no machine's part.
+HITS_OF_PEOPLE = frozenset({"job", "user"})
+
+
+def hides_jobs(settings: Settings, caller: Caller | None) -> bool:
+    """Whether this site hides jobs from a caller."""
+    return settings.api_jobs_below_names == "hidden" and (caller is None or "names" not in caller.scopes)
+
+
+def refusal(what: str) -> Forbidden:
+    """The refusal of what would show jobs."""
+    return Forbidden(
+        f"this site shows jobs only with scope names, and {what}", advice="Log in as an operator, or ask one."
+    )
