@@ -127,7 +127,7 @@ def test_who_sees_names_sees_jobs(clients: dict[str, httpx.Client]) -> None:
             ("recommendations", {}),
             ("tasks", {}),
             ("search", {"q": JOB}),
-        )  # fmt: skip
+        )
     }
     assert all(JOB in text for text in seen.values()), [path for path, text in seen.items() if JOB not in text]
     for name in ("anonymous", "vera", "una", "otto"):

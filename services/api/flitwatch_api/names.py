@@ -131,7 +131,7 @@ def refused(request: Request, rows: list[dict[str, Any]]) -> list[dict[str, Any]
     cut = [public(row) for row in rows]
     if hides_jobs_from(request):
         # Reasons quote what was refused, and places may be jobs.
-        return [{**row, "reason": CUT, "where": None} for row in cut]
+        return [{**row, "reason": CUT, "where": ""} for row in cut]
     if not sees_names(request):
         return cut
     request.state.saw_names = any(row["reason"] != shown["reason"] for row, shown in zip(rows, cut, strict=True))
