@@ -12,7 +12,7 @@ from schemathesis.checks import not_a_server_error
 
 from api.conftest import Served
 from flitwatch_api.app import create_app
-from flitwatch_api.openapi import text
+from flitwatch_api.description import text
 from flitwatch_api.settings import Settings
 
 EXAMPLES = os.environ.get("FUZZ_API_EXAMPLES")

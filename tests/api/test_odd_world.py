@@ -11,7 +11,7 @@ import pytest
 
 from api.conftest import Served, bearer, serving
 from flitwatch_api.app import create_app
-from flitwatch_api.openapi import text
+from flitwatch_api.description import text
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics

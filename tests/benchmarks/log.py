@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 RECORDS_PER_S = 13_056
 TICKS_S = os.sysconf("SC_CLK_TCK")

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_db.core import log_keep
-from flitwatch_stream.log import Log, open_log
+from flitwatch_stream.backends import open_log
+from flitwatch_stream.log import Log
 
 
 def doctor(*argv: str) -> tuple[int, dict]:

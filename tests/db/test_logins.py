@@ -25,7 +25,7 @@ from flitwatch_db.people import audit
 from flitwatch_domain.errors import Unavailable
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.platform import database
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 EACH = [(service, role) for service, roles in logins.SERVICES.items() for role in roles]
 CHANGES = (

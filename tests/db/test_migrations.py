@@ -79,7 +79,7 @@ def test_a_changed_or_unknown_migration_is_refused(embedded_db: str) -> None:
 
 
 def test_an_unmigrated_database_says_what_to_do(empty_db: str) -> None:
-    from flitwatch_stream.log import open_log
+    from flitwatch_stream.backends import open_log
 
     migrate(empty_db)
     with psycopg.connect(empty_db) as conn:

@@ -10,6 +10,7 @@ import pytest
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import Beside, Blamed, Scene, ranked
 from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
+from flitwatch_domain.explanation.scenery import Scenery
 
 T0 = 1_790_000_000.0
 CURVE = 5 + np.sin(np.arange(60) / 5)
@@ -210,14 +211,14 @@ JOB = {
 }
 
 
-def scenery(*jobs: Beside, own: Count | None = None, onset_s: float = T0 + 102, nics: bool = True) -> answer.Scenery:
-    return answer.Scenery(
+def scenery(*jobs: Beside, own: Count | None = None, onset_s: float = T0 + 102, nics: bool = True) -> Scenery:
+    return Scenery(
         1, "f", OWN, GROUP, onset_s - 7, onset_s + 8, T0 + 300, True, own or Count(1e6, 1e5, 1e6, 2e6), [link(1, 0.1, 2.0)], list(jobs), (1e11, 1e12), nics
     )  # fmt: skip
 
 
 def made(
-    watched: slowdown.Steps | None, scenic: answer.Scenery | None, past: answer.Past | None = None, **job: object
+    watched: slowdown.Steps | None, scenic: Scenery | None, past: answer.Past | None = None, **job: object
 ) -> dict:
     found = None if watched is None else slowdown.of_steps(watched)
     return answer.explanation({**JOB, **job}, answer.Watched(watched, "app", past), found, scenic, T0 + 300)
@@ -242,7 +243,7 @@ def test_the_planted_job_is_named_with_what_would_help() -> None:
     (scenery(beside(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job beside it started"),
     (None, "place on a fabric"),
 ])  # fmt: skip
-def test_where_something_is_missing_nobody_is_named(scenic: answer.Scenery | None, reason: str) -> None:
+def test_where_something_is_missing_nobody_is_named(scenic: Scenery | None, reason: str) -> None:
     told = made(steps(1.5, 20), scenic)
     assert (told["verdict"], told["named"]) == ("cannot tell", None)
     assert reason in " ".join(told["reasons"])

@@ -9,7 +9,7 @@ from typing import Any
 from ingest.writing import START_S
 
 from flitwatch_stream import topics
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 #: Of no pattern that a database could compress.
 LONG = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9000), k=5000)))

@@ -14,7 +14,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.importers import ibnetdiscover
 from flitwatch_ingest.writer.drain import drain
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 pytestmark = pytest.mark.integration
 

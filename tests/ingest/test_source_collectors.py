@@ -27,7 +27,8 @@ from flitwatch_ingest.collectors.ncl import NclCollector
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.sources import ncl
 from flitwatch_ingest.sources.ldms_csv import parse_name
-from flitwatch_stream.log import Log, Record, open_log
+from flitwatch_stream.backends import open_log
+from flitwatch_stream.log import Log, Record
 
 from .test_source_ncl import write_run
 

@@ -21,7 +21,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ops.embedded import Embedded
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.kafka]
 

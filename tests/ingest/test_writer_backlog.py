@@ -16,7 +16,8 @@ from flitwatch_domain.generators import dragonfly
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
 from flitwatch_ingest.writer.merging import Merger
-from flitwatch_stream.log import Record, TopicPartition, open_log
+from flitwatch_stream.backends import open_log
+from flitwatch_stream.log import Record, TopicPartition
 
 PARTITIONS = 4
 SECONDS = 120

@@ -22,7 +22,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 pytestmark = pytest.mark.integration
 

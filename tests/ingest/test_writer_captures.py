@@ -25,7 +25,7 @@ from flitwatch_ingest.collectors.sacct import publish_jobs
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.shared]
 

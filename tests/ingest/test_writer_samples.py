@@ -13,7 +13,7 @@ from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
 from flitwatch_simulation.namespaces import figure_214
 from flitwatch_stream import topics
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 pytestmark = pytest.mark.integration
 

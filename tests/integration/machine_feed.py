@@ -24,7 +24,7 @@ from flitwatch_domain.generators import dragonfly
 from flitwatch_research.ingest_bench.checks import carried_at, checked
 from flitwatch_research.ingest_bench.load import Order
 from flitwatch_research.ingest_bench.sets import metric_sets, write_registry
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 ROUTERS_PER_GROUP = 96
 PARTITIONS = 4

@@ -16,7 +16,8 @@ from pathlib import Path
 from flitwatch_domain.errors import Unavailable
 from flitwatch_research.ingest_bench.load import Order, paced
 from flitwatch_research.ingest_bench.pool import Pool
-from flitwatch_stream.log import Producer, open_log
+from flitwatch_stream.backends import open_log
+from flitwatch_stream.log import Producer
 
 FLUSH_S = 600.0
 

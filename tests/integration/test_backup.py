@@ -29,7 +29,7 @@ from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.stack.timescale import Timescale, programs
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 

@@ -18,7 +18,7 @@ from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.tasks import start
 from flitwatch_domain.generators import dragonfly
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 PATIENCE_S = 90.0
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]

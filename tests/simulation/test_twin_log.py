@@ -15,7 +15,7 @@ from flitwatch.main import main
 from flitwatch_db import migrations
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_ops.embedded import Embedded
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 from flitwatch_twin.spec import load_spec
 
 pytestmark = pytest.mark.integration

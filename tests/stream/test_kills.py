@@ -16,7 +16,7 @@ import pytest
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.errors import MissingDependency, Unavailable
 from flitwatch_ops.embedded import Embedded
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -10,7 +10,8 @@ import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 from flitwatch_stream import frames
-from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, Log, Record, TopicPartition, open_log
+from flitwatch_stream.backends import open_log
+from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, Log, Record, TopicPartition
 
 PATIENCE_S = 60.0
 

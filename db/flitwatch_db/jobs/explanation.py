@@ -18,6 +18,7 @@ from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Beside, Blamed
 from flitwatch_domain.explanation.carriers import Count, LinkCount
+from flitwatch_domain.explanation.scenery import Scenery
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -235,7 +236,7 @@ def _own_series(conn: Conn, place: Row, from_s: float, to_s: float, width_s: int
 
 def _scene(
     conn: Conn, job: Row, place: Row, fabric: Row, found: slowdown.Slowdown, watched: answer.Watched, now_s: float
-) -> answer.Scenery:
+) -> Scenery:
     """Everything about the onset: counters on both sides of it, and the jobs that were there."""
     low, high = found.low_s, found.high_s
     seconds = _own_series(conn, place, low - WINDOW_S, min(high + WINDOW_S, now_s), 1)
@@ -262,7 +263,7 @@ def _scene(
         for row in jobs
     ]  # fmt: skip
     links = _links(conn, place, fabric, before, after)
-    return answer.Scenery(
+    return Scenery(
         fabric["fabric_id"], fabric["name"], np.array(place["router"], np.int64), fabric["group"], low, high, end, at is not None,
         _sums(conn, place, before, after), links, beside, sent.get(-1, (None, None)), any(v[1] is not None for v in sent.values()),
     )  # fmt: skip

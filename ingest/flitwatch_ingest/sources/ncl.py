@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +19,13 @@ from flitwatch_domain.counters import identify
 from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_ingest.sources import ncl_yaml
-from flitwatch_ingest.sources.ncl_run import RunFacts, read_run_json
+from flitwatch_ingest.sources.ncl_run import NclRun, RunFacts, read_run_json
 from flitwatch_ingest.sources.rejection import Rejection
 
 _BIN = re.compile(r"(.+)\.counters\.(\d{1,9})\.bin")
 _MOST_RANKS, _MOST_COUNTERS, _LONGEST_STEP_NS = 1_000_000, 10_000, 10 * 86400 * 10**9
 #: No counter of an Aries runs faster than this: 48 tiles of 8 channels, or a NIC's bytes, stay below it.
 _MOST_COUNTS_PER_NS = 320.0
-
-
-@dataclass(frozen=True, eq=False)
-class NclRun:
-    """A run, its steps in order, and what was refused."""
-
-    run: Run
-    steps: tuple[RunStep, ...]
-    rejected: tuple[Rejection, ...]
 
 
 def find_runs(folder: str | Path) -> list[Path]:

@@ -10,8 +10,9 @@ import orjson
 
 from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_domain.jobs import split_job_id
-from flitwatch_domain.runs import Run
+from flitwatch_domain.runs import Run, RunStep
 from flitwatch_ingest.sources import sacct_fields
+from flitwatch_ingest.sources.rejection import Rejection
 
 
 @dataclass(frozen=True)
@@ -90,3 +91,12 @@ def _nodes(ranks: Any, where: str) -> dict[int, str]:
         if nodes.setdefault(rank, node) != node:
             raise BadInput(f"rank {rank} has two nodes", where=f"{where}: ranks[{number}]")
     return nodes
+
+
+@dataclass(frozen=True, eq=False)
+class NclRun:
+    """A run, its steps in order, and what was refused."""
+
+    run: Run
+    steps: tuple[RunStep, ...]
+    rejected: tuple[Rejection, ...]

@@ -22,7 +22,7 @@ from flitwatch_ingest.sources.ncl_run import RunFacts
 from flitwatch_ingest.sources.rejection import Rejection
 
 if TYPE_CHECKING:
-    from flitwatch_ingest.sources.ncl import NclRun
+    from flitwatch_ingest.sources.ncl_run import NclRun
 
 _FILE = re.compile(r"(.+)\.(nettiles|proctiles)\.(\d{1,9})\.yaml")
 _RUNTIME = re.compile(r"- runtime rank (\d{1,7}) \(ns\): (\d{1,18})")
@@ -52,7 +52,7 @@ def heads(folder: Path) -> dict[str, Path]:
 
 def read(head: Path, facts: RunFacts) -> NclRun:
     """Read all steps of the application that `head` belongs to."""
-    from flitwatch_ingest.sources.ncl import NclRun
+    from flitwatch_ingest.sources.ncl_run import NclRun
 
     match = _FILE.fullmatch(head.name)
     assert match is not None

@@ -12,7 +12,7 @@ from flitwatch_domain.errors import Conflict, Unavailable
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.settings import WriterSettings
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 _LOOK_S = 0.1
 

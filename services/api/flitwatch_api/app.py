@@ -14,6 +14,7 @@ from flitwatch_api import problems, site, tracing
 from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
 from flitwatch_api.counters.http import http as counters
+from flitwatch_api.description import describe, text
 from flitwatch_api.estimates.http import http as estimates
 from flitwatch_api.events.http import http as events
 from flitwatch_api.explanation.http import http as explanation
@@ -25,7 +26,6 @@ from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
 from flitwatch_api.logs import Identified
 from flitwatch_api.noise.http import http as noise
-from flitwatch_api.openapi import describe, text
 from flitwatch_api.people.access import allowed
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.http import http as people

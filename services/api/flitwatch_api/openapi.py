@@ -2,56 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import Any
 
-from fastapi import FastAPI
-
-from flitwatch_api.people.access import CHANGES, ROLE, SCOPE, Need, need_of
-from flitwatch_api.problems import MEDIA_TYPE
-
-BASE = "/api/v1"
-
-
-def text(app: FastAPI) -> bytes:
-    """The description, stable from run to run."""
-    return (json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def describe(app: FastAPI) -> None:
-    """Have the description tell what each endpoint asks of its caller, and the answers to those who lack it."""
-    plain = app.openapi
-
-    def complete() -> dict[str, Any]:
-        if app.openapi_schema is not None:
-            return app.openapi_schema
-        document = plain()
-        document["components"]["securitySchemes"] = {
-            "token": {"type": "http", "scheme": "bearer", "description": "flitwatch tokens create"},
-            "session": {"type": "apiKey", "in": "cookie", "name": "__Host-flitwatch-session"},
-        }
-        for path, item in document["paths"].items():
-            if path.startswith(BASE):
-                for method, operation in item.items():
-                    _complete(operation, need_of({method.upper()}, operation))
-        return document
-
-    app.openapi = complete  # type: ignore[method-assign]
-
-
-def _complete(operation: dict[str, Any], need: Need) -> None:
-    operation.update({ROLE: need.role, SCOPE: need.scope, CHANGES: need.changes})
-    answers = {"429": "Too many requests; Retry-After says when to come back", "401": "A login or a token is needed"}
-    if need.role != "anyone":
-        operation["security"] = [{"token": []}, {"session": []}]
-        answers["403"] = "Not with this role or scope"
-    else:
-        operation["security"] = []
-        answers["403"] = "Not from here"
-    for status, words in answers.items():
-        content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-        operation["responses"].setdefault(status, {"description": words, "content": content})
+from flitwatch_api.description import text
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ class Platform:
         )
         self.log_ends = LogEnds(settings.log.get_secret_value())
         self.hub = Hub(url, settings.api_streams_max, settings.api_streams_each)
-        self.topologies = Topologies(self)
+        self.topologies = Topologies(self.hub, self.in_thread)
         self.store = CounterStore(self.reading, settings.api_cache_mb << 20)
         self.advice = AdviceState(url)
         self.hub.on_event(self.store.on_event)

@@ -54,7 +54,7 @@ def _of_kafka(url: str, topics: Mapping[str, int]) -> LogLimits:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-    from flitwatch_stream.kafka import RECONNECT, brokers_of, quiet, unavailable
+    from flitwatch_stream.kafka_client import RECONNECT, brokers_of, quiet, unavailable
 
     brokers = brokers_of(url)
     settled: dict[str, Any] = {"bootstrap.servers": brokers, "error_cb": quiet, **RECONNECT}

@@ -114,7 +114,7 @@ class TopicRate:
 
 def check_log(url: str, listen_s: float, rates: dict[str, TopicRate], partitions: dict[str, int]) -> Iterator[Check]:
     """Reachability of the log, its topics, and what arrives while listening; fills `rates`, and `partitions` of the topics for Flitwatch."""
-    from flitwatch_stream.log import open_log
+    from flitwatch_stream.backends import open_log
     from flitwatch_stream.topics import LDMS_PREFIX, writer_pattern
 
     try:

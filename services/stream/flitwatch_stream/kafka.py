@@ -7,10 +7,10 @@ from typing import Any
 
 from confluent_kafka import Consumer as RdConsumer
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka import TopicPartition as RdTopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from flitwatch_domain.errors import BadRequest, NotFound, Unavailable
+from flitwatch_domain.errors import NotFound
+from flitwatch_stream.kafka_client import CALL_TIMEOUT_S, RECONNECT, brokers_of, quiet, unavailable, watermarks
 from flitwatch_stream.log import (
     DEFAULT_PARTITIONS,
     Consumer,
@@ -21,38 +21,6 @@ from flitwatch_stream.log import (
     Start,
     check_subscription,
 )
-
-#: No call on a broker waits longer than this.
-CALL_TIMEOUT_S = 10.0
-
-#: How soon a broker that came back is found again; a broker that is away shows as a call's time limit, not as lines of librdkafka's log.
-RECONNECT: dict[str, Any] = {
-    "log_level": 2,
-    "reconnect.backoff.ms": 50,
-    "reconnect.backoff.max.ms": 1000,
-    "socket.connection.setup.timeout.ms": 5000,
-}
-
-
-def brokers_of(url: str) -> str:
-    """The bootstrap servers of a `kafka://` URL."""
-    brokers = url.removeprefix("kafka://").strip("/")
-    if not brokers or "/" in brokers or "@" in brokers:
-        raise BadRequest("this is not a Kafka URL", advice="Write kafka://host:9092[,host:9092].")
-    return brokers
-
-
-def unavailable(brokers: str, problem: object) -> Unavailable:
-    """What a failed call means to the caller."""
-    if isinstance(problem, KafkaException) and problem.args and isinstance(problem.args[0], KafkaError):
-        problem = problem.args[0].str()
-    return Unavailable(
-        f"Kafka at {brokers} does not answer: {problem}", advice="Check that the broker runs and is reachable."
-    )
-
-
-def quiet(_: KafkaError) -> None:
-    """librdkafka reconnects by itself; what lasts shows up as a call that runs into its time limit."""
 
 
 class KafkaLog(Log):
@@ -72,7 +40,7 @@ class KafkaLog(Log):
     def producer(self, client: str = "flitwatch") -> Producer:
         from flitwatch_stream.kafka_producer import KafkaProducer
 
-        return KafkaProducer(self, client)
+        return KafkaProducer(self, self.brokers, client)
 
     def consumer(
         self,
@@ -132,17 +100,3 @@ class KafkaLog(Log):
 
     def close(self) -> None:
         self._admin = None
-
-
-def watermarks(consumer: Any, brokers: str, topic: str, partition: int, seen: bool = False) -> tuple[int, int]:
-    """The oldest offset of a partition and the next to be written; `seen`: as the last fetch said, asked for only if there was none."""
-    at = RdTopicPartition(topic, partition)
-    try:
-        found = consumer.get_watermark_offsets(at, cached=True) if seen else None
-        if found is None or found[1] < 0:
-            found = consumer.get_watermark_offsets(at, timeout=CALL_TIMEOUT_S)
-    except KafkaException as problem:
-        raise unavailable(brokers, problem) from None
-    if found is None:
-        raise unavailable(brokers, "no offsets within the time limit")
-    return found

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer as RdConsumer
 from confluent_kafka import TopicPartition as RdTopicPartition
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_stream.kafka import RECONNECT, unavailable, watermarks
+from flitwatch_stream.kafka_client import RECONNECT, unavailable, watermarks
 from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
 
 #: Silence after "all brokers are down" before a broker is asked whether it is there.

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as RdProducer
 
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
-from flitwatch_stream.kafka import RECONNECT, quiet, unavailable
-from flitwatch_stream.log import APPEND_TIMEOUT_S, MAX_RECORD_BYTES, Producer
-
-if TYPE_CHECKING:
-    from flitwatch_stream.kafka import KafkaLog
+from flitwatch_stream.kafka_client import RECONNECT, quiet, unavailable
+from flitwatch_stream.log import APPEND_TIMEOUT_S, MAX_RECORD_BYTES, Log, Producer
 
 #: What a record may carry beside its value: key, headers, the batch's own head.
 OVERHEAD_BYTES = 64 << 10
@@ -23,13 +19,14 @@ OVERHEAD_BYTES = 64 << 10
 class KafkaProducer(Producer):
     """See `flitwatch_stream.log.Producer`."""
 
-    def __init__(self, log: KafkaLog, client: str) -> None:
+    def __init__(self, log: Log, brokers: str, client: str) -> None:
         self._log = log
+        self._brokers = brokers
         self._topics: dict[str, int] = {}
         self._refused: list[str] = []
         self._producer = RdProducer(
             {
-                "bootstrap.servers": log.brokers,
+                "bootstrap.servers": brokers,
                 "client.id": client,
                 "acks": "all",
                 "enable.idempotence": True,
@@ -80,7 +77,7 @@ class KafkaProducer(Producer):
                 break
             except BufferError:
                 if time.monotonic() > deadline:
-                    raise unavailable(self._log.brokers, "the producer's buffer stays full") from None
+                    raise unavailable(self._brokers, "the producer's buffer stays full") from None
                 self._producer.poll(0.1)
             except KafkaException as problem:
                 raise BadInput(f"a record for {topic} cannot be sent: {problem.args[0].str()}") from None
@@ -100,7 +97,7 @@ class KafkaProducer(Producer):
                     raise
             # The broker answers before its metadata has the new topic.
             if time.monotonic() > deadline:
-                raise unavailable(self._log.brokers, f"topic {topic} did not appear")
+                raise unavailable(self._brokers, f"topic {topic} did not appear")
             time.sleep(0.05)
 
     def _delivered(self, problem: KafkaError | None, message: Message) -> None:
@@ -116,7 +113,7 @@ class KafkaProducer(Producer):
                 advice=f"Set the broker's and the topic's largest message to {MAX_RECORD_BYTES + OVERHEAD_BYTES} bytes.",
             )
         if left:
-            raise unavailable(self._log.brokers, f"{left} records are not acknowledged after {timeout_s:g} s")
+            raise unavailable(self._brokers, f"{left} records are not acknowledged after {timeout_s:g} s")
 
     def close(self) -> None:
         if len(self._producer):

@@ -202,20 +202,6 @@ class Log(_Closing):
         """
 
 
-def open_log(url: str) -> Log:
-    """Open a log by its URL: `kafka://host:port[,host:port]` or `postgresql://...`; the backend's library is loaded only then."""
-    scheme = url.partition("://")[0]
-    if scheme == "kafka":
-        from flitwatch_stream.kafka import KafkaLog
-
-        return KafkaLog(url)
-    if scheme in ("postgresql", "postgres"):
-        from flitwatch_stream.table import TableLog
-
-        return TableLog(url)
-    raise BadRequest("this is not a log's URL", advice="Write kafka://host:9092 or postgresql://user@host/database.")
-
-
 def check_subscription(topics: Sequence[str], pattern: str | None) -> None:
     """Refuse a subscription to nothing, or a pattern that is not anchored."""
     if not topics and pattern is None:

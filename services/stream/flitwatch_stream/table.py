@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from flitwatch_domain import liveness, logins
-from flitwatch_domain.errors import BadRequest, FlitwatchError, NotFound, Unavailable
+from flitwatch_domain.errors import NotFound
 from flitwatch_stream.log import (
     DEFAULT_PARTITIONS,
     Consumer,
@@ -24,43 +22,7 @@ from flitwatch_stream.log import (
     Start,
     check_subscription,
 )
-
-CHANNEL = "flitwatch_log"
-CONNECT_TIMEOUT_S = 5
-
-
-def connect(url: str, application: str) -> psycopg.Connection[Any]:
-    """Open an autocommit connection that sees schema `log`; raise `Unavailable` if the server does not answer."""
-    try:
-        given = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        raise BadRequest("this is not a log's URL", advice="Write postgresql://user@host/database.") from None
-    given, become = logins.log_in(given, "writer")
-    role = {} if become is None else {"role": become}
-    settings = {"search_path": "log,public", **role, "timezone": "UTC", **liveness.SERVER}
-    options = " ".join(
-        [str(given.get("options") or ""), *(f"-c {key}={value}" for key, value in settings.items())]
-    ).strip()
-    given.update(options=options, application_name=application)
-    given = {**liveness.CLIENT, "connect_timeout": str(CONNECT_TIMEOUT_S), **given}
-    try:
-        return psycopg.connect(make_conninfo("", **{k: v for k, v in given.items() if v is not None}), autocommit=True)
-    except psycopg.OperationalError as problem:
-        raise unavailable(problem) from None
-    except psycopg.errors.InvalidParameterValue as problem:
-        raise unavailable(problem) from None
-
-
-def unavailable(problem: psycopg.Error) -> FlitwatchError:
-    """What a failed call means to the caller."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    detail = lines[-1] if lines else type(problem).__name__
-    if (
-        isinstance(problem, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedFunction)
-        or 'role "flitwatch' in detail
-    ):
-        return Unavailable("the database has no log yet", advice="Run `flitwatch db migrate`.")
-    return Unavailable(f"the log's database does not answer: {detail}", advice="Check that the server runs.")
+from flitwatch_stream.table_connection import connect, unavailable
 
 
 class TableLog(Log):

@@ -19,7 +19,7 @@ import psycopg
 from flitwatch_domain.errors import BadRequest, Unavailable
 from flitwatch_stream import frames
 from flitwatch_stream.log import Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
-from flitwatch_stream.table import CHANNEL, connect, unavailable
+from flitwatch_stream.table_connection import CHANNEL, connect, unavailable
 
 #: How often a member looks for new topics and for members that came or went.
 REBALANCE_S = 1.0

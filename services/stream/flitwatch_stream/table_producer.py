@@ -14,7 +14,7 @@ import psycopg
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_stream import frames
 from flitwatch_stream.log import APPEND_TIMEOUT_S, DEFAULT_PARTITIONS, MAX_RECORD_BYTES, Producer, TopicPartition
-from flitwatch_stream.table import CHANNEL, connect, unavailable
+from flitwatch_stream.table_connection import CHANNEL, connect, unavailable
 
 #: A row holds about this many bytes: large enough to share its costs, small enough to read a few at a time.
 BATCH_BYTES = 512 << 10

@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_api.answers import Kept, keep
+from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.events import Event
 from flitwatch_db.fabrics import reads
 from flitwatch_db.fabrics import store as fabrics
-
-if TYPE_CHECKING:
-    from flitwatch_api.platform import Platform
 
 #: Topologies held at once; the largest (3,264 routers, 150,960 links) takes some 10 MB.
 MOST = 16
@@ -39,11 +37,15 @@ class Topologies:
 
     Parameters
     ----------
-    platform : Platform
+    hub : Hub
+        Knows how far each fabric's rows are complete.
+    in_thread : callable
+        `in_thread(role, work)` runs blocking work on a connection of that role.
     """
 
-    def __init__(self, platform: Platform) -> None:
-        self._platform = platform
+    def __init__(self, hub: Hub, in_thread: Callable[[Any, Callable[[Any], Any]], Awaitable[Any]]) -> None:
+        self._hub = hub
+        self._in_thread = in_thread
         self._held: OrderedDict[tuple[int, str], Topology] = OrderedDict()
         self._loading: dict[tuple[int, str], asyncio.Task[Topology]] = {}
         self._facts: dict[tuple[Any, ...], tuple[float, Any]] = {}
@@ -74,7 +76,7 @@ class Topologies:
         return await asyncio.shield(task)
 
     async def _load(self, head: reads.FabricHead) -> Topology:
-        fabric = await self._platform.in_thread("reader", lambda conn: fabrics.load(conn, head.fabric_id))
+        fabric = await self._in_thread("reader", lambda conn: fabrics.load(conn, head.fabric_id))
         topology = Topology(head, fabric)
         for old in [key for key in self._held if key[0] == head.fabric_id]:
             del self._held[old]
@@ -109,7 +111,7 @@ class Topologies:
 
     async def complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
         """Until when rows are complete: what the writer said last, or the end of the newest row."""
-        said = self._platform.hub.through.get(head.fabric_id)
+        said = self._hub.through.get(head.fabric_id)
         reach = await self.reach(conn, head)
         if said is None or reach.last_s is None:
             return reach.last_s
@@ -117,11 +119,11 @@ class Topologies:
 
     async def ports_complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
         """The same of port counters; a writer that does not say is taken to write them within half a minute."""
-        said = self._platform.hub.ports_through.get(head.fabric_id)
+        said = self._hub.ports_through.get(head.fabric_id)
         complete = await self.complete_s(conn, head)
         if said is not None and complete is not None:
             return int(said)
-        heard = head.fabric_id in self._platform.hub.through
+        heard = head.fabric_id in self._hub.through
         return complete - PORTS_LATE_S if heard and complete is not None else complete
 
     async def sampled(self, conn: Connection, topology: Topology) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from typing import Any
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.ingest import reads as ingest
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 
 log = logging.getLogger(__name__)
 

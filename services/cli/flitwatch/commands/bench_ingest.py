@@ -91,7 +91,7 @@ def _order(log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, f
     """What to send, its topics made and its schemas registered in a file."""
     from flitwatch_research.ingest_bench.load import Order
     from flitwatch_research.ingest_bench.sets import metric_sets, write_registry
-    from flitwatch_stream.log import open_log
+    from flitwatch_stream.backends import open_log
 
     found = metric_sets(fabric, quarters)
     registry = folder / "registry.json"

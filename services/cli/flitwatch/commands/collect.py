@@ -65,7 +65,7 @@ def session(
     from flitwatch_ops import platform
     from flitwatch_ops.home import home
     from flitwatch_ops.watched import own_pulse
-    from flitwatch_stream.log import open_log
+    from flitwatch_stream.backends import open_log
 
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

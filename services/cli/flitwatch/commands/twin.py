@@ -293,7 +293,7 @@ def _registry(encoding: str, registry: str | None, out: Path | None) -> Any:
 
 
 def _log_sink(log_url: str, schema_id: Any, stack: contextlib.ExitStack) -> Any:
-    from flitwatch_stream.log import open_log
+    from flitwatch_stream.backends import open_log
     from flitwatch_twin.sinks import LogSink
 
     log = stack.enter_context(open_log(log_url))

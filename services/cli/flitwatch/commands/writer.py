@@ -56,7 +56,7 @@ def writer(
     from flitwatch_ingest.writer import Writer, WriterSettings
     from flitwatch_ingest.writer.metrics import WriterCollector
     from flitwatch_ops import platform
-    from flitwatch_stream.log import open_log
+    from flitwatch_stream.backends import open_log
     from flitwatch_stream.topics import LDMS_PATTERN
 
     log_to_stderr()

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.explanation import remedies, words
-from flitwatch_domain.explanation.candidates import Beside, Candidate, Scene, ranked
+from flitwatch_domain.explanation.candidates import Candidate, Scene, ranked
 from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
+from flitwatch_domain.explanation.scenery import Scenery
 from flitwatch_domain.explanation.slowdown import LEAST_RUNS, LEAST_SLOWDOWN, LEAST_STEPS, Slowdown, Steps
 
 Row = dict[str, Any]
@@ -51,39 +52,6 @@ class Watched:
     steps: Steps | None
     exe: str | None
     past: Past | None
-
-
-@dataclass(frozen=True)
-class Scenery:
-    """What there was at the onset.
-
-    Attributes
-    ----------
-    fabric_id, fabric : int, str
-    router : int64 (n,)         router of each node of the job
-    group : int64 (R,)
-    low_s, high_s : float       interval of the onset, narrowed where counters say when stalls rose; `refined` says so
-    end_s : float               end of the slow stretch, or until when it was watched
-    own : Count                 of the job's routers
-    links : list of LinkCount   of its routers and between its groups
-    beside : list of Beside
-    sent : bytes a second of all counted NICs before and after
-    nics : bool                 whether NICs are counted
-    """
-
-    fabric_id: int
-    fabric: str
-    router: NDArray[np.int64]
-    group: NDArray[np.int64]
-    low_s: float
-    high_s: float
-    end_s: float
-    refined: bool
-    own: Count
-    links: Sequence[LinkCount]
-    beside: Sequence[Beside]
-    sent: tuple[float | None, float | None]
-    nics: bool
 
 
 def elapsed_factor(job: Row, past: Past | None, now_s: float) -> float | None:

@@ -10,7 +10,7 @@ from flitwatch_domain.explanation.candidates import Candidate
 from flitwatch_domain.explanation.slowdown import Slowdown
 
 if TYPE_CHECKING:
-    from flitwatch_domain.explanation.answer import Scenery
+    from flitwatch_domain.explanation.scenery import Scenery
 
 
 def clock(seconds: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from flitwatch_domain.fabric import NodeRole
 
 if TYPE_CHECKING:
-    from flitwatch_domain.importers.ibnetdiscover import Device
+    from flitwatch_domain.importers.ibdevices import Device
     from flitwatch_domain.importers.text import Warnings
 
 _SWITCH = re.compile(r"[^;]*;([^:;]+):\S*$")

@@ -7,12 +7,12 @@ a line a cabled port: `[25] "S-0c42..."[16] # "name" lid 894 4xHDR`. Blanks betw
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.fabric.model import check_name
 from flitwatch_domain.importers import ibnames, ibtree
+from flitwatch_domain.importers.ibdevices import Cable, Device, End
 from flitwatch_domain.importers.text import Warnings, numbered_lines
 from flitwatch_domain.units import infiniband_bandwidth_bps
 
@@ -39,32 +39,6 @@ _QUOTED = re.compile(r'"(.*?)"')
 #: An adapter's own LID leads its line's comment; on a switch's line the adapter's stands behind its description.
 _OWN_LID = re.compile(r"\s*lid\s+(\d{1,5})\s+lmc\s+(\d)\b")
 _PEER_LID = re.compile(r'"\s*lid\s+(\d{1,5})\b')
-
-End = tuple[str, int]
-
-
-@dataclass
-class Device:
-    """A switch or channel adapter; `ports` is the number of ports it has, 0 unknown."""
-
-    guid: str
-    is_switch: bool
-    line: int
-    ports: int = 0
-    description: str = ""
-    defined: bool = True
-    port_guid: dict[int, str] = field(default_factory=dict)
-    lid: dict[int, int] = field(default_factory=dict)
-    lmc: dict[int, int] = field(default_factory=dict)
-
-
-@dataclass
-class Cable:
-    """A port's line: the peer, the speed as written, the line's number."""
-
-    peer: End
-    speed: str | None
-    line: int
 
 
 def parse(text: str, where: str, name: str) -> Fabric:

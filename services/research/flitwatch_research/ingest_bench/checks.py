@@ -16,7 +16,7 @@ def carried_at(url: str, order: Order, limit_s: float) -> float:
     """Wait until everything that is in the log is in the database too, at most `limit_s`; the moment at which it was."""
     from flitwatch_db import connect
     from flitwatch_db.ingest.store import carried
-    from flitwatch_stream.log import open_log
+    from flitwatch_stream.backends import open_log
 
     topics = [one.topic for one in order.sets]
     with open_log(order.log_url) as log, connect(url, autocommit=True) as conn:

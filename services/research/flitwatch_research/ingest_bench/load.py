@@ -63,7 +63,7 @@ def load(order: Order) -> Iterator[Connection]:
 
 def _run(order: Order, pipe: Connection) -> None:
     pools = order.pools()
-    from flitwatch_stream.log import open_log
+    from flitwatch_stream.backends import open_log
 
     with open_log(order.log_url) as log, log.producer("flitwatch-bench") as producer:
         pipe.send({"ready": True, "values": sum(pool.values for pool in pools)})

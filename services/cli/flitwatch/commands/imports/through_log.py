@@ -70,7 +70,7 @@ def door(db_url: str | None, ephemeral: bool) -> Iterator[Door]:
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors import Publisher
     from flitwatch_ops import platform
-    from flitwatch_stream.log import open_log
+    from flitwatch_stream.backends import open_log
 
     with (
         platform.database(db_url, ephemeral) as url,

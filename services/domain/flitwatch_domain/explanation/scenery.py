@@ -1,0 +1,45 @@
+"""What was measured around a slow job: the scene in which its cause is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.explanation.candidates import Beside
+from flitwatch_domain.explanation.carriers import Count, LinkCount
+
+
+@dataclass(frozen=True)
+class Scenery:
+    """What there was at the onset.
+
+    Attributes
+    ----------
+    fabric_id, fabric : int, str
+    router : int64 (n,)         router of each node of the job
+    group : int64 (R,)
+    low_s, high_s : float       interval of the onset, narrowed where counters say when stalls rose; `refined` says so
+    end_s : float               end of the slow stretch, or until when it was watched
+    own : Count                 of the job's routers
+    links : list of LinkCount   of its routers and between its groups
+    beside : list of Beside
+    sent : bytes a second of all counted NICs before and after
+    nics : bool                 whether NICs are counted
+    """
+
+    fabric_id: int
+    fabric: str
+    router: NDArray[np.int64]
+    group: NDArray[np.int64]
+    low_s: float
+    high_s: float
+    end_s: float
+    refined: bool
+    own: Count
+    links: Sequence[LinkCount]
+    beside: Sequence[Beside]
+    sent: tuple[float | None, float | None]
+    nics: bool

@@ -1,0 +1,20 @@
+"""Which backend a log's URL names."""
+
+from __future__ import annotations
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_stream.log import Log
+
+
+def open_log(url: str) -> Log:
+    """Open a log by its URL: `kafka://host:port[,host:port]` or `postgresql://...`; the backend's library is loaded only then."""
+    scheme = url.partition("://")[0]
+    if scheme == "kafka":
+        from flitwatch_stream.kafka import KafkaLog
+
+        return KafkaLog(url)
+    if scheme in ("postgresql", "postgres"):
+        from flitwatch_stream.table import TableLog
+
+        return TableLog(url)
+    raise BadRequest("this is not a log's URL", advice="Write kafka://host:9092 or postgresql://user@host/database.")
