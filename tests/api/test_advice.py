@@ -27,7 +27,7 @@ from flitwatch_db import connect
 from flitwatch_db.estimates.advice import Basis
 from flitwatch_db.migrations import migrate
 from flitwatch_db.people import accounts as people
-from flitwatch_db.people.accounts import Caller
+from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import Unauthenticated
 from flitwatch_ops.embedded import Embedded
 

@@ -26,6 +26,7 @@ from flitwatch_db import tasks as queue
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people import audit
+from flitwatch_domain.access import SCOPES, SCOPES_OF, Caller
 from flitwatch_domain.errors import BadRequest, Conflict, Forbidden
 from flitwatch_domain.jobs import Job
 
@@ -95,7 +96,7 @@ def test_every_operation_says_what_it_asks_for() -> None:
     assert len(OPERATIONS) > 40
     for path, method, operation in OPERATIONS:
         role, scope = operation["x-required-role"], operation["x-required-scope"]
-        assert role in RANK and scope in people.SCOPES, path
+        assert role in RANK and scope in SCOPES, path
         assert role != "anyone" or path.startswith("/api/v1/session")
         assert operation["x-changes"] is False or method.upper() not in SAFE or path.endswith("/oidc/back")
         assert {"401", "403", "429"} <= set(operation["responses"])
@@ -317,7 +318,7 @@ def test_who_becomes_a_service_logs_in_no_more(embedded_db: str) -> None:
 
 
 def test_a_service_by_a_session_passes_no_check() -> None:
-    service = people.Caller("s", "service", "session", frozenset(people.SCOPES_OF["service"]), "account 1")
+    service = Caller("s", "service", "session", frozenset(SCOPES_OF["service"]), "account 1")
     with pytest.raises(Forbidden):
         check(service, Need("user", "tasks", True))
     check(replace(service, via="token"), Need("user", "tasks", True))

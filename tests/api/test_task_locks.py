@@ -20,11 +20,12 @@ from flitwatch_domain.importers.local import LocalText
 from flitwatch_domain.importers.text import read_bytes
 from flitwatch_domain.task_models import STARTABLE, read_arguments
 from flitwatch_domain.task_models.costs import check_cost, nodes_of
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies.registry import ALIASES, STUDIES
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_simulation import routings, topologies
 from flitwatch_simulation.loop.demand import KNOWN
-from flitwatch_simulation.packet.machine import build, fabric_of
+from flitwatch_simulation.packet.machine import build
 from flitwatch_simulation.workloads.patterns import PATTERNS
 
 SEEN = {

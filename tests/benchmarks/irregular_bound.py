@@ -16,11 +16,11 @@ from scipy import sparse
 from scipy.sparse.linalg import lsmr
 
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters, groups_of
 from flitwatch_routing.reconstruction.settle import counter_matrix
 from flitwatch_routing.reconstruction.study import study
-from flitwatch_simulation.packet.machine import fabric_of
 
 STEPS = 1000
 

@@ -46,7 +46,8 @@ CASES: dict[str, dict[str, Any]] = {
 def run(name: str) -> dict[str, Any]:
     """Run one case, and its baseline."""
     from flitwatch_core import packet
-    from flitwatch_simulation.packet.machine import build, fabric_of
+    from flitwatch_domain.topology_spec import fabric_of
+    from flitwatch_simulation.packet.machine import build
 
     case = CASES[name]
     protocol = case.get("nic_protocol", False)

@@ -97,7 +97,7 @@ def test_a_file_is_measured_where_its_endpoints_are(capfd: pytest.CaptureFixture
 
 
 def test_reconstruction_with_and_without_the_jobs_is_of_the_same_pairs(tmp_path: Path) -> None:
-    from flitwatch_simulation.packet.machine import fabric_of
+    from flitwatch_domain.topology_spec import fabric_of
 
     fabric = fabric_of(TREE)
     (tmp_path / "t.csv").write_text("src,dst,bytes\n3,20,5\n20,7,9\n")

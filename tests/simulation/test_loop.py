@@ -15,6 +15,7 @@ from flitwatch_db import connect, tasks
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_domain.task_models.routes import Loop
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_simulation.loop import LoopRun
@@ -23,7 +24,6 @@ from flitwatch_simulation.loop.estimate import together
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.process import MachineProcess
 from flitwatch_simulation.loop.turn import judged, turn
-from flitwatch_simulation.packet.machine import fabric_of
 from flitwatch_simulation.tasks import HANDLERS
 
 TREE, EIGHT = "xgft:3;4,4,2;1,2,2", "xgft:2;4,2;1,2"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from flitwatch_core import packet
-from flitwatch_simulation.packet.machine import Machine, build, fabric_of
+from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.vendor_counters import vendor_counters
 
 

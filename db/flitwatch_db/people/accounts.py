@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,27 +13,24 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 from psycopg.rows import dict_row
 
+from flitwatch_domain.access import (
+    PASSWORD_MAX,
+    ROLES,
+    SCOPES,
+    SCOPES_OF,
+    TOKEN_DAYS,
+    TOKEN_DAYS_MAX,
+    Caller,
+    check_name,
+    check_password,
+)
 from flitwatch_domain.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthenticated, Unavailable
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-ROLES = ("viewer", "user", "operator", "admin", "service")
-#: What a token may be allowed: read data, see names, ask for advice, start tasks, change alerts, manage people.
-SCOPES = ("read", "names", "advice", "tasks", "operate", "admin")
-#: The most that an account of a role can hand to a token.
-SCOPES_OF = {
-    "viewer": ("read",),
-    "user": ("read", "advice", "tasks"),
-    "operator": ("read", "names", "advice", "tasks", "operate"),
-    "admin": SCOPES,
-    "service": ("read", "names", "advice", "tasks", "operate"),
-}
 SESSION = timedelta(hours=12)
-TOKEN_DAYS = 90
-TOKEN_DAYS_MAX = 366
 TOKEN_PREFIX = "fwt_"
-PASSWORD_MIN, PASSWORD_MAX = 12, 1024
 
 # The library's defaults are RFC 9106's second choice: 64 MiB and three passes.
 _HASHER = PasswordHasher()
@@ -42,52 +38,9 @@ _HASHER = PasswordHasher()
 _NOBODY = _HASHER.hash(secrets.token_urlsafe(16))
 
 
-@dataclass(frozen=True)
-class Caller:
-    """Who asks.
-
-    Attributes
-    ----------
-    name, role : str
-    via : str                        session, token or anonymous
-    scopes : frozenset of str        what the caller may do: all of the role's, or those of the token that the role still has
-    number : str                     stands for the caller where requests are counted
-    issuer : str or None             the provider that vouches for the account
-    ends : datetime or None          when the session or token does
-    """
-
-    name: str
-    role: str
-    via: str
-    scopes: frozenset[str]
-    number: str
-    issuer: str | None = None
-    ends: datetime | None = None
-
-
-#: What is written where somebody without an account made something, or somebody who was erased.
-RESERVED = frozenset({"anonymous", "nobody", "erased"})
-#: What the authors of visits without a login begin with: no account's name does.
-VISITOR = "anonymous/"
-
-
 def digest(secret: str) -> bytes:
     """What is stored of a session's or a token's secret."""
     return hashlib.sha256(secret.encode()).digest()
-
-
-def check_name(name: str) -> None:
-    """BadRequest for what cannot be an account's name."""
-    if not name or name != name.strip() or len(name) > 200 or not name.isprintable():
-        raise BadRequest("an account's name is 1 to 200 printable characters without blanks around them")
-    if name in RESERVED or name.startswith(VISITOR):
-        raise BadRequest(f"{name!r} stands for nobody's account", advice="Take another name.")
-
-
-def check_password(password: str) -> None:
-    """BadRequest for a password that is too short or too long."""
-    if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
-        raise BadRequest(f"a password has {PASSWORD_MIN} to {PASSWORD_MAX} characters")
 
 
 def add(conn: Conn, name: str, role: str, password: str | None = None) -> None:

@@ -8,9 +8,9 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.people.accounts import VISITOR
 from flitwatch_db.runs.noise_bench import SLOWDOWNS
 from flitwatch_db.tasks.reads import OPEN_TO
+from flitwatch_domain.access import VISITOR
 
 Row = dict[str, Any]
 

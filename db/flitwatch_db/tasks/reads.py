@@ -8,7 +8,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.people.accounts import VISITOR
+from flitwatch_domain.access import VISITOR
 
 Row = dict[str, Any]
 

@@ -21,8 +21,8 @@ from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import Reader
 from flitwatch_api.refusals import CUT, public
 from flitwatch_db.jobs.reads import Shown
-from flitwatch_db.people.accounts import RESERVED, VISITOR
 from flitwatch_db.people.pseudonyms import pseudonym_key
+from flitwatch_domain.access import RESERVED, VISITOR
 from flitwatch_domain.errors import Unavailable
 
 DIGITS = 8

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from flitwatch_core import topology
-from flitwatch_domain import generators, importers
+from flitwatch_domain import importers
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_domain.importers.local import local_path
+from flitwatch_domain.topology_spec import MACHINES, integers, tree_sizes
 
 FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | theta | edison | quartz1 | file:PATH"
 
@@ -107,27 +108,12 @@ def of_fabric(fabric: Fabric, spec: str | None = None) -> NamedTopology:
     return NamedTopology(spec or fabric.name, str(fabric.kind), core, routing.get(fabric.kind, ("minhop",)), fabric)
 
 
-def _integers(text: str) -> list[int]:
-    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
-        raise ValueError(f"{text!r} is no list of positive integers")
-    return [int(part) for part in text.split(",")]
-
-
 def _xgft(spec: str, rest: str) -> NamedTopology:
-    fields = [field.strip() for field in rest.split(";")]
-    if len(fields) not in (3, 4):
-        raise ValueError("height, m and w are needed, and p where cables are parallel")
-    height = _integers(fields[0])
-    m, w = _integers(fields[1]), _integers(fields[2])
-    p = [float(part) for part in fields[3].split(",")] if len(fields) == 4 else []
-    if len(height) != 1 or len(m) != height[0] or len(w) != height[0] or (p and len(p) != height[0]):
-        raise ValueError(f"m, w and p need as many numbers as the height {fields[0]}")
-    if not all(1 <= one <= 65_535 for one in p):
-        raise ValueError("p counts the cables of a pair: from 1 to 65535")
-    below = [math.prod(w[:level]) * math.prod(m[level:]) for level in range(height[0])]
-    cables = sum(count * up * copies for count, up, copies in zip(below, w, p or [1.0] * height[0], strict=True))
+    height, m, w, p = tree_sizes(rest)
+    below = [math.prod(w[:level]) * math.prod(m[level:]) for level in range(height)]
+    cables = sum(count * up * copies for count, up, copies in zip(below, w, p or [1.0] * height, strict=True))
     _affordable(spec, 2 * cables)
-    cables_of_pair = [math.ceil(one) for one in p or [1.0] * height[0]]
+    cables_of_pair = [math.ceil(one) for one in p or [1.0] * height]
     up = [count * copies for count, copies in zip(w, cables_of_pair, strict=True)]
     down = [count * copies for count, copies in zip(m, cables_of_pair, strict=True)]
     _numbered(spec, max(below_ports + up_ports for below_ports, up_ports in zip(down, [*up[1:], 0], strict=True)))
@@ -136,7 +122,7 @@ def _xgft(spec: str, rest: str) -> NamedTopology:
 
 
 def _torus(spec: str, rest: str) -> NamedTopology:
-    dims = _integers(rest)
+    dims = integers(rest)
     _affordable(spec, math.prod(dims) * (2 * len(dims) + 2))
     return NamedTopology(spec, "torus", topology.torus(dims), ("dor",))
 
@@ -165,12 +151,14 @@ def _file(spec: str, path: Path) -> NamedTopology:
     return of_fabric(importers.read_fabric(path), spec)
 
 
+def _machine(name: str, spec: str, _: str) -> NamedTopology:
+    return of_fabric(MACHINES[name](), spec)
+
+
 _MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {
     "xgft:": _xgft,
     "torus:": _torus,
-    "theta": lambda spec, _: of_fabric(generators.theta(), spec),
-    "edison": lambda spec, _: of_fabric(generators.edison_like(), spec),
-    "quartz1": lambda spec, _: of_fabric(generators.quartz1(), spec),
+    **{name: partial(_machine, name) for name in ("theta", "edison", "quartz1")},
 }
 
 

@@ -13,7 +13,7 @@ from flitwatch_api.people.browsers import address_of
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.job_privacy import WITHOUT_JOBS, hides_jobs, refusal
 from flitwatch_api.people.visits import Visit
-from flitwatch_db.people.accounts import Caller
+from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import Forbidden, Unauthenticated
 
 Role = Literal["anyone", "viewer", "user", "operator", "admin"]

@@ -23,7 +23,7 @@ from flitwatch_api.people.seals import Seals
 from flitwatch_api.people.visits import Visits
 from flitwatch_api.platform import Platform
 from flitwatch_db.people import accounts as people
-from flitwatch_db.people.accounts import SCOPES_OF, Caller
+from flitwatch_domain.access import SCOPES_OF, Caller
 from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated, Unavailable
 
 #: How long a checked secret is believed: a revoked token works so much longer at most.

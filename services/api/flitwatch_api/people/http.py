@@ -17,7 +17,7 @@ from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people import audit as trail
-from flitwatch_db.people.accounts import Caller
+from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import Forbidden, Unauthenticated
 
 #: The signed cookie by which a browser is known that an account logged in with; it lets nobody in, only try.

@@ -7,7 +7,7 @@ the rest to be joined, so operations are refused unless they are listed here: a 
 from __future__ import annotations
 
 from flitwatch_api.settings import Settings
-from flitwatch_db.people.accounts import Caller
+from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import Forbidden
 
 #: Operations whose answers hold nothing of jobs, or leave it out for whoever may not see it.

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from flitwatch_db.people.accounts import PASSWORD_MAX, TOKEN_DAYS, TOKEN_DAYS_MAX
+from flitwatch_domain.access import PASSWORD_MAX, TOKEN_DAYS, TOKEN_DAYS_MAX
 
 Role = Literal["viewer", "user", "operator", "admin", "service"]
 Scope = Literal["read", "names", "advice", "tasks", "operate", "admin"]

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from flitwatch_api.people.browsers import address_of, cookie_of, set_cookie
 from flitwatch_api.people.seals import Seals
-from flitwatch_db.people.accounts import VISITOR
+from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import Unavailable
 
 KIND, LASTS_S = "visit", 30 * 86_400

@@ -13,7 +13,7 @@ from flitwatch_api.people.visits import Visit
 from flitwatch_api.platform import Platform
 from flitwatch_api.settings import Settings
 from flitwatch_db import tasks as queue
-from flitwatch_db.people.accounts import VISITOR, Caller
+from flitwatch_domain.access import VISITOR, Caller
 from flitwatch_domain.errors import TooMany
 
 _LATER_S = 60

@@ -95,10 +95,10 @@ def run(
     as_json: bool,
 ) -> None:
     """Simulate ftree and adaptive routing, reconstruct the traffic blindly from counters, optimise, and simulate the new routes."""
+    from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
     from flitwatch_simulation.loop import LoopRun
     from flitwatch_simulation.loop import run as turn
-    from flitwatch_simulation.packet.machine import fabric_of
 
     with stderr.status("starting") as status:
 

@@ -98,6 +98,7 @@ def optimise(
     import numpy as np
 
     from flitwatch_domain.fabric import endpoint_finder
+    from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
     from flitwatch_routing.bounds import gap
     from flitwatch_routing.compared import BASELINES, busiest
@@ -105,7 +106,6 @@ def optimise(
     from flitwatch_routing.patterns import traffic
     from flitwatch_routing.switch_lids import repaired, towards_switches
     from flitwatch_routing.weighting import weighting
-    from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
     demands = [traffic(name, len(fabric.endpoints.router), seed, mtu, endpoint_finder(fabric)) for name in names]
@@ -188,6 +188,7 @@ def check(
     some entries are for, and loads where traffic gets lost. With --traffic several times max_load is the sum of what each slot's busiest link carries. Without --lmc the lowest of an endpoint's LIDs counts.
     """
     from flitwatch_domain.fabric import endpoint_finder
+    from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
     from flitwatch_routing.bounds import bounds, gap
     from flitwatch_routing.deadlock import dependencies
@@ -195,7 +196,6 @@ def check(
     from flitwatch_routing.patterns import traffic
     from flitwatch_routing.switch_lids import unreached
     from flitwatch_routing.weighting import weighting
-    from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
     if mtu is not None and not names:
@@ -251,9 +251,9 @@ def diff(before: Path, after: Path, topology: str, lmc: int, as_json: bool) -> N
     by port GUID or LID as `routes check` does, so that dumps with other LIDs compare; endpoints of which either dump does not tell the LID are left out and
     counted, and without --lmc the lowest of an endpoint's LIDs counts. Status 0 also where they differ.
     """
+    from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
     from flitwatch_routing.difference import difference
-    from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
     found = difference(fabric, lft.read_dump(before, fabric, lmc), lft.read_dump(after, fabric, lmc))

@@ -36,7 +36,7 @@ def endpoints(spec: str, as_json: bool) -> None:
     Endpoints count from 0, by switch in the natural order of names, then by port. Without --json one endpoint a line, fields apart by tabs.
     """
     from flitwatch_domain.fabric import endpoint_table
-    from flitwatch_simulation.packet.machine import fabric_of
+    from flitwatch_domain.topology_spec import fabric_of
 
     rows = endpoint_table(fabric_of(spec))
     if as_json:

@@ -19,9 +19,9 @@ def traffic() -> None:
 
 
 def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
+    from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
     from flitwatch_routing.baselines import ftree_tables
-    from flitwatch_simulation.packet.machine import fabric_of
 
     fabric = fabric_of(topology)
     return fabric, ftree_tables(fabric) if lfts is None else lft.read(lfts, fabric)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from flitwatch_domain.task_models.base import matching
-
-_NUMBERS = r"\d{1,6}(,\d{1,6}){0,15}"
-_XGFT = rf"xgft:[1-8];{_NUMBERS};{_NUMBERS}(;\d{{1,5}}(\.\d{{1,4}})?(,\d{{1,5}}(\.\d{{1,4}})?){{0,15}})?"
-_TORUS = r"torus:\d{1,9}(,\d{1,9}){0,15}"
-_DRAGONFLY = r"dragonfly:\d{1,4},\d{1,4},\d{1,4}(,\d{1,6})?"
+from flitwatch_domain.topology_spec import DRAGONFLY_PATTERN, TORUS_PATTERN, XGFT_PATTERN
 
 #: Of the flow-level simulator.
 FlowTopology: TypeAlias = matching(  # type: ignore[valid-type]
-    rf"theta|edison|quartz1|{_XGFT}|{_TORUS}",
+    rf"theta|edison|quartz1|{XGFT_PATTERN}|{TORUS_PATTERN}",
     "topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file",
 )
 #: Of the packet-level simulator and the optimiser of routes.
 PacketTopology: TypeAlias = matching(  # type: ignore[valid-type]
-    rf"theta|edison|cori|slingshot|quartz1|{_XGFT}|{_DRAGONFLY}",
+    rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{DRAGONFLY_PATTERN}",
     "topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file",
 )
 FlowRouting = Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"]

@@ -7,10 +7,10 @@ from dataclasses import fields, replace
 import numpy as np
 
 from flitwatch_domain.fabric import Fabric, Links
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.papers_routes.rows import Measure, Row, Size
 from flitwatch_routing.optimise import Routes, optimise
 from flitwatch_routing.patterns import Traffic, traffic
-from flitwatch_simulation.packet.machine import fabric_of
 
 #: Of the cables between switches.
 FAILED = 0.01

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.papers_routes.rows import Measure, Row, Size
 from flitwatch_research.studies import published
 from flitwatch_routing.baselines import ftree_tables, random_tables
@@ -19,7 +20,6 @@ from flitwatch_simulation.loop.demand import BARRIER_BULLY, BARRIER_BULLY_EVEN, 
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
 from flitwatch_simulation.loop.turn import turn
-from flitwatch_simulation.packet.machine import fabric_of
 
 SEED = 1
 #: Units of the synthetic pattern of section 5.4.1: what a bully node sends to its partner, and a barrier node to each of its own.

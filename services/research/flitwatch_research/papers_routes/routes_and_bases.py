@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.papers_routes.rows import Row, Size
 from flitwatch_research.studies import published
 from flitwatch_routing.baselines import ftree_tables
@@ -14,7 +15,6 @@ from flitwatch_routing.patterns import traffic
 from flitwatch_routing.reconstruction.bases import Basis
 from flitwatch_routing.reconstruction.recover import Options, reconstruct
 from flitwatch_routing.reconstruction.study import relative_error, study
-from flitwatch_simulation.packet.machine import fabric_of
 
 SEED = 1
 NONZERO = 1e-9

@@ -13,6 +13,7 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
@@ -23,7 +24,7 @@ from flitwatch_simulation.application_aware.estimator import (
     quartile_dispersion,
 )
 from flitwatch_simulation.packet.background import background_generators
-from flitwatch_simulation.packet.machine import Machine, build, fabric_of
+from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops

@@ -8,11 +8,12 @@ import numpy as np
 
 from flitwatch_core import packet, sampling
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.diagnosis import CongestionMap, diagnose
-from flitwatch_simulation.packet.machine import Machine, build, fabric_of
+from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops

@@ -8,10 +8,11 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators
-from flitwatch_simulation.packet.machine import build, fabric_of
+from flitwatch_simulation.packet.machine import build
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flitwatch_core import packet
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import bounds, gap
 from flitwatch_routing.forwarding import check
@@ -18,7 +19,7 @@ from flitwatch_routing.reconstruction.study import Measured, inside_jobs, measur
 from flitwatch_simulation.loop.demand import Demand, demand_of
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.parameters import LoopRun
-from flitwatch_simulation.packet.machine import build, fabric_of
+from flitwatch_simulation.packet.machine import build
 from flitwatch_simulation.packet.route_files import table_of_ports
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads.messages import to_ops

@@ -12,6 +12,7 @@ from flitwatch_db import connect
 from flitwatch_db.estimates import recommendations
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.routes import Loop, Optimise
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_simulation.loop.estimate import reconstructed, together
 from flitwatch_simulation.loop.matrices import by_place
@@ -19,7 +20,6 @@ from flitwatch_simulation.loop.outcome import recommendation
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
 from flitwatch_simulation.loop.turn import optimised_turn, turn
-from flitwatch_simulation.packet.machine import fabric_of
 
 #: Pairs that a task's result lists, the strongest first.
 MOST_PAIRS = 10_000

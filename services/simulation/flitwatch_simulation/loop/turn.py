@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import Cancelled
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.optimise import Routes
 from flitwatch_routing.reconstruction.choice import Choice
@@ -21,7 +22,6 @@ from flitwatch_simulation.loop.estimate import optimised, reconstructed, routes_
 from flitwatch_simulation.loop.machine import Carried, Score
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
-from flitwatch_simulation.packet.machine import fabric_of
 
 Ints = NDArray[np.int64]
 #: report(stages done, stages, what runs now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import packet
-from flitwatch_domain import generators
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric, FabricKind, LinkClass
-from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.importers.local import local_path
 
 #: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
@@ -25,8 +22,6 @@ _DRAGONFLY_LATENCIES_NS = {LinkClass.BLUE: 100.0}
 _DRAGONFLY_LATENCY_NS, _TREE_LATENCY_NS = 20.0, 10.0
 _DRAGONFLY_DELAY_NS, _TREE_DELAY_NS = 50.0, 90.0
 
-#: A fabric of that many takes some GB before its first packet.
-_MOST_ENDPOINTS = 1_000_000
 
 DRAGONFLY_ROUTING = {
     "minimal": packet.DragonflyMode.MINIMAL,
@@ -77,48 +72,6 @@ class Machine:
         links = self.fabric.links
         first = int(np.flatnonzero(links.src >= len(self.fabric.routers))[0])
         return float(links.bandwidth_bps[first]) / 8
-
-
-def fabric_of(spec: str) -> Fabric:
-    """The fabric that a SPEC names: theta, edison, quartz1, xgft:h;m;w[;p], slingshot; file:PATH in a `LocalText` alone.
-
-    Raises
-    ------
-    BadRequest
-        For an unknown SPEC.
-    BadInput
-        For a file that is no fabric.
-    """
-    file = local_path(spec, "file:")
-    if file is not None and spec != "file:":
-        return read_fabric(file)
-    name, _, rest = spec.strip().partition(":")
-    named: dict[str, Callable[[], Fabric]] = {
-        "theta": generators.theta, "edison": generators.edison_like, "cori": generators.cori_like,
-        "slingshot": generators.slingshot_like, "quartz1": generators.quartz1,
-    }  # fmt: skip
-    if name in named and not rest:
-        return named[name]()
-    try:
-        if name == "xgft":
-            fields = [field.split(",") for field in rest.split(";")]
-            if len(fields) in (3, 4) and len(fields[0]) == 1:
-                h, m, w = int(fields[0][0]), [int(x) for x in fields[1]], [int(x) for x in fields[2]]
-                if np.prod(m, dtype=float) > _MOST_ENDPOINTS:
-                    raise BadRequest(f"{spec!r} has more than {_MOST_ENDPOINTS:,} endpoints", advice="Use a smaller tree.")  # fmt: skip
-                return generators.xgft(h, m, w, [float(x) for x in fields[3]] if len(fields) == 4 else None)
-        if name == "dragonfly":
-            sizes = [int(x) for x in rest.split(",")]
-            if len(sizes) in (3, 4):
-                blue = sizes[3] if len(sizes) == 4 else 12
-                return generators.dragonfly(*sizes[:3], blue_routers=blue)
-    except ValueError:
-        pass
-    raise BadRequest(
-        f"unknown topology {spec!r} for packets and routes",
-        advice="Use theta, edison, cori, slingshot, quartz1, xgft:h;m;w[;p], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] or file:PATH; "
-        "tori run at flow level (`flitwatch sim collective`).",
-    )
 
 
 def build(

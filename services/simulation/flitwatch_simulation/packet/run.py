@@ -16,8 +16,9 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_simulation.packet.link_counters import write_links_csv
-from flitwatch_simulation.packet.machine import Machine, build, fabric_of
+from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.vendor_counters import write_vendor_csv
 from flitwatch_simulation.packet.workload import PacketRun, local_bytes, total_bytes, workload_of
 

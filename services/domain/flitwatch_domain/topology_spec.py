@@ -1,0 +1,106 @@
+"""The grammar of topologies (SPEC): machines by name and generated fabrics by their sizes, as every command, task and study writes them.
+
+`theta` and its like name a machine; `xgft:h;m1,..;w1,..[;p1,..]`, `torus:20,20,20` and `dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]` give sizes;
+`file:PATH`, in a `LocalText` alone, names a file. The flow engine takes trees and tori, packets and routes take trees and dragonflies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from flitwatch_domain import generators
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.importers import read_fabric
+from flitwatch_domain.importers.local import local_path
+
+#: What a request may write; what is within may still make no topology.
+NUMBERS_PATTERN = r"\d{1,6}(,\d{1,6}){0,15}"
+XGFT_PATTERN = (
+    rf"xgft:[1-8];{NUMBERS_PATTERN};{NUMBERS_PATTERN}(;\d{{1,5}}(\.\d{{1,4}})?(,\d{{1,5}}(\.\d{{1,4}})?){{0,15}})?"
+)
+TORUS_PATTERN = r"torus:\d{1,9}(,\d{1,9}){0,15}"
+DRAGONFLY_PATTERN = r"dragonfly:\d{1,4},\d{1,4},\d{1,4}(,\d{1,6})?"
+
+#: Machines by name.
+MACHINES: dict[str, Callable[[], Fabric]] = {
+    "theta": generators.theta,
+    "edison": generators.edison_like,
+    "cori": generators.cori_like,
+    "slingshot": generators.slingshot_like,
+    "quartz1": generators.quartz1,
+}
+
+#: A fabric of that many takes some GB before its first packet.
+_MOST_ENDPOINTS = 1_000_000
+
+
+class TreeSizes(NamedTuple):
+    """XGFT(h; m1..mh; w1..wh), with p parallel cables by level (empty: one)."""
+
+    height: int
+    m: list[int]
+    w: list[int]
+    p: list[float]
+
+
+def integers(text: str) -> list[int]:
+    """Integers between commas; ValueError."""
+    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
+        raise ValueError(f"{text!r} is not a list of positive integers")
+    return [int(part) for part in text.split(",")]
+
+
+def tree_sizes(text: str) -> TreeSizes:
+    """What stands behind `xgft:`; ValueError for what makes no tree."""
+    fields = [field.strip() for field in text.split(";")]
+    if len(fields) not in (3, 4):
+        raise ValueError("height, m and w are needed, and p where cables are parallel")
+    height = integers(fields[0])
+    m, w = integers(fields[1]), integers(fields[2])
+    p = [float(part) for part in fields[3].split(",")] if len(fields) == 4 else []
+    if len(height) != 1 or len(m) != height[0] or len(w) != height[0] or (p and len(p) != height[0]):
+        raise ValueError(f"m, w and p need as many numbers as the height {fields[0]}")
+    if not all(1 <= one <= 65_535 for one in p):
+        raise ValueError("p counts the cables of a pair: from 1 to 65535")
+    return TreeSizes(height[0], m, w, p)
+
+
+def fabric_of(spec: str) -> Fabric:
+    """The fabric that a SPEC names, for packets and routes.
+
+    Raises
+    ------
+    BadRequest
+        For an unknown SPEC.
+    BadInput
+        For a file that is no fabric.
+    """
+    file = local_path(spec, "file:")
+    if file is not None and spec != "file:":
+        return read_fabric(file)
+    name, _, rest = spec.strip().partition(":")
+    if name in MACHINES and not rest:
+        return MACHINES[name]()
+    try:
+        if name == "xgft":
+            height, m, w, p = tree_sizes(rest)
+            if np.prod(m, dtype=float) > _MOST_ENDPOINTS:
+                raise BadRequest(f"{spec!r} has more than {_MOST_ENDPOINTS:,} endpoints", advice="Use a smaller tree.")
+            return generators.xgft(height, m, w, p or None)
+        if name == "dragonfly":
+            sizes = integers(rest)
+            if len(sizes) in (3, 4):
+                blue = sizes[3] if len(sizes) == 4 else 12
+                return generators.dragonfly(*sizes[:3], blue_routers=blue)
+    except ValueError:
+        pass
+    raise BadRequest(
+        f"unknown topology {spec!r} for packets and routes",
+        advice="Use theta, edison, cori, slingshot, quartz1, xgft:h;m;w[;p], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] or file:PATH; "
+        "tori run at flow level (`flitwatch sim collective`).",
+    )
