@@ -55,6 +55,10 @@ web: web/dist/index.html ## the page
 client: ## the Python client again from docs/contracts/openapi.json
 	@$(PY) services/client/generate.py
 
+.PHONY: reference
+reference: ## docs/commands.md again from the commands
+	@$(PY) -m flitwatch.reference > docs/commands.md
+
 # --- run -------------------------------------------------------------------------------------------------------------
 
 .PHONY: up down status doctor

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import resource
 import socket
+from collections.abc import Callable
 
 import uvicorn
 from fastapi import FastAPI
@@ -94,8 +95,9 @@ def serve(
     grace_s: int = 10,
     metrics_host: str = "127.0.0.1",
     pulse: Pulse | None = None,
+    announce: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until a signal comes; `settings.api_metrics_port` is listened on at `metrics_host`.
+    """Serve until a signal comes; `settings.api_metrics_port` is listened on at `metrics_host`; `announce` is called once the ports are open.
 
     Raises
     ------
@@ -107,4 +109,5 @@ def serve(
         listening = [stack.enter_context(listen(host, port))]
         if settings.api_metrics_port is not None:
             listening.append(stack.enter_context(listen(metrics_host, settings.api_metrics_port)))
+        announce()
         server(settings, host, port, access_log=access_log, grace_s=grace_s, pulse=pulse).run(sockets=listening)

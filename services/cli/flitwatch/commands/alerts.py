@@ -71,7 +71,7 @@ def list_(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 @alerts.command("test", context_settings={"ignore_unknown_options": True})
 @click.argument("rule")
 @click.option("--from", "from_s", type=Moment(), default="-7d", show_default=True, help="Begin of the history.")
-@click.option("--to", "to_s", type=Moment(), default="now", show_default=True)
+@click.option("--to", "to_s", type=Moment(), default="now", show_default=True, help="End of the span.")
 @click.option(
     "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Look the rule up in this file."
 )

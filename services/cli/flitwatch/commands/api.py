@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import database_options, log_to_stderr
+from flitwatch.console import database_options, emit, log_to_stderr
 from flitwatch.exposure import Role, allow_host_option, anonymous_option, exposure_of, insecure_option
 
 #: How long open requests may go on after the signal to stop.
@@ -16,7 +16,9 @@ GRACE_S = 10
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8765, show_default=True)
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=8765, show_default=True, help="Where the API and the page answer."
+)
 @allow_host_option
 @click.option(
     "--metrics-port", type=click.IntRange(1, 65535), envvar="FLITWATCH_METRICS_PORT",
@@ -32,6 +34,9 @@ GRACE_S = 10
 @anonymous_option
 @insecure_option
 @database_options
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object once the ports are open: url, metrics_port, pid."
+)
 def api(
     host: str,
     port: int,
@@ -44,9 +49,11 @@ def api(
     insecure_network: bool,
     db_url: str | None,
     ephemeral: bool,
+    as_json: bool,
 ) -> None:
     """Serve the API and the page until stopped."""
     import logging
+    import os
     import signal
     import sys
 
@@ -78,4 +85,10 @@ def api(
             api_metrics_port=metrics_port,
             **chosen,
         )
-        serve(settings, host, port, grace_s=GRACE_S, metrics_host=metrics_host, pulse=own_pulse())
+
+        def announce() -> None:
+            if as_json:
+                name = f"[{host}]" if ":" in host else host
+                emit({"url": f"http://{name}:{port}", "metrics_port": metrics_port, "pid": os.getpid()}, True)
+
+        serve(settings, host, port, grace_s=GRACE_S, metrics_host=metrics_host, pulse=own_pulse(), announce=announce)

@@ -22,7 +22,7 @@ NODES_PER_GROUP = 96
 
 @click.command("advice")
 @click.option("--rate", type=click.FloatRange(1, 5000), default=200.0, show_default=True, help="Questions a second.")
-@click.option("--seconds", type=click.IntRange(1, 3600), default=20, show_default=True)
+@click.option("--seconds", type=click.IntRange(1, 3600), default=20, show_default=True, help="How long it is measured.")
 @click.option(
     "--candidates", type=click.IntRange(1, 16), default=4, show_default=True, help="Lists of nodes in each question."
 )

@@ -39,7 +39,14 @@ DRAIN_S = 300.0
     help="Size of the machine; whole groups of 96.",
 )
 @click.option("--seconds", type=click.IntRange(5, 2_000), default=60, show_default=True, help="How long to send.")
-@click.option("--format", "form", type=click.Choice(["avro", "json"]), default="avro", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["avro", "json"]),
+    default="avro",
+    show_default=True,
+    help="What the producer writes.",
+)
 @click.option(
     "--sets",
     type=click.Choice(["full", "quarter"]),

@@ -15,9 +15,23 @@ from flitwatch.console import emit, fail, json_option, stderr
 
 @click.command()
 @click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
-@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True)
-@click.option("--method", type=click.Choice(["exposure", "mi"]), default="exposure", show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of the twin and of permutations.",
+)
+@click.option(
+    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the twin's machine."
+)
+@click.option(
+    "--method",
+    type=click.Choice(["exposure", "mi"]),
+    default="exposure",
+    show_default=True,
+    help="Our exposure, or the paper's mutual information.",
+)
 @click.option(
     "--rule",
     type=click.Choice(["throughout", "any"]),

@@ -12,11 +12,27 @@ from flitwatch.console import emit, fail, json_option
 
 @click.command()
 @click.option("--scenario", help="A scenario of the twin, for example milc-128 (simulated).")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
-@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True)
-@click.option("--inputs", type=click.Choice(["rates", "deltas"]), default="rates", show_default=True)
-@click.option("--learner", type=click.Choice(["lightgbm", "gbr"]), default="lightgbm", show_default=True)
-@click.option("--folds", type=click.IntRange(2, 50), default=10, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the twin and of the folds."
+)
+@click.option(
+    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the twin's machine."
+)
+@click.option(
+    "--inputs",
+    type=click.Choice(["rates", "deltas"]),
+    default="rates",
+    show_default=True,
+    help="Counters as rates, or as differences from a run's mean.",
+)
+@click.option(
+    "--learner",
+    type=click.Choice(["lightgbm", "gbr"]),
+    default="lightgbm",
+    show_default=True,
+    help="LightGBM, or the paper's gradient-boosted regression.",
+)
+@click.option("--folds", type=click.IntRange(2, 50), default=10, show_default=True, help="Folds over runs.")
 @click.option(
     "--split",
     type=click.Choice(["run", "row"]),

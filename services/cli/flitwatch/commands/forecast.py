@@ -23,12 +23,16 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 
 @click.command()
 @click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
-@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the twin and of training."
+)
+@click.option(
+    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the twin's machine."
+)
 @click.option("--m", type=click.IntRange(1, 1000), required=True, help="Past steps.")
 @click.option("--k", type=click.IntRange(1, 1000), required=True, help="Steps to foretell.")
 @click.option("--features", callback=_sets, default="app", show_default=True, help="app[+placement][+io][+sys]")
-@click.option("--folds", type=click.IntRange(2, 20), default=5, show_default=True)
+@click.option("--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Folds over runs.")
 @click.option("--steps", type=click.Path(path_type=Path), help="CSV run,step,time,counter... instead of a scenario.")
 @json_option
 def forecast(

@@ -22,10 +22,20 @@ def loop() -> None:
     required=True,
     help="A pattern's name, a CSV src,dst,bytes, or a measured matrix (lines a , b = bytes).",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
-@click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
-@click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
-@click.option("--epochs", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn.")
+@click.option(
+    "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Service levels of the routes."
+)
+@click.option(
+    "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Virtual lanes of the routes."
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Spans of time that are reconstructed one by one.",
+)
 @click.option(
     "--megabytes",
     type=FiniteRange(0.001, 1000),

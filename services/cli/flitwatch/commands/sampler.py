@@ -69,8 +69,15 @@ def run(
     "--ports", multiple=True, help="FIRST-LAST[=TAG]: destination ports of the job's messages. Several allowed."
 )
 @click.option("--end", is_flag=True, help="The job is over.")
-@click.option("--control", type=click.Path(path_type=Path), default=DEFAULT_CONTROL, show_default=True)
-def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, control: Path) -> None:
+@click.option(
+    "--control",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_CONTROL,
+    show_default=True,
+    help="Where the sampler reads its context.",
+)
+@json_option
+def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, control: Path, as_json: bool) -> None:
     """Tell the sampler of this host about JOB: from a scheduler's prolog and epilog, or from the application between its phases."""
     said: dict[str, object] = {"job": job}
     if phase is not None:
@@ -84,6 +91,8 @@ def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, cont
             line.sendto(json.dumps(said).encode(), str(control))
         except OSError as problem:
             fail(f"{control}: {problem.strerror}. Is a sampler running with --control {control}?")
+    if as_json:
+        emit({"control": str(control), "sent": said}, True)
 
 
 @sampler.command()
@@ -113,10 +122,11 @@ def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, cont
     help="Hops above the shortest that adaptive routes take.",
 )
 @database_options
+@json_option
 def plan(
-    fabric: str, host: str, addresses: Path, variant: str, downsampling: int, detour: int, db_url: str | None, ephemeral: bool
+    fabric: str, host: str, addresses: Path, variant: str, downsampling: int, detour: int, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:  # fmt: skip
-    """Write the plan of HOST in FABRIC (a name or number in the database) to standard output."""
+    """Write the plan of HOST in FABRIC (a name or number in the database) to standard output: JSON, with --json on one line."""
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_ingest.sampler import make_plan
@@ -125,7 +135,7 @@ def plan(
     with platform.database(db_url, ephemeral) as url, connect(url) as conn:
         known = fabrics.load(conn, fabric)
     made = make_plan(known, host, _read_addresses(addresses), variant=variant, downsampling=downsampling, detour=detour)  # type: ignore[arg-type]
-    sys.stdout.write(made.model_dump_json(indent=1) + "\n")
+    sys.stdout.write(made.model_dump_json(indent=None if as_json else 1) + "\n")
 
 
 @sampler.command()
@@ -136,9 +146,17 @@ def plan(
     show_default=True,
     help="Rates times, durations divided by this.",
 )
-@click.option("--variant", type=click.Choice(["one-bit", "standard"]), default="one-bit", show_default=True)
-@click.option("--downsampling", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True)
+@click.option(
+    "--variant",
+    type=click.Choice(["one-bit", "standard"]),
+    default="one-bit",
+    show_default=True,
+    help="How packets are marked.",
+)
+@click.option(
+    "--downsampling", type=click.IntRange(1), default=1, show_default=True, help="One in so many packets is marked."
+)
+@click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True, help="Seed of the traffic.")
 @click.option("--figure", type=click.Path(path_type=Path), help="Draw figure 2.15 into this file (.svg, .png).")
 @click.option("--causes", is_flag=True, help="The three causes of congestion instead, one case each.")
 @json_option

@@ -29,8 +29,16 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
 @click.option(
     "--world", "worlds", multiple=True, help="Only this world, repeatable; `flitwatch twin worlds` lists them.  [default: all]"
 )  # fmt: skip
-@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True)
-@click.option("--pooled-users", type=click.IntRange(40, 20000), default=2000, show_default=True)
+@click.option(
+    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of each world's machine."
+)
+@click.option(
+    "--pooled-users",
+    type=click.IntRange(40, 20000),
+    default=2000,
+    show_default=True,
+    help="Users of the machine of the pooled table.",
+)
 @click.option(
     "--part", "parts", multiple=True, type=click.Choice([*PARTS, *EXTRA]),
     help=f"Only this part, repeatable; {', '.join(EXTRA)} are made on request only.  [default: {', '.join(PARTS)}]",
@@ -38,7 +46,7 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
 @click.option(
     "--kept", is_flag=True, help="Make nothing: only what earlier calls made; the table says what is lacking."
 )
-@click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True)
+@click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes side by side.")
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Write scorecard.json and scorecard.md here."
 )

@@ -45,14 +45,42 @@ def sim() -> None:
 @click.option("--pattern", default="binomial-bcast", show_default=True, help="A communication pattern.")
 @click.option("--ratio", default=0.5, show_default=True, help="Perturbing endpoints over all endpoints.")
 @click.option("--runs", default=1000, show_default=True, type=click.IntRange(1, 10_000_000), help="Random mappings.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0, 2**63 - 1))
-@click.option("--semantics", type=click.Choice(["longest-path", "orcs"]), default="longest-path", show_default=True)
+@click.option(
+    "--seed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0, 2**63 - 1),
+    help="Seed of mappings and perturbations.",
+)
+@click.option(
+    "--semantics",
+    type=click.Choice(["longest-path", "orcs"]),
+    default="longest-path",
+    show_default=True,
+    help="How the time of a round follows from shared links: the longest path, or ORCS' rules.",
+)
 @click.option("--wait-for-own-send", is_flag=True, help="A message also waits for its sender's previous one.")
 @click.option(
-    "--perturbation", type=click.Choice(["permutation", "random-peer"]), default="permutation", show_default=True
+    "--perturbation",
+    type=click.Choice(["permutation", "random-peer"]),
+    default="permutation",
+    show_default=True,
+    help="What the other nodes send: a permutation, or each to a random peer.",
 )
-@click.option("--mapping", type=click.Choice(["random", "linear"]), default="random", show_default=True)
-@click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 1024))
+@click.option(
+    "--mapping",
+    type=click.Choice(["random", "linear"]),
+    default="random",
+    show_default=True,
+    help="How ranks are laid on nodes.",
+)
+@click.option(
+    "--threads",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 1024),
+    help="Threads that share the runs; the answer is the same for any number.",
+)
 @json_option
 def collective(as_json: bool, topology: str, routing: str | None, **options: Any) -> None:
     """Slow down a collective by a random perturbation beside it (Hoefler et al. 2009)."""

@@ -57,7 +57,13 @@ from flitwatch.console import LOCAL, emit, json_option, progress
     metavar="F",
     help="CSV pattern,ranks,bytes,placement: several jobs instead of --traffic's one.",
 )
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0, 2**63 - 1))
+@click.option(
+    "--seed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0, 2**63 - 1),
+    help="Seed of traffic, placement and routing.",
+)
 @click.option(
     "--threads",
     default=1,

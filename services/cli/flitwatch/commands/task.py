@@ -48,8 +48,13 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
 
 
 @task.command(name="list")
-@click.option("--state", type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]), default=None)
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@click.option(
+    "--state",
+    type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]),
+    default=None,
+    help="Tasks in this state only.",
+)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many.")
 @database_options
 @json_option
 def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:

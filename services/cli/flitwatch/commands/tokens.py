@@ -21,7 +21,9 @@ def tokens() -> None:
 @click.option(
     "--scope", "scopes", multiple=True, type=click.Choice(SCOPES), default=("read",), show_default=True, help="What it may do (repeat it)."
 )  # fmt: skip
-@click.option("--days", type=click.FloatRange(0, 366, min_open=True), default=90, show_default=True)
+@click.option(
+    "--days", type=click.FloatRange(0, 366, min_open=True), default=90, show_default=True, help="Days until it expires."
+)
 @json_option
 @database_options
 def create(

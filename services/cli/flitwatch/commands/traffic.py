@@ -37,8 +37,12 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
     required=True,
     help="A pattern's name, or a CSV src,dst,bytes[,packets] of endpoints by number or name.",
 )
-@click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
-@click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
+@click.option(
+    "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Service levels of the routes."
+)
+@click.option(
+    "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Virtual lanes of the routes."
+)
 @click.option(
     "--epochs",
     type=click.IntRange(1, 64),
@@ -47,7 +51,7 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
     help="Sensing epochs, each with its own SL-to-VL tables.",
 )
 @click.option("--noise", type=FiniteRange(0, 1), default=0.0, show_default=True, help="Relative error of each counter.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn.")
 @click.option("--out", required=True, type=OutPath(folder=True), help="The folder of the files.")
 @json_option
 def counters(
@@ -102,23 +106,45 @@ def counters(
 @click.option(
     "--traffic", "name", type=LOCAL, help="Instead of counters: measure this pattern first, and score the result."
 )
-@click.option("--basis", type=click.Choice(["i", "s", "cd", "scd", "cs", "scs", "od"]), default="od", show_default=True)
-@click.option("--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True)
-@click.option("--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True)
-@click.option("--epochs", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option(
+    "--basis",
+    type=click.Choice(["i", "s", "cd", "scd", "cs", "scs", "od"]),
+    default="od",
+    show_default=True,
+    help="Which traffic the unknowns may carry: i, s, cd, scd, cs and scs as in chapter 4, od for every pair.",
+)
+@click.option(
+    "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Service levels of the routes."
+)
+@click.option(
+    "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Virtual lanes of the routes."
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Spans of time that are reconstructed one by one.",
+)
 @click.option(
     "--noise",
     type=FiniteRange(0, 1),
     help="Relative error of counters; by default found from the switches' balance.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn.")
 @click.option(
     "--jobs",
     "job_file",
     type=_FILE,
     help="CSV job,endpoint in rank order, endpoints by number or name; by default one job of all endpoints that occur.",
 )
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    show_default=True,
+    help="Where the network is trained.",
+)
 @click.option(
     "--time-limit",
     "limit_s",

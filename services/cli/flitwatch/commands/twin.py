@@ -185,8 +185,8 @@ def worlds(as_json: bool) -> None:
 @click.option(
     "--world", default="plain", show_default=True, help="What makes it hard; `flitwatch twin worlds` lists them."
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
-@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the campaign.")
+@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the machine.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Write the files here.")
 @json_option
 def campaign_(application: str, world: str, seed: int, users: int, out: Path, as_json: bool) -> None:

@@ -33,7 +33,13 @@ LAST_PORT = 65535
 
 
 @click.command()
-@click.option("--stack", type=click.Choice(["embedded", "full"]), default="embedded", show_default=True)
+@click.option(
+    "--stack",
+    type=click.Choice(["embedded", "full"]),
+    default="embedded",
+    show_default=True,
+    help="The embedded database and log, or real Kafka and TimescaleDB.",
+)
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),

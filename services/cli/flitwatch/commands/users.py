@@ -38,7 +38,7 @@ def users() -> None:
 
 @users.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True)
+@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="What the account may do.")
 @json_option
 @database_options
 def add(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 
 import click
 
-from flitwatch.console import database_options, fail, log_to_stderr, stderr
+from flitwatch.console import database_options, emit, fail, log_to_stderr, stderr
 from flitwatch.metrics import metrics_option
 from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
 from flitwatch_ops.watched import own_pulse
@@ -72,9 +73,10 @@ def homes() -> dict[str, str]:
 )
 @database_options
 @metrics_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the start: tasks, concurrency, pid.")
 def worker(
     queues: tuple[str, ...], concurrency: int, stalled_after: float, memory_gib: float, hours: float, file_gib: float,
-    db_url: str | None, ephemeral: bool,
+    db_url: str | None, ephemeral: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Take tasks from the queue until stopped; each runs in a process of its own, with limits."""
     from flitwatch_db.tasks import Limits, Worker
@@ -88,6 +90,8 @@ def worker(
     log_to_stderr()
     with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         stderr.print(f"worker for {', '.join(sorted(known))}")
+        if as_json:
+            emit({"tasks": sorted(known), "concurrency": concurrency, "pid": os.getpid()}, True)
         served = {name.partition(".")[0] for name in known}
         periodic, services = (
             {name: what for name, what in handlers(table).items() if name.partition(".")[0] in served}

@@ -1,0 +1,62 @@
+"""The command line explains itself: every option has help, every command takes --json, and the reference is what the commands say."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from flitwatch import reference
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = dict(reference.commands())
+
+
+def options(command: click.Command) -> list[click.Option]:
+    return [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
+
+
+def test_every_option_is_explained_and_every_command_takes_json() -> None:
+    assert len(COMMANDS) > 60
+    assert [
+        f"{words} {option.opts[0]}"
+        for words, command in COMMANDS.items()
+        for option in options(command)
+        if not option.help
+    ] == []
+    assert [
+        words for words, command in COMMANDS.items() if not any("--json" in option.opts for option in options(command))
+    ] == []
+    assert [words for words, command in COMMANDS.items() if not command.help] == []
+
+
+def test_the_committed_reference_is_that_of_the_commands() -> None:
+    assert (ROOT / "docs" / "commands.md").read_text() == reference.reference(), "run `make reference`"
+
+
+def test_every_exit_status_in_the_code_is_in_the_table() -> None:
+    text = "\n".join(path.read_text() for path in (ROOT / "services" / "cli").rglob("*.py"))
+    used = {
+        int(status) for status in re.findall(r"\bcode=(\d+)|sys\.exit\((\d+)\)", text) for status in status if status
+    }
+    assert used <= set(reference.STATUSES)
+
+
+@pytest.mark.parametrize(
+    "words, wanted", [("api", {"url", "pid", "metrics_port"}), ("worker", {"tasks", "concurrency", "pid"})]
+)
+def test_a_service_says_in_json_when_it_is_ready(words: str, wanted: set[str], embedded_db: str) -> None:
+    extra = ["--port", "18791"] if words == "api" else []
+    argv = [sys.executable, "-m", "flitwatch.main", words, *extra, "--db", embedded_db, "--json"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdout is not None
+            assert set(json.loads(process.stdout.readline())) == wanted
+        finally:
+            process.terminate()
+            process.wait(30)
