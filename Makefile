@@ -56,8 +56,8 @@ client: ## the Python client again from docs/contracts/openapi.json
 	@$(PY) services/client/generate.py
 
 .PHONY: reference
-reference: ## docs/commands.md again from the commands
-	@$(PY) -m flitwatch.reference > docs/commands.md
+reference: ## docs/commands.md and docs/settings.md again from the program
+	@$(PY) -m flitwatch.reference
 
 # --- run -------------------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,27 @@ def test_every_option_is_explained_and_every_command_takes_json() -> None:
 
 def test_the_committed_reference_is_that_of_the_commands() -> None:
     assert (ROOT / "docs" / "commands.md").read_text() == reference.reference(), "run `make reference`"
+    assert (ROOT / "docs" / "settings.md").read_text() == reference.settings(), "run `make reference`"
+
+
+def test_every_variable_that_is_read_has_its_line() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text()
+    code = "\n".join(
+        path.read_text() for room in ("services", "db", "ingest", "ml") for path in (ROOT / room).rglob("*.py")
+    )
+    read = set(re.findall(r"environ(?:\.get\(|\[)\"(FLITWATCH_\w+)\"", code)) | set(
+        re.findall(r"envvar=\"(FLITWATCH_\w+)\"", code)
+    )
+    assert len(read) > 10 and [name for name in sorted(read) if f"`{name}`" not in text] == []
+    assert [line for line in text.splitlines() if line.endswith("|  |")] == []
+
+
+def test_the_unit_names_the_program_of_this_installation() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "flitwatch.main", "agent", "unit"], capture_output=True, text=True, check=True
+    )
+    (program,) = re.findall(r"^ExecStart=(\S+)", done.stdout, re.MULTILINE)
+    assert Path(program).is_absolute() and Path(program).exists()
 
 
 def test_every_exit_status_in_the_code_is_in_the_table() -> None:

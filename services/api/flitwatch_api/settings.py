@@ -16,7 +16,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="FLITWATCH_", extra="ignore")
 
-    db: SecretStr = SecretStr("")
+    db: SecretStr = Field(default=SecretStr(""), description="URL of the database.")
     log: SecretStr = Field(
         default=SecretStr(""), description="URL of a Kafka log, to tell how far the writer is behind it."
     )
@@ -29,7 +29,9 @@ class Settings(BaseSettings):
         description="A second port that answers METRICS_PATHS only, whatever host name a request names: for scrapers and probes.",
     )
     api_pool_max: int = Field(default=6, ge=1, le=64, description="Connections for reading.")
-    api_statement_timeout_ms: int = Field(default=15_000, ge=100, le=600_000)
+    api_statement_timeout_ms: int = Field(
+        default=15_000, ge=100, le=600_000, description="How long a statement may take."
+    )
     api_connect_timeout_s: float = Field(
         default=5.0, gt=0, le=60, description="How long a request waits for a connection."
     )
@@ -47,10 +49,10 @@ class Settings(BaseSettings):
         default=10,
         ge=1,
         le=100_000,
-        description="The same of one visit without a login; and visits of one address that have such tasks.",
+        description="Tasks that wait or run, of one visit without a login; and visits of one address that have such tasks.",
     )
     api_tasks_anonymous: int = Field(
-        default=50, ge=1, le=100_000, description="The same of all callers without a login together."
+        default=50, ge=1, le=100_000, description="Tasks that wait or run, of all callers without a login together."
     )
     api_anonymous: Literal["none", "viewer", "user", "operator"] = Field(
         default="none", description="Role of callers who do not log in; `flitwatch api` takes `user` on loopback."
@@ -64,21 +66,23 @@ class Settings(BaseSettings):
     )
     api_rate_burst: int = Field(default=1500, ge=1, le=10**7, description="Requests of one caller at once.")
     api_access_log: bool = Field(default=False, description="A line of JSON per request.")
-    api_heartbeat_s: float = Field(default=15.0, gt=0, le=300)
+    api_heartbeat_s: float = Field(
+        default=15.0, gt=0, le=300, description="How often an event stream without news sends a line."
+    )
     api_url: str = Field(
         default="",
         description="Where people reach the page, for the way back from a login; empty: as they asked for it.",
     )
     oidc_issuer: str = Field(default="", description="OpenID Connect provider; empty: local accounts only.")
-    oidc_client_id: str = ""
+    oidc_client_id: str = Field(default="", description="What the provider calls this platform.")
     oidc_client_secret: SecretStr = Field(
         default=SecretStr(""), description="Empty with no file either: a public client."
     )
-    oidc_client_secret_file: Path | None = None
+    oidc_client_secret_file: Path | None = Field(default=None, description="File with the client's secret.")
     oidc_name: str = Field(
         default="single sign-on", max_length=80, description="What the login page calls the provider."
     )
-    oidc_scopes: str = "openid profile"
+    oidc_scopes: str = Field(default="openid profile", description="What is asked of the provider.")
     oidc_user_claim: str = Field(default="preferred_username", description="The user's name on the machine.")
     oidc_role_claim: str = Field(
         default="", description="Claim with groups or roles (dots lead inward); empty: roles are given here."

@@ -1,8 +1,9 @@
-"""The reference of all commands, from the commands themselves: `python -m flitwatch.reference > docs/commands.md`."""
+"""References made from the program itself: docs/commands.md and docs/settings.md (`make reference`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -63,6 +64,63 @@ def reference() -> str:
     return "".join(parts)
 
 
+SETTINGS_HEAD = """# Settings
+
+Made by `make reference` from the program. Every setting is an environment variable; a command's option wins over it.
+
+## Everywhere
+
+| variable | read by | meaning |
+|---|---|---|
+"""
+#: Variables that no option and no settings model names.
+OTHERS = {
+    "FLITWATCH_HOME": (
+        "`flitwatch up` and what it starts",
+        "Folder of the database, logs and state. [default: .flitwatch of the checkout]",
+    ),
+    "FLITWATCH_CACHE": (
+        "`scorecard`, `twin campaign`, set-up",
+        "Folder for what can be made again. [default: .cache of the checkout]",
+    ),
+    "FLITWATCH_VIEWER_PASSWORD": (
+        "`db viewer`",
+        "The password of the database login for Grafana; without it one is asked for.",
+    ),
+    "FLITWATCH_ROUTING_LOG": ("the uGNI library", "File that the routing library writes its choices to."),
+    "FLITWATCH_NIC_COUNTERS": ("the uGNI library", "File that the routing library reads the NIC's counters from."),
+    "FLITWATCH_NO_APT": ("set-up", "Any value: set-up installs no system packages."),
+}
+
+
+def settings() -> str:
+    """The text of docs/settings.md."""
+    from flitwatch_api.settings import Settings
+
+    read: dict[str, tuple[list[str], str]] = {name: ([where], said) for name, (where, said) in OTHERS.items()}
+    for words, command in commands():
+        for option in command.params:
+            for name in [option.envvar] if isinstance(option.envvar, str) else option.envvar or []:
+                where, _ = read.setdefault(name, ([], getattr(option, "help", "") or ""))
+                where.append(f"`{words} {option.opts[0]}`")
+    rows = [f"| `{name}` | {_few(where)} | {said} |\n" for name, (where, said) in sorted(read.items())]
+    api = ["\n## The API\n\n| variable | default | meaning |\n|---|---|---|\n"]
+    for name, field in Settings.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        # A path of this machine and a secret say nothing of the default.
+        shown = (
+            ""
+            if default in (None, "", ()) or isinstance(default, Path) or hasattr(default, "get_secret_value")
+            else f"`{default}`"
+        )
+        api.append(f"| `FLITWATCH_{name.upper()}` | {shown} | {field.description or ''} |\n")
+    return SETTINGS_HEAD + "".join(rows) + "".join(api)
+
+
+def _few(where: list[str]) -> str:
+    return ", ".join(where[:3]) + (f" and {len(where) - 3} more" if len(where) > 3 else "")
+
+
 def _section(words: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"flitwatch {words}")
     usage = " ".join(command.collect_usage_pieces(context))
@@ -84,4 +142,6 @@ def _row(option: click.Option, context: click.Context) -> str:
 
 
 if __name__ == "__main__":
-    print(reference(), end="")
+    docs = Path(__file__).resolve().parents[3] / "docs"
+    (docs / "commands.md").write_text(reference())
+    (docs / "settings.md").write_text(settings())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -106,6 +107,25 @@ def slurm(
             logging.warning("no advice: %s", problem)
         own_pulse().wait(stop, interval)
     one.stop()
+
+
+@agent.command()
+@json_option
+def unit(as_json: bool) -> None:
+    """Print the agent's systemd unit with the path of this installation: /etc/systemd/system/flitwatch-slurm.service on slurmctld's host."""
+    import flitwatch_slurm
+
+    # Beside the interpreter that runs this: a unit's search path knows no virtual environment.
+    program = Path(sys.executable).with_name("flitwatch")
+    text = (
+        Path(flitwatch_slurm.__path__[0], "flitwatch-slurm.service")
+        .read_text(encoding="utf-8")
+        .replace("=flitwatch ", f"={program} ")
+    )
+    if as_json:
+        emit({"unit": text, "program": str(program)}, True)
+    else:
+        click.echo(text, nl=False)
 
 
 def _token(file: Path) -> str:
