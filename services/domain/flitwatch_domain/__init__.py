@@ -1,1 +1,16 @@
-"""Fabrics, counters, jobs, runs and steps as frozen types; no I/O."""
+"""Fabrics, counters, jobs, runs and steps as frozen types; no I/O.
+
+Types and pure rules that every other package may import; the domain imports none of them and does no I/O beyond reading the files it is given.
+
+Open
+
+- `fabric` for routers, endpoints and links as arrays; `generators` for fabrics from sizes; `importers` for fabrics from files; `topology_spec` for the
+  grammar that names either; `cray` and `guids` for names of places and ports;
+- `counters` for the catalogue of counters: canonical name, unit, cumulative or not;
+- `jobs`, `runs`, `hostlist` for the scheduler's jobs, instrumented runs, and lists of hosts;
+- `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `explanation` for why a job is slow;
+- `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;
+- `task_models` for the arguments of queued tasks;
+- `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL;
+- `errors` for the one error tree; `plain` for data from outside; `units` for units in files; `pulse` for liveness of a loop.
+"""

@@ -1,1 +1,16 @@
-"""Traffic reconstruction, route optimisation and routing-mode choice."""
+"""Traffic reconstruction, route optimisation and routing-mode choice.
+
+What happens, in order: traffic comes from `patterns`, from a file (`matrices`) or from counters (`reconstruction`); `tree` makes dense slots of a fabric;
+`bounds` says how good tables could be; `optimise` searches in the C++ core; `forwarding`, `switch_lids` and `lmc` complete the tables; `deadlock` and
+the check of `optimise` refuse what would not work; `lft` writes them, `difference` says what loading them would change.
+
+Open
+
+- `optimise` for the whole, `baselines`, `minhop` and `greedy` for what it is compared with, `compared` for the comparison;
+- `bounds`, `packing` and `adaptive` for lower bounds; `weighting` for what a link's load counts;
+- `updown` for the ways an entry may take; `cabling` for parallel cables;
+- `forwarding`, `switch_lids`, `lmc` for complete linear forwarding tables; `deadlock` for channel dependency cycles;
+- `lft` for OpenSM's dump format; `difference` for route changes.
+
+The package imports the domain and the core, no database and no simulator. `flitwatch_simulation.loop` joins it to both.
+"""

@@ -1,1 +1,18 @@
-"""Published studies, computed anew from a seed."""
+"""Published studies, computed anew from a seed.
+
+What happens, in order: `registry` finds a study by name; `parameters` checks what was given; a study either plans points that workers share
+(`sweep`) or runs in one piece with progress and cancel (`packet_common`); it answers with JSON, and `output` writes a folder with figures.
+
+Open
+
+- `registry` to make a study known: name, plan, run, answer, figures;
+- `published` for the papers' own numbers, which are typed nowhere else;
+- `hoefler`, `hoefler_bisection`, `hoefler_sizes`, `hoefler_figures` for Hoefler 2009: noise, bisection, sizes;
+- `taffet` for Taffet 2021: sampling error, routing, diagnoses;
+- `desensi`, `desensi_applications` for De Sensi 2019: allocation, routing modes, application-aware routing;
+- `wang` for Wang 2018: placement against routing;
+- `packet_figures` for bars of packet studies; `parameters` for what may be changed.
+
+`flitwatch_research.study_tasks` runs them as tasks; the papers' tables are `flitwatch_research.papers_routes`. Every result says that it is
+simulated, and carries the seed that makes it again.
+"""
