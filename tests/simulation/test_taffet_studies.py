@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.studies import registry
+from flitwatch_simulation.workloads.minighost import STRATEGIES, faces_of, minighost
 
 #: Each study in its quickest form, and two machines.
 QUICK: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
@@ -62,3 +64,40 @@ def test_the_case_studies_tree_is_the_default() -> None:
         for machine in ({}, {"topology": "xgft:2;32,72;1,16"})
     ]
     assert points[0] == points[1]
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_minighost_has_the_published_order_and_its_endpoint_roots(seed: int) -> None:
+    """Section 2.4.2: each mapping and each strategy is faster than the one before, and the second-last row is congested in the south phase."""
+    answer = registry.find("taffet-minighost").run({"seed": seed}, lambda *_: None, lambda: False)
+    points = {(p["mapping"], p["strategy"]): p for p in answer["points"]}
+    published = sorted((p for p in points.values() if p["published_s"]), key=lambda p: -p["published_s"])
+    assert [(p["mapping"], p["strategy"]) for p in published] == [
+        ("cyclic", "bspma"), ("linear", "bspma"), ("tiled", "bspma"), ("tiled", "svaf"), ("tiled", "svafp"),
+    ]  # fmt: skip
+    assert [p["time_ms"] for p in published] == sorted((p["time_ms"] for p in published), reverse=True)
+    for strategy in ("bspma", "svaf"):
+        tiled = points["tiled", strategy]
+        assert tiled["endpoint_roots"] > 0 and 14 in tiled["rows_of_south_roots"]
+        assert not {0, 15} & set(tiled["rows_of_south_roots"])
+    assert points["tiled", "svafp"]["endpoint_roots_by_direction"]["south"] < points["tiled", "bspma"]["endpoint_roots_by_direction"]["south"]  # fmt: skip
+
+
+def test_a_stencil_with_periodic_boundaries_would_have_no_edge() -> None:
+    """Ranks at the edge of the domain have fewer neighbours: nothing leaves it."""
+    faces = faces_of((4, 3, 2), np.arange(24))
+    assert [(one.axis, one.sign) for one in faces] == [(1, 1), (1, -1), (0, 1), (0, -1), (2, 1), (2, -1)]
+    assert [int(one.count.sum()) for one in faces] == [16, 16, 18, 18, 12, 12]
+    assert all((one.dst - one.src == one.sign * {0: 1, 1: 4, 2: 12}[one.axis]).all() for one in faces)
+
+
+def test_strategies_send_the_same_faces_and_differ_by_their_reductions() -> None:
+    faces = faces_of((4, 4, 2), np.arange(32))
+    made = {name: minighost(faces, 32, name, 5, 1000.0) for name in STRATEGIES}
+    large = {name: one.chosen(one.size_bytes > 8) for name, one in made.items()}
+    assert len({one.total_bytes for one in large.values()}) == 1
+    assert [large[name].src.size // 128 for name in STRATEGIES] == [1, 5, 5]
+    assert len({one.src.size - large[name].src.size for name, one in made.items()}) == 1
+    last = {name: int(large[name].send_round.max()) for name in STRATEGIES}
+    reductions = {name: made[name].chosen(made[name].size_bytes == 8).send_round for name in STRATEGIES}
+    assert reductions["svafp"].min() > last["svafp"] and reductions["svaf"].min() < last["svaf"]

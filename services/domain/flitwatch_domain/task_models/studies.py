@@ -101,6 +101,11 @@ class Pf3d(Drawn):
 class MiniGhost(Drawn):
     topology: PacketTopology | None = None
     kbytes: float = Field(default=2000, ge=10, le=1e5)
+    variables: int = Field(default=5, ge=1, le=40)
+    compute: float = Field(
+        default=7, ge=0, le=1000, description="Computation over the time of a node's bytes on its link."
+    )
+    imbalance: float = Field(default=0.05, ge=0, le=1, description="Of the computation, from node to node.")
 
 
 class Wang(Drawn):

@@ -49,12 +49,14 @@ class Diagnosis:
     evidence : dict
         The links and figures that led there.
     advice : str
+    endpoint : int, or None at a switch
     """
 
     vertex: str
     cause: str
     evidence: dict[str, object]
     advice: str
+    endpoint: int | None = None
 
 
 _ADVICE = {
@@ -134,7 +136,10 @@ def _root(
         evidence["congested_after"] = _largest(fraction[after])
         evidence["own_use_after"] = _largest(use[after])
     weight = float(np.nansum(fraction[before]))
-    return weight, Diagnosis(name(vertex), cause, evidence, _ADVICE[cause])
+    routers = len(congestion.fabric.routers)
+    return weight, Diagnosis(
+        name(vertex), cause, evidence, _ADVICE[cause], vertex - routers if vertex >= routers else None
+    )
 
 
 def _largest(values: NDArray[np.float64]) -> float | None:

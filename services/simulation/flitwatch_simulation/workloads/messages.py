@@ -32,8 +32,8 @@ class Messages:
     size_bytes : int[M]
     send_round, recv_round : int[M]
     rounds : int
-    compute_ns : int or int[rounds]
-        Computation of every rank at the end of a round.
+    compute_ns : int, int[rounds] or int[ranks, rounds]
+        Computation of every rank, or of each, at the end of a round.
     """
 
     ranks: int
@@ -136,7 +136,7 @@ def _ops_of(messages: Messages) -> Ops:
     """Sends, then receives, then one computation (possibly of 0 ns) for each rank and round, which ends the round."""
     m, ranks, rounds = messages.src.size, messages.ranks, messages.rounds
     ends = ranks * rounds
-    compute = np.broadcast_to(np.asarray(messages.compute_ns, np.uint64), rounds)
+    compute = np.broadcast_to(np.asarray(messages.compute_ns, np.uint64), (ranks, rounds)).reshape(-1)
     end_of_send = 2 * m + messages.src * rounds + messages.send_round
     end_of_recv = 2 * m + messages.dst * rounds + messages.recv_round
     end_rank, end_round = np.divmod(np.arange(ends), rounds)
@@ -152,7 +152,7 @@ def _ops_of(messages: Messages) -> Ops:
         kind=np.repeat(np.array([OpKind.SEND, OpKind.RECEIVE, OpKind.COMPUTE], np.uint8), [m, m, ends]),
         rank=np.concatenate([messages.src, messages.dst, end_rank]).astype(np.uint32),
         match=np.concatenate([m + np.arange(m), np.full(m + ends, NO_LINK)]).astype(np.uint32),
-        amount=np.concatenate([messages.size_bytes, messages.size_bytes, compute[end_round]]).astype(np.uint64),
+        amount=np.concatenate([messages.size_bytes, messages.size_bytes, compute]).astype(np.uint64),
         requires_begin=begin.astype(np.uint32),
         required=awaited[order].astype(np.uint32),
         endpoint_of_rank=np.empty(0, np.uint32),

@@ -13,6 +13,7 @@ import numpy as np
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.workloads.messages import Ints, Messages, in_rounds
+from flitwatch_simulation.workloads.minighost import all_reduce, faces_of, minighost
 
 Maker = Callable[[int, int, np.random.Generator], Messages]
 
@@ -101,22 +102,10 @@ def cyclic_stencil(ranks: int, size: int, _: np.random.Generator) -> Messages:
 
 
 def stencil27(ranks: int, size: int, _: np.random.Generator, strategy: str = "svaf", variables: int = 5) -> Messages:
-    """miniGhost's 27-point stencil (Taffet 2021, section 2.4.2) with periodic boundaries.
-
-    `bspma` exchanges all variables at once, one axis after the other; `svaf` one variable after the other, each axis after the other; `svafp`
-    is `svaf` without waiting between the axes of a variable. Faces are passed on along the axes, so six messages carry 26 neighbours.
-    """
-    shape = grid_of(ranks)
-    axes = [[neighbours(shape, face, periodic=True) for face in _faces(3)[2 * a : 2 * a + 2]] for a in range(3)]
-    joined = [tuple(np.concatenate(part) for part in zip(*axis, strict=True)) for axis in axes]
-    if strategy == "bspma":
-        rounds = [(s, d, variables) for s, d in joined]
-    elif strategy == "svaf":
-        rounds = [(s, d, 1) for _ in range(variables) for s, d in joined]
-    else:
-        s, d = (np.concatenate(part) for part in zip(*joined, strict=True))
-        rounds = [(s, d, 1)] * variables
-    return in_rounds(ranks, rounds).per_rank(size)
+    """A time step of miniGhost's 27-point stencil without its computation: `minighost.py` says what the strategies are."""
+    faces = faces_of(grid_of(ranks), np.arange(ranks))
+    sent = sum(int(one.count.sum()) for one in faces)
+    return minighost(faces, ranks, strategy, variables, size * ranks / (variables * sent))
 
 
 def alltoall(ranks: int, size: int, _: np.random.Generator) -> Messages:
@@ -134,13 +123,7 @@ def pingpong(ranks: int, size: int, _: np.random.Generator) -> Messages:
 
 def allreduce(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Recursive doubling; ranks beyond the largest power of two fold in first and are told at the end."""
-    core = 1 << (ranks.bit_length() - 1)
-    here = np.arange(core)
-    extra = np.arange(core, ranks)
-    rounds = [(extra, extra - core, size)] if extra.size else []
-    rounds += [(here, here ^ (1 << k), size) for k in range(core.bit_length() - 1)]
-    rounds += [(extra - core, extra, size)] if extra.size else []
-    return in_rounds(ranks, rounds).per_rank(size)
+    return in_rounds(ranks, all_reduce(ranks, size)).per_rank(size)
 
 
 def barrier(ranks: int, size: int, _: np.random.Generator) -> Messages:

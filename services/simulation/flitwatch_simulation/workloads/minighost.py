@@ -1,0 +1,118 @@
+"""miniGhost's 27-point stencil as messages between nodes (Taffet 2021, section 2.4.2, figure 2.8).
+
+Ranks lie on a grid without periodic boundaries. A variable's boundary goes axis after axis (y, x, z: both neighbours, the higher first), because faces
+carry edges and corners on; so six messages serve 26 neighbours. What the ranks of one node send to those of another travels as one message.
+
+bspma : exchange all variables at once; then for each the stencil and an all-reduce
+svaf : for each variable the exchange, the stencil and an all-reduce
+svafp : for each variable the exchange and the stencil; the all-reduces come at the end of the time step
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_simulation.workloads.messages import Ints, Messages, in_rounds
+
+STRATEGIES = ("bspma", "svaf", "svafp")
+#: The exchange's axes in their order; x is axis 0.
+AXES = (1, 0, 2)
+REDUCED_BYTES = 8
+Round = tuple[Ints, Ints, Ints]
+
+
+@dataclass(frozen=True)
+class Faces:
+    """What one variable's exchange sends in one direction: pairs of nodes, and ranks' faces between them."""
+
+    axis: int
+    sign: int
+    src: Ints
+    dst: Ints
+    count: Ints
+
+
+def faces_of(shape: tuple[int, ...], node_of_rank: Ints) -> list[Faces]:
+    """Six directions in the exchange's order; x is fastest in the numbering of ranks, and what stays on a node is left out."""
+    ranks = np.arange(int(np.prod(shape)))
+    place = np.array(np.unravel_index(ranks, shape, order="F"))
+    nodes = int(node_of_rank.max()) + 1
+    found = []
+    for axis in AXES:
+        for sign in (1, -1):
+            there = place.copy()
+            there[axis] += sign
+            inside = (there[axis] >= 0) & (there[axis] < shape[axis])
+            src = node_of_rank[ranks[inside]]
+            dst = node_of_rank[np.ravel_multi_index(tuple(there[:, inside]), shape, order="F")]
+            pair, count = np.unique(src[src != dst] * nodes + dst[src != dst], return_counts=True)
+            found.append(Faces(axis, sign, pair // nodes, pair % nodes, count))
+    return found
+
+
+def all_reduce(nodes: int, size: int = REDUCED_BYTES) -> list[Round]:
+    """Rounds of recursive doubling; nodes beyond the largest power of two fold in first and are told at the end."""
+    core = 1 << (nodes.bit_length() - 1)
+    here, extra = np.arange(core), np.arange(core, nodes)
+
+    def one(src: Ints, dst: Ints) -> Round:
+        return src, dst, np.full(src.size, size)
+
+    rounds = [one(extra, extra - core)] if extra.size else []
+    rounds += [one(here, here ^ (1 << k)) for k in range(core.bit_length() - 1)]
+    return rounds + ([one(extra - core, extra)] if extra.size else [])
+
+
+def minighost(
+    faces: list[Faces], nodes: int, strategy: str, variables: int, face_bytes: float, compute_ns: float = 0.0, imbalance: float = 0.0,
+    rng: np.random.Generator | None = None,
+) -> Messages:  # fmt: skip
+    """One time step.
+
+    face_bytes : of one rank's face of one variable
+    compute_ns : the stencil on one variable
+    imbalance : standard deviation of that from node to node and variable to variable, as a share of it (needs `rng`)
+
+    Raises
+    ------
+    BadRequest
+        For an unknown strategy.
+    """
+    if strategy not in STRATEGIES:
+        raise BadRequest(f"unknown strategy {strategy!r}", advice=f"Use {', '.join(STRATEGIES)}.")
+    rounds: list[Round] = []
+    computed: list[int] = []  # rounds that a stencil follows
+
+    def exchange(times: int) -> None:
+        for axis in AXES:
+            both = [one for one in faces if one.axis == axis]
+            size = np.maximum(np.rint(np.concatenate([one.count for one in both]) * face_bytes * times), 1)
+            rounds.append((np.concatenate([one.src for one in both]), np.concatenate([one.dst for one in both]), size))
+
+    if strategy == "bspma":
+        exchange(variables)
+    for _ in range(variables):
+        if strategy != "bspma":
+            exchange(1)
+        computed.append(len(rounds) - 1)
+        if strategy != "svafp":
+            rounds += all_reduce(nodes)
+    if strategy == "svafp":
+        rounds += all_reduce(nodes) * variables
+    noise = np.zeros((nodes, variables)) if rng is None else rng.normal(0, imbalance, (nodes, variables))
+    compute = np.zeros((nodes, len(rounds)), np.int64)
+    compute[:, computed] = np.maximum(np.rint(compute_ns * (1 + noise)), 0)
+    return in_rounds(nodes, rounds, compute)
+
+
+def tiled(shape: tuple[int, ...], node: tuple[int, ...], leaf: tuple[int, ...]) -> Ints:
+    """Node of each rank where a node holds a tile of ranks, and a leaf switch a tile of nodes (sections' geometric tiling); leaf after leaf."""
+    place = np.array(np.unravel_index(np.arange(int(np.prod(shape))), shape, order="F"))
+    nodes = tuple(side // part for side, part in zip(shape, node, strict=True))
+    leaves = tuple(side // part for side, part in zip(nodes, leaf, strict=True))
+    at = place // np.array(node)[:, None]
+    within = np.ravel_multi_index(tuple(at % np.array(leaf)[:, None]), leaf, order="F")
+    return np.ravel_multi_index(tuple(at // np.array(leaf)[:, None]), leaves, order="F") * int(np.prod(leaf)) + within
