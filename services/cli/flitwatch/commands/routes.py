@@ -60,6 +60,13 @@ _lmc_option = click.option(
 )
 @_lmc_option
 @mtu_option
+@click.option(
+    "--engine",
+    type=click.Choice(["search", "milp"]),
+    default="search",
+    show_default=True,
+    help="milp: the dissertation's integer program in HiGHS, which proves the best routes of small trees.",
+)
 @click.option("--fewest-worst", is_flag=True, help="Then lower the number of links that carry as much as the busiest.")
 @click.option(
     "--loaded",
@@ -83,6 +90,7 @@ def optimise(
     baselines: bool,
     lmc: int,
     mtu: int | None,
+    engine: str,
     fewest_worst: bool,
     loaded: Path | None,
     within: float,
@@ -113,6 +121,8 @@ def optimise(
     busy = "busiest link" if len(demands) == 1 else "busiest links of all slots"
     if within and loaded is None:
         raise click.UsageError("--within is for --loaded tables")
+    if engine == "milp" and (len(demands) > 1 or lmc or fewest_worst or loaded is not None):
+        raise click.UsageError("--engine milp takes one --traffic, without --lmc, --fewest-worst and --loaded")
     held = None if loaded is None else lft.read_dump(loaded, fabric, lmc)
     before = None if held is None else held.ports
     with stop_on_interrupt() as stopped, stderr.status("laying routes") as status:
@@ -122,10 +132,15 @@ def optimise(
             status.update(f"{seconds:.0f} of {limit_s:.0f} s: {found} after {moves:,} moves")
             return not stopped()
 
-        found = find(
-            fabric, demands[0], limit_s, seed, watch, lmc, later=demands[1:], fewest_worst=fewest_worst, loaded=before,
-            within=within / 100,
-        )  # fmt: skip
+        if engine == "milp":
+            from flitwatch_routing.milp import optimise as exact  # SciPy, which the search does not need
+
+            found = exact(fabric, demands[0], limit_s)
+        else:
+            found = find(
+                fabric, demands[0], limit_s, seed, watch, lmc, later=demands[1:], fewest_worst=fewest_worst, loaded=before,
+                within=within / 100,
+            )  # fmt: skip
         others: dict[str, float | None] = dict.fromkeys(BASELINES)
         if baselines:
             status.update("laying the baselines")

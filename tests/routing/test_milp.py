@@ -1,0 +1,60 @@
+"""The dissertation's integer program as the oracle of small trees: nobody is better, and our search is near it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from flitwatch.main import cli
+from flitwatch_domain.errors import TooCostly
+from flitwatch_domain.generators import quartz1, xgft
+from flitwatch_routing import milp
+from flitwatch_routing.bounds import bounds
+from flitwatch_routing.forwarding import check
+from flitwatch_routing.optimise import optimise
+from flitwatch_routing.patterns import traffic
+
+TREES = [(2, [4, 4], [1, 2]), (2, [3, 4], [1, 3]), (3, [2, 2, 3], [1, 2, 2]), (3, [2, 3, 2], [1, 2, 1])]
+
+
+def figure_3_3() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two flows of 2 and two of 1 from one leaf over two ports: 3, which evenly dealt numbers of flows miss."""
+    return np.array([0, 1, 2, 3]), np.array([4, 5, 6, 7]), np.array([2.0, 2.0, 1.0, 1.0])
+
+
+def test_a_small_case_by_hand() -> None:
+    fabric = xgft(2, [4, 2], [1, 2])
+    found = milp.optimise(fabric, figure_3_3())
+    assert found.proven and found.z == pytest.approx(3)
+    assert check(fabric, found.ports).valid
+
+
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_search_is_near_the_proven_optimum_and_bounds_are_below_it(tree: tuple, seed: int) -> None:
+    fabric = xgft(*tree)
+    rng = np.random.default_rng(seed)
+    n = len(fabric.endpoints)
+    demand = rng.integers(0, n, 2 * n), rng.integers(0, n, 2 * n), rng.integers(1, 20, 2 * n).astype(float)
+    exact = milp.optimise(fabric, demand, 20.0)
+    assert exact.proven and check(fabric, exact.ports).valid
+    known = bounds(fabric, demand)
+    assert known.z_ar <= known.fixed * (1 + 1e-6) and known.fixed <= exact.z * (1 + 1e-5)
+    ours = optimise(fabric, demand, 2.0, seed)
+    assert exact.z * (1 - 1e-5) <= ours.z <= exact.z * 1.02
+
+
+def test_it_is_refused_where_it_would_not_end() -> None:
+    with pytest.raises(TooCostly, match="binaries"):
+        milp.optimise(quartz1(), traffic("alltoall", 3072, 1))
+
+
+def test_the_command_tells_what_it_takes() -> None:
+    line = ["routes", "optimise", "--topology", "xgft:2;4,4;1,2", "--traffic", "bisection-shuffle", "--engine", "milp", "--no-baselines", "--json"]  # fmt: skip
+    answer = json.loads(CliRunner().invoke(cli, line, catch_exceptions=False).stdout)
+    assert answer["proven"] and answer["z"] == 2
+    refused = CliRunner().invoke(cli, [*line, "--lmc", "1"])
+    assert refused.exit_code == 2 and "--engine milp takes one --traffic" in refused.output
