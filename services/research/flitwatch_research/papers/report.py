@@ -1,0 +1,88 @@
+"""docs/papers.md from items, published figures and what was measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from flitwatch_research.papers.items import STATES, Item, items
+from flitwatch_research.papers.measured import RATIOS, as_ratios
+from flitwatch_research.studies import published
+
+TITLES = {
+    "bhatele2020": "Bhatele 2020, performance variability",
+    "desensi2019": "De Sensi 2019, application-aware routing",
+    "hoefler2009": "Hoefler 2009, network noise and collectives",
+    "taffet2021": "Taffet 2021, communication performance",
+    "wang2018": "Wang 2018, placement on dragonflies",
+}
+HEAD = """# The papers, item by item
+
+Every figure, table, equation and algorithm of the five papers: where it is in the program, the command, page or test that shows it, and whether it is as published
+(yes), in part, or not, with the reason. All of our figures are simulated. Published figures are data (`services/research/flitwatch_research/studies/published.csv`),
+found in the papers' texts by a test. Made by `make papers`; the tables marked with "routes" are measured by `make papers-routes` ([papers-routes.md](papers-routes.md)).
+"""
+#: Figures of one item that are written out.
+MOST = 8
+Ours = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
+
+
+def markdown(measured: Ours, routes: Mapping[str, Any]) -> str:
+    """The page. routes: rows of papers-routes.json."""
+    every = items()
+    counted = Counter((one.paper, one.state) for one in every)
+    parts = [HEAD, "| paper | " + " | ".join(STATES) + " |\n|---|" + "---|" * len(STATES)]
+    parts += [
+        f"| {title} | " + " | ".join(str(counted[paper, state]) for state in STATES) + " |"
+        for paper, title in TITLES.items()
+    ]
+    for paper, title in TITLES.items():
+        parts.append(
+            f"\n## {title}\n\n| item | what | where | shown by | published; ours | as published | reason |\n|---|---|---|---|---|---|---|"
+        )
+        parts += [_line(one, measured, routes) for one in every if one.paper == paper]
+    return "\n".join(parts) + "\n"
+
+
+def _line(one: Item, measured: Ours, routes: Mapping[str, Any]) -> str:
+    where = f"`{one.where}`" if one.where else ""
+    command = f"`{one.command}`" if one.command else ""
+    return f"| {one.item} | {one.what} | {where} | {command} | {_figures(one, measured, routes)} | {one.state} | {one.reason} |"
+
+
+def _figures(one: Item, measured: Ours, routes: Mapping[str, Any]) -> str:
+    place = (one.paper, one.item)
+    printed = [figure for figure in published.figures() if (figure.paper, figure.place) == place]
+    if not printed:
+        return ""
+    if place not in measured:
+        table = one.item.removeprefix("table ")
+        rows = sum(key.startswith(f"{table} ") for key in routes) if one.paper == "taffet2021" else 0
+        return (
+            f"{len(printed)} published; {rows} rows of ours: routes, table {table}"
+            if rows
+            else f"{len(printed)} published"
+        )
+    ours = measured[place]
+    if place in RATIOS:
+        printed = [figure for figure in printed if (figure.row, figure.column) in ours]
+        return "over the first row: " + _listed(printed, *as_ratios(printed, dict(ours)), unit="")
+    mine = [ours.get((figure.row, figure.column)) for figure in printed]
+    if all(x == figure.value for x, figure in zip(mine, printed, strict=True)):
+        return f"{len(printed)} published; ours are equal"
+    known = [(figure, x) for figure, x in zip(printed, mine, strict=True) if x is not None]
+    return _listed(
+        [figure for figure, _ in known],
+        [figure.value for figure, _ in known],
+        [x for _, x in known],
+        unit=known[0][0].unit,
+    )
+
+
+def _listed(printed: list[published.Figure], theirs: list[float], ours: list[Any], unit: str) -> str:
+    cells = [
+        f"{figure.row}: {value:.3g}; " + ("–" if x is None else f"{x:.3g}") + (f" {unit}" if unit else "")
+        for figure, value, x in zip(printed[:MOST], theirs, ours, strict=False)
+    ]
+    return "<br>".join(cells) + (f"<br>and {len(printed) - MOST} more" if len(printed) > MOST else "")
