@@ -4185,6 +4185,23 @@ export interface components {
              * @default 2000
              */
             kbytes: number;
+            /**
+             * Variables
+             * @default 5
+             */
+            variables: number;
+            /**
+             * Compute
+             * @description Computation over the time of a node's bytes on its link.
+             * @default 7
+             */
+            compute: number;
+            /**
+             * Imbalance
+             * @description Of the computation, from node to node.
+             * @default 0.05
+             */
+            imbalance: number;
         };
         /** Model */
         Model: {
@@ -6222,7 +6239,10 @@ export interface components {
              * @default {
              *       "seed": 1,
              *       "threads": 1,
-             *       "kbytes": 2000
+             *       "kbytes": 2000,
+             *       "variables": 5,
+             *       "compute": 7,
+             *       "imbalance": 0.05
              *     }
              */
             parameters: components["schemas"]["MiniGhost"];
@@ -7541,13 +7561,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description As Arrow or Parquet: columns ts, router (unless summed) and one a counter; null is unknown. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Timeseries"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
             /** @description The request cannot be understood */
@@ -7859,7 +7881,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description With Accept: application/octet-stream float32, little endian: flits[step][router], then stall_cycles[step][router]; NaN is unknown. */
+            /** @description As Arrow or Parquet: columns ts, router, flits, stall_cycles, ratio. With Accept: application/octet-stream float32, little endian: flits[step][router], then stall_cycles[step][router]; NaN is unknown. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7867,6 +7889,8 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Frames"];
                     "application/octet-stream": string;
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
             /** @description The request cannot be understood */
