@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from ingest.writing import Quarters, append, quality, stored
 
-from flitwatch_db import connect, fabrics
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain

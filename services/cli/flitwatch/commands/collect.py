@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from flitwatch.console import emit, json_option, stderr
-from flitwatch.metrics import metrics_option
-
-if TYPE_CHECKING:
-    from flitwatch_ingest.collectors import Checkpoint, Publisher
-
-F = TypeVar("F", bound=Callable[..., Any])
+from flitwatch.commands.collect_infiniband import infiniband
+from flitwatch.commands.following import finish, following, say, session
 
 
 @click.group()
@@ -27,70 +16,6 @@ def collect() -> None:
 
     A collector may be killed at any moment: it goes on at its checkpoint, and nothing is counted twice or lost.
     """
-
-
-def following(function: F) -> F:
-    """Options of every collector."""
-    for option in (
-        click.option(
-            "--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log: kafka://... or postgresql://..."
-        ),
-        click.option(
-            "--db",
-            "db_url",
-            envvar="FLITWATCH_DB",
-            help="Without --log: the log of this database (default: the project's own).",
-        ),
-        click.option("--state", type=click.Path(path_type=Path), help="Keep the checkpoint in this file."),
-        click.option("--once", is_flag=True, help="Publish what is there and leave."),
-        click.option(
-            "--interval", "interval_s", type=click.FloatRange(0.05), default=None, help="Seconds between looks."
-        ),
-    ):
-        function = option(function)
-    return json_option(metrics_option(function))
-
-
-@contextmanager
-def session(
-    kind: str, about: str, log_url: str | None, db_url: str | None, state: Path | None
-) -> Iterator[tuple[Publisher, Checkpoint, threading.Event]]:
-    """A publisher, a checkpoint, and an event that a signal to stop sets."""
-    from contextlib import ExitStack
-
-    from prometheus_client import REGISTRY
-
-    from flitwatch_ingest.collectors import Checkpoint, Publisher
-    from flitwatch_ingest.collectors.metrics import PublisherCollector
-    from flitwatch_ops import platform
-    from flitwatch_ops.home import home
-    from flitwatch_ops.watched import own_pulse
-    from flitwatch_stream.backends import open_log
-
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    name = re.sub(r"[^A-Za-z0-9.-]+", "-", about).strip("-")[-80:] or "all"
-    checkpoint = Checkpoint(state or home() / "collect" / f"{kind}-{name}.json")
-    with ExitStack() as stack:
-        url = log_url or platform.log_url(stack.enter_context(platform.database(db_url)))
-        log = stack.enter_context(open_log(url))
-        producer = stack.enter_context(log.producer(f"flitwatch-collect-{kind}"))
-        publisher = Publisher(producer, stop=stop, say=say, pulse=own_pulse())
-        figures = PublisherCollector(publisher)
-        REGISTRY.register(figures)
-        stack.callback(REGISTRY.unregister, figures)
-        yield publisher, checkpoint, stop
-
-
-def say(text: str) -> None:
-    """Tell a person on standard error."""
-    stderr.print(text, markup=False, highlight=False)
-
-
-def finish(publisher: Publisher, as_json: bool) -> None:
-    """Report what this run of the collector published."""
-    emit({"published": publisher.published, "rejected": publisher.rejected}, as_json)
 
 
 @collect.command("ldms-csv")
@@ -163,3 +88,6 @@ def sacct(
         else:
             collector.run(stop, interval_s or 30.0, say)
     finish(publisher, as_json)
+
+
+collect.add_command(infiniband)

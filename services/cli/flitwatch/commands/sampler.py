@@ -49,7 +49,7 @@ def run(
     state: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Capture until stopped and publish a summary of every slice and context. PLAN is what `plan` wrote."""
-    from flitwatch.commands.collect import say, session
+    from flitwatch.commands.following import say, session
     from flitwatch_ingest.sampler import Sampler, SamplerPlan
 
     known = SamplerPlan.read(plan)

@@ -1,0 +1,39 @@
+"""What `perfquery` of infiniband-diags prints: counters of one or several ports of a device."""
+
+from __future__ import annotations
+
+import re
+
+_HEAD = re.compile(r"#\s*Port (extended )?counters:.*\bport\s+(\d+)", re.IGNORECASE)
+_VALUE = re.compile(r"(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")
+#: Fields that say what was asked, and count nothing.
+_ASKED = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
+#: Counters of PortCounters stop at their largest value (InfiniBand specification 1.4, 16.1.3.5): bits of each.
+_BITS = {
+    **dict.fromkeys(("LinkErrorRecoveryCounter", "LinkDownedCounter", "PortXmitConstraintErrors", "PortRcvConstraintErrors"), 8),
+    **dict.fromkeys(("LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors"), 4),
+    **dict.fromkeys(
+        ("SymbolErrorCounter", "PortRcvErrors", "PortRcvRemotePhysicalErrors", "PortRcvSwitchRelayErrors", "PortXmitDiscards", "QP1Dropped", "VL15Dropped"),
+        16,
+    ),
+    **dict.fromkeys(("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts", "PortXmitWait"), 32),
+}  # fmt: skip
+
+Counters = dict[str, int]
+
+
+def parse(text: str) -> dict[int, Counters]:
+    """Counters by port; what is not a counter's line is left out."""
+    found: dict[int, Counters] = {}
+    port: Counters | None = None
+    for line in text.splitlines():
+        if head := _HEAD.match(line):
+            port = found.setdefault(int(head.group(2)), {})
+        elif port is not None and (value := _VALUE.match(line)) and value.group(1) not in _ASKED:
+            port[value.group(1)] = int(value.group(2), 0)
+    return found
+
+
+def saturated(counters: Counters) -> set[str]:
+    """The counters of PortCounters that stand at their largest value, and count no more until they are cleared."""
+    return {name for name, value in counters.items() if name in _BITS and value >= (1 << _BITS[name]) - 1}

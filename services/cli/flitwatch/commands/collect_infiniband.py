@@ -1,0 +1,95 @@
+"""`flitwatch collect infiniband`: a subnet's topology and counters, from one host."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+
+from flitwatch.commands.following import publishing, say, session
+from flitwatch.console import emit
+
+if TYPE_CHECKING:
+    from flitwatch_domain.fabric import Fabric
+
+
+@click.command("infiniband")
+@click.option("--fabric", "name", default="infiniband", show_default=True, help="The fabric's name in the database.")
+@click.option("--cluster", help="The scheduler's cluster whose nodes it joins, as `flitwatch import fabric --cluster`.")
+@click.option("--adapters", is_flag=True, help="Ask every adapter too, not only the switches.")
+@click.option(
+    "--clear-saturated",
+    "clear",
+    is_flag=True,
+    help="Clear the 32-bit counters of ports where one is saturated. Other tools that read them see the reset too.",
+)
+@click.option(
+    "--parallel",
+    type=click.IntRange(1, 256),
+    default=8,
+    show_default=True,
+    help="Devices asked at a time; fewer where some do not answer.",
+)
+@click.option("--ca", default="", help="The adapter of this host that asks (default: the first).")
+@click.option("--ca-port", type=click.IntRange(0, 255), default=0, help="Its port.")
+@click.option(
+    "--discover-every", "discovery_s", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds between looks at the topology."
+)  # fmt: skip
+@publishing
+def infiniband(
+    name: str, cluster: str | None, adapters: bool, clear: bool, parallel: int, ca: str, ca_port: int, discovery_s: float,
+    log_url: str | None, db_url: str | None, once: bool, interval_s: float | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Read topology and port counters of the subnet that this host is on, by ibnetdiscover and perfquery (infiniband-diags).
+
+    Data and packets are 64-bit counters. The time that a port waits to send is a 32-bit counter on most devices: where it is saturated it counts no more,
+    which is said, and has no records until it is cleared. The topology goes into the database; with --log alone, import it with `flitwatch import fabric`.
+    """
+    import dataclasses
+
+    from flitwatch.commands.imports.fabric import store, tell
+    from flitwatch_db import connect
+    from flitwatch_domain.errors import Conflict
+    from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, told
+    from flitwatch_ops import platform
+
+    with ExitStack() as stack:
+        url = None if log_url and not db_url else stack.enter_context(platform.database(db_url))
+        log_at = log_url or platform.log_url(str(url))
+        publisher, _, stop = stack.enter_context(session("infiniband", name, log_at, None, None))
+        collector = InfinibandCollector(Tools(ca, ca_port), publisher, name, adapters, clear, parallel)
+
+        def keep(fabric: Fabric) -> None:
+            if url is None:
+                return
+            found = fabric
+            if cluster:
+                found = dataclasses.replace(fabric, attributes={**fabric.attributes, "cluster": cluster})
+            tell(found.warnings)
+            with connect(url) as conn:
+                try:
+                    store(conn, found)
+                except Conflict:
+                    say(f"the topology of {name} changed")
+                    store(conn, found, replace=True)
+
+        if not once:
+            collector.run(stop, interval_s or 10.0, discovery_s, say, keep)
+            emit({"published": publisher.published, "rejected": publisher.rejected}, as_json)
+            return
+        begun = time.monotonic()
+        fabric = collector.discover()
+        keep(fabric)
+        found = collector.read(fabric)
+        for text in told(found):
+            say(text)
+        emit(
+            {
+                "fabric": name, "switches": len(fabric.routers), "endpoints": len(fabric.endpoints), "devices": found.devices, "ports": found.ports,
+                "counters": found.counters, "saturated": dict(found.saturated), "failed": dict(found.failed),
+                "seconds": round(time.monotonic() - begun, 3),
+            },
+            as_json,
+        )  # fmt: skip

@@ -1,0 +1,37 @@
+"""What perfquery prints, and counters that stand at their largest value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flitwatch_ingest.sources import perfquery
+
+TWO_PORTS = """\
+# Port counters: Lid 2 port 1 (CapMask: 0x1300)
+PortSelect:......................1
+CounterSelect:...................0x0000
+SymbolErrorCounter:..............65535
+PortXmitData:....................4294967295
+PortXmitWait:....................4294967295
+# Port counters: Lid 2 port 36 (CapMask: 0x1300)
+PortSelect:......................36
+PortXmitData:....................4294967294
+PortXmitWait:....................17
+ibwarn: [874] mad_rpc: _do_madrpc failed; dport (Lid 2)
+"""
+
+
+def test_every_port_has_its_counters() -> None:
+    found = perfquery.parse(TWO_PORTS)
+    assert found[36] == {"PortXmitData": 4294967294, "PortXmitWait": 17}
+    assert perfquery.saturated(found[1]) == {"SymbolErrorCounter", "PortXmitData", "PortXmitWait"}
+    assert perfquery.saturated(found[36]) == set()
+    assert perfquery.parse("") == perfquery.parse("perfquery: iberror: failed: perfquery\n") == {}
+
+
+def test_captures_of_real_switches(shared: Path) -> None:
+    folder = shared / "samples" / "doors" / "infiniband_exporter"
+    captures = [perfquery.parse(path.read_text()) for path in sorted(folder.glob("perfquery_*.out"))]
+    assert all(captures)
+    for found in captures:
+        assert all({"PortXmitData", "PortRcvData"} <= counted.keys() for counted in found.values())
