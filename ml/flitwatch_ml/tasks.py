@@ -67,7 +67,7 @@ def forecast(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     with connect(context.dsn, role="writer") as conn:
         runs, counts, names = _step_data(conn, exe, nodes)
         placement = estimates.placement(conn, runs.run_id)
-        series, notes, kept = work.series_of(runs, counts, placement, *estimates.around(conn, runs))
+        series, notes, kept = work.series_of(runs, counts, placement, *estimates.io_and_other_counters(conn, runs))
         runs = _only(runs, kept)
         estimate, models = work.estimate(runs, exe, nodes, series, names, tell, notes)
         return _keep(conn, estimate, models=models)

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.conftest import bearer, operating, serving
-from flitwatch_api.advice.decide import LEAST_RUNS, Asked, advise
+from flitwatch_api.advice.decide import LEAST_RUNS, PlacementQuestion, advise
 from flitwatch_api.advice.http import _each, _one
 from flitwatch_api.advice.schemas import AdviceRequest
 from flitwatch_api.names import Names
@@ -32,7 +32,7 @@ from flitwatch_domain.errors import Unauthenticated
 from flitwatch_ops.embedded import Embedded
 
 NOW = 1_790_000_000.0
-ASKED = Asked("ann", "milc", 64, [["a0", "a1"], ["b0", "b1"]])
+ASKED = PlacementQuestion("ann", "milc", 64, [["a0", "a1"], ["b0", "b1"]])
 
 
 def basis(calm: float = 1.0, busy: float = 5.0) -> Basis:
@@ -47,7 +47,7 @@ def basis(calm: float = 1.0, busy: float = 5.0) -> Basis:
     return made
 
 
-def ask(made: Basis, asked: Asked = ASKED, age_s: float = 0.0) -> dict:
+def ask(made: Basis, asked: PlacementQuestion = ASKED, age_s: float = 0.0) -> dict:
     return advise(made, asked, lambda name: f"user-{len(name)}", age_s)
 
 

@@ -32,7 +32,7 @@ def test_port_buckets_rebuilt_by_half_are_left_to_the_next_writer(
             # The second partition is read again to its end while the first still has some seconds left.
             append(log, feed.topic, feed.tick(), spread=(0, 1) if second < SECONDS - 6 else (0,))
         killed = Writer(embedded_db, log, WriterSettings(pattern=pattern))
-        while not (killed.step() == 0 and killed.holdings.caught_up()):
+        while not (killed.step() == 0 and killed.assigned.caught_up()):
             pass
         killed.commit()
         killed.commit()

@@ -47,7 +47,7 @@ def test_an_import_beside_a_writer_of_another_log_is_written(embedded_db: str, s
         assert other.identity() != own.identity() == open_log(embedded_db).identity()
         append(other, name, far.ticks(3 * SECONDS))
         writer = Writer(embedded_db, other, settings)
-        while not (writer.step() == 0 and writer.holdings.mine and writer.holdings.caught_up()):
+        while not (writer.step() == 0 and writer.assigned.mine and writer.assigned.caught_up()):
             pass
         writer.commit()
         append(own, name, near.ticks(SECONDS))

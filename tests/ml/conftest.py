@@ -9,7 +9,7 @@ import pytest
 
 from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
-from flitwatch_db.estimates import step_counters as around
+from flitwatch_db.estimates import step_counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.generators import dragonfly
@@ -66,8 +66,11 @@ def seeded(embedded_db: str) -> str:
                     [run_id, step, value],
                 )
             _count(conn, fabric_id, begin, times, noisy, rng)
-            through = around.complete_through_s(conn, run_id)
-            assert around.keep_steps(conn, run_id, through) == STEPS and around.keep_steps(conn, run_id, through) == 0
+            through = step_counters.complete_through_s(conn, run_id)
+            assert (
+                step_counters.keep_steps(conn, run_id, through) == STEPS
+                and step_counters.keep_steps(conn, run_id, through) == 0
+            )
     return embedded_db
 
 

@@ -188,7 +188,7 @@ def step_counters(conn: Connection, runs: Runs) -> Floats:
     return counts
 
 
-def around(conn: Connection, runs: Runs) -> tuple[Floats, Floats]:
+def io_and_other_counters(conn: Connection, runs: Runs) -> tuple[Floats, Floats]:
     """Counts per second on routers with I/O nodes, and on those without the runs' nodes, each (runs, steps, 4); NaN where not kept."""
     io, rest = (np.full((*runs.step_time_s.shape, len(LDMS_FOUR)), np.nan) for _ in range(2))
     line = {run: i for i, run in enumerate(runs.run_id.tolist())}

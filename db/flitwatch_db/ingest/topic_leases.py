@@ -16,20 +16,20 @@ from flitwatch_db.core.connection import connect
 from flitwatch_domain.errors import Unavailable
 
 
-class Shares:
+class TopicLeases:
     """One member of a group.
 
     Parameters
     ----------
     url : str
     group : str
-    guest : bool
+    opportunistic : bool
         Takes what nobody holds and counts as no member: for one-shot imports beside a running writer.
     """
 
-    def __init__(self, url: str, group: str, guest: bool = False) -> None:
+    def __init__(self, url: str, group: str, opportunistic: bool = False) -> None:
         self._url = url
-        self._guest = guest
+        self._opportunistic = opportunistic
         self._member_class = _number(f"share member {group}")
         self._name_class = _number(f"share {group}")
         self._conn: psycopg.Connection[Any] | None = None
@@ -45,7 +45,7 @@ class Shares:
             The database does not answer; everything held is lost, because the locks went with the connection.
         """
         ordered = sorted(names)
-        if self._guest:
+        if self._opportunistic:
             return set(ordered)
         with self._guarded() as conn:
             members = [
@@ -89,7 +89,7 @@ class Shares:
         if self._conn is None or self._conn.closed:
             self.held.clear()
             conn = connect(self._url, role="writer", application="flitwatch shares", autocommit=True)
-            if not self._guest:
+            if not self._opportunistic:
                 conn.execute("SELECT pg_advisory_lock(%s, pg_backend_pid())", [self._member_class])
             self._conn = conn
         return self._conn
@@ -98,15 +98,15 @@ class Shares:
 class _Guard:
     """Gives the connection; a broken one takes what was held with it."""
 
-    def __init__(self, shares: Shares) -> None:
-        self._shares = shares
+    def __init__(self, leases: TopicLeases) -> None:
+        self._leases = leases
 
     def __enter__(self) -> psycopg.Connection[Any]:
-        return self._shares._connection()
+        return self._leases._connection()
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
         if isinstance(problem, psycopg.Error):
-            self._shares.close()
+            self._leases.close()
             raise Unavailable(f"the database does not answer: {problem}") from None
 
 

@@ -48,9 +48,9 @@ def drain(
     stop = threading.Event()
     deadline = time.monotonic() + limit_s if limit_s is not None else None
     with open_log(log_url) as log, connect(url, role="writer", autocommit=True) as conn:
-        writer = Writer(url, log, settings, stop, guest=True)
+        writer = Writer(url, log, settings, stop, opportunistic=True)
         try:
-            targets = dict(writer.holdings.ends() if until is None else until)
+            targets = dict(writer.assigned.ends() if until is None else until)
             # Of the log's whole length others wrote most before: what is told is this call's share.
             begun = _done(ingest.positions(conn, writer.reader), targets)
             total = sum(targets.values()) - sum(begun.values())

@@ -12,17 +12,17 @@ from functools import cached_property
 
 from flitwatch_db import connect
 from flitwatch_db.ingest import store as ingest
-from flitwatch_db.ingest.topic_leases import Shares
+from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
 from flitwatch_domain.pulse import Pulse
 from flitwatch_ingest.registry import Schemas, open_registry
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.writer import accounts
+from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics
 from flitwatch_ingest.writer.batch import Batch
+from flitwatch_ingest.writer.commit_pipeline import CommitPipeline
 from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
-from flitwatch_ingest.writer.flight import Flight
 from flitwatch_ingest.writer.gathered import header, letter_of
-from flitwatch_ingest.writer.holdings import OURS, Holdings
 from flitwatch_ingest.writer.marks import Mark
 from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.memory import Memory
@@ -49,7 +49,7 @@ class Writer:
     settings : WriterSettings
     stop : threading.Event
         Set it to end waiting for a database or a log that does not answer.
-    guest : bool
+    opportunistic : bool
         Takes only topics that no running writer holds.
     pulse : Pulse
         Beats with each step, and while a database or a log is waited for.
@@ -61,7 +61,7 @@ class Writer:
         source: Log,
         settings: WriterSettings | None = None,
         stop: threading.Event | None = None,
-        guest: bool = False,
+        opportunistic: bool = False,
         pulse: Pulse | None = None,
     ) -> None:
         self.settings = settings or WriterSettings()
@@ -69,13 +69,15 @@ class Writer:
         self.measures = Measures()
         self.stop = stop or threading.Event()
         self._database = Database(url, lambda: self.reader, self.stop, self.measures)
-        self._flight = Flight(Database(url, lambda: self.reader, self.stop, self.measures), self.measures, self.pulse)
+        self._pipeline = CommitPipeline(
+            Database(url, lambda: self.reader, self.stop, self.measures), self.measures, self.pulse
+        )
         self._memory = Memory(self.settings)
         self._schemas = Schemas(open_registry(self.settings.registry))
         self._source = source
-        self._url, self._guest = url, guest
-        self.holdings = Holdings(
-            source, self._shares, self.settings.group, self.settings.pattern, self._begin, self._let_go
+        self._url, self._opportunistic = url, opportunistic
+        self.assigned = AssignedTopics(
+            source, self._leases, self.settings.group, self.settings.pattern, self._begin, self._let_go
         )
         self._committed_at = time.monotonic()
         self._fabrics_at = self._silence_at = -math.inf
@@ -94,9 +96,9 @@ class Writer:
             ingest.adopt_positions(conn, found)
         return found
 
-    def _shares(self) -> Shares:
+    def _leases(self) -> TopicLeases:
         # Topics of the same name in two logs have nothing to do with one another.
-        return Shares(self._url, " ".join(self.reader), self._guest)
+        return TopicLeases(self._url, " ".join(self.reader), self._opportunistic)
 
     # --- one step ----------------------------------------------------------------------------------------------------
 
@@ -131,7 +133,7 @@ class Writer:
         if records:
             self.take(records)
         # A database that is slower than the interval gets fewer and larger transactions.
-        if (due_in <= 0 and not self._flight.busy) or self._memory.full:
+        if (due_in <= 0 and not self._pipeline.busy) or self._memory.full:
             self._look_around()
             self.commit()
         return len(records)
@@ -139,7 +141,7 @@ class Writer:
     def _poll(self, timeout_s: float) -> list[Record]:
         try:
             with self.measures.stage("poll"):
-                return self.holdings.poll(self.settings.most_records, timeout_s)
+                return self.assigned.poll(self.settings.most_records, timeout_s)
         except AWAY as away:
             # Nothing was taken: reading goes on where it stopped, and what is held can be written meanwhile.
             log.warning("the log cannot be read: %s", first_line(away))
@@ -156,8 +158,8 @@ class Writer:
 
     def close(self) -> None:
         """Let go of log and database; nothing is written."""
-        self.holdings.close()
-        self._flight.close()
+        self.assigned.close()
+        self._pipeline.close()
         self._database.close()
 
     # --- records in --------------------------------------------------------------------------------------------------
@@ -179,7 +181,7 @@ class Writer:
             except Unavailable as away:
                 # Positions stay before these records, so they are read again later.
                 log.warning("%s waits: %s", topic, away)
-                self.holdings.block(topic)
+                self.assigned.block(topic)
                 return
         known: list[Record] = []
         new: list[Record] = []
@@ -291,12 +293,12 @@ class Writer:
         self._committed_at = time.monotonic()
         if batch.empty:
             return
-        self._flight.send(batch)
+        self._pipeline.send(batch)
         if everything:
             self._land()
 
     def _land(self) -> None:
-        landed = self._flight.land()
+        landed = self._pipeline.wait()
         if landed is not None:
             self._written(*landed)
 
@@ -342,11 +344,11 @@ class Writer:
         self._memory.forget(held)
 
     def _start_over(self) -> None:
-        self._flight.abandon()
+        self._pipeline.abandon()
         self._database.close()
         self._memory = Memory(self.settings)
         self._fabrics_at = -math.inf
-        self.holdings.reopen()
+        self.assigned.reopen()
 
     # --- now and then --------------------------------------------------------------------------------------------------
 
@@ -375,7 +377,7 @@ class Writer:
         if now - self._silence_at < self.settings.silence_every_s:
             return
         self._silence_at = now
-        if not self._memory.feeds or not self.holdings.caught_up():
+        if not self._memory.feeds or not self.assigned.caught_up():
             return
         # What is no longer in the log cannot be replayed.
         for mark in self._memory.marks.values():

@@ -42,5 +42,5 @@ class WriterCollector(Collector):
             lag.add_metric([], lag_s)
         yield lag
         yield GaugeMetricFamily(
-            "flitwatch_writer_topics", "Topics this writer reads.", value=len(self._writer.holdings.mine)
+            "flitwatch_writer_topics", "Topics this writer reads.", value=len(self._writer.assigned.mine)
         )

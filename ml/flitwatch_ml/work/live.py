@@ -15,7 +15,7 @@ from flitwatch_db import connect
 from flitwatch_db.core.connection import try_lock
 from flitwatch_db.core.events import emit
 from flitwatch_db.estimates import inputs as estimates
-from flitwatch_db.estimates import step_counters as around
+from flitwatch_db.estimates import step_counters
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.estimates.store import Forecast
 from flitwatch_db.runs.waiting import WaitingRun, step_times, waiting_runs
@@ -47,7 +47,7 @@ class Live:
         made: list[tuple[Forecast, WaitingRun, float]] = []
         for (estimate_id, steps), waiting in groups.items():
             for one in waiting:
-                around.keep_steps(conn, one.run_id, around.complete_through_s(conn, one.run_id))
+                step_counters.keep_steps(conn, one.run_id, step_counters.complete_through_s(conn, one.run_id))
             serving = self._serving(conn, estimate_id, steps)
             if serving is not None and steps < waiting[0].whole:
                 made += [(*pair, serving.mape) for pair in forecast(conn, serving, waiting)]
@@ -107,7 +107,7 @@ def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiti
     if "placement" in serving.standard.sets:
         parts["placement"] = estimates.placement(conn, index)
     if {"io", "sys"} & set(serving.standard.sets):
-        io, rest = estimates.around(conn, runs)
+        io, rest = estimates.io_and_other_counters(conn, runs)
         parts |= {name: values for name, values in (("io", io), ("sys", rest)) if name in serving.standard.sets}
     return StepSeries(times, counts / times[:, :, None], **parts)
 

@@ -39,11 +39,11 @@ def inhibited(config: Config, alert: Row, firing: list[Row]) -> bool:
     return False
 
 
-def _unheard(what: str, why: str) -> None:
+def _ignore(what: str, why: str) -> None:
     """Nobody asked what is left out."""
 
 
-def silences(conn: Any, refused: Refused = _unheard) -> list[dict[str, str]]:
+def silences(conn: Any, refused: Refused = _ignore) -> list[dict[str, str]]:
     """Matchers of the silences that hold; one that cannot be read, or would hold for everything, silences nothing, and `refused` is told of it."""
     read = []
     for number, matchers in alerts.active_silences(conn):
@@ -62,7 +62,7 @@ def is_quiet(config: Config, held: list[dict[str, str]], alert: Row, firing: lis
     return any(matches(matchers, labels) for matchers in held) or inhibited(config, alert, firing)
 
 
-def plan(conn: Any, config: Config, refused: Refused = _unheard) -> None:
+def plan(conn: Any, config: Config, refused: Refused = _ignore) -> None:
     """Make a notice of everything that is to be told and is not yet, within the caller's transaction."""
     firing, held = alerts.firing(conn), silences(conn, refused)
     for alert in firing:

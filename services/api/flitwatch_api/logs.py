@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from flitwatch_api.noted import Noted
+from flitwatch_api.response_recorder import ResponseRecorder
 
 log = logging.getLogger("flitwatch_api.access")
 
@@ -57,7 +57,7 @@ class Identified:
         name = given if _FIT.fullmatch(given) else secrets.token_hex(8)
         held, begin = request_id.set(name), time.perf_counter()
 
-        noted = Noted(send, {HEADER: name})
+        noted = ResponseRecorder(send, {HEADER: name})
         try:
             await self.app(scope, receive, noted)
         finally:

@@ -78,7 +78,7 @@ Outcome Engine::push(std::uint32_t index, const Arrival& a) {
       restart(in, index);
       return push(index, a);
     }
-    settle(in, index);
+    flush_held(in, index);
     append(in, index, a);
     in.refused = false;
     return Outcome::kAccepted;
@@ -98,7 +98,7 @@ Outcome Engine::push(std::uint32_t index, const Arrival& a) {
   if (in.ordered && !follows(values, h.values(at)) && (at == h.first() || follows(h.values(at - 1), h.values(at))) && went_on(in, a))
     return hold(in, index, a, Code::kNone);
   if (!in.held.empty()) {
-    settle(in, index);
+    flush_held(in, index);
     return push(index, a);
   }
   insert(in, index, at, a);
@@ -107,21 +107,21 @@ Outcome Engine::push(std::uint32_t index, const Arrival& a) {
 }
 
 void Engine::append(Instance& in, std::uint32_t index, const Arrival& a) {
-  speak(in, index);
+  resume_from_silence(in, index);
   History& h = in.history;
   std::memcpy(h.insert(h.size(), a.time_us, a.offset, a.partition), a.values, h.width() * sizeof(std::uint64_t));
-  if (h.size() > 1) judge(in, index, h.size() - 1);
+  if (h.size() > 1) classify_segment(in, index, h.size() - 1);
   h.trim();
 }
 
 void Engine::insert(Instance& in, std::uint32_t index, int at, const Arrival& a) {
-  speak(in, index);
+  resume_from_silence(in, index);
   History& h = in.history;
   // The segments whose usual interval this sample changes: its two, and those that look back on them.
   const int last = std::min(at + History::kOlder, h.size() - 1);
   for (int i = std::max(at, h.first() + 1); i <= last; ++i) take_back(in, index, i);
   std::memcpy(h.insert(at, a.time_us, a.offset, a.partition), a.values, h.width() * sizeof(std::uint64_t));
-  for (int i = std::max(at, h.first() + 1); i <= last + 1; ++i) judge(in, index, i);
+  for (int i = std::max(at, h.first() + 1); i <= last + 1; ++i) classify_segment(in, index, i);
   h.trim();
 }
 
@@ -139,7 +139,7 @@ Outcome Engine::hold(Instance& in, std::uint32_t index, const Arrival& a, Code c
   if (clock_is_back(in)) {
     restart(in, index);
   } else if (in.held.size() >= kMostHeld) {
-    settle(in, index);
+    flush_held(in, index);
     in.refused = true;
   }
   return Outcome::kHeld;
@@ -170,7 +170,7 @@ bool Engine::passed_by(const Instance& in, const Arrival& a) const {
 }
 
 void Engine::restart(Instance& in, std::uint32_t index) {
-  speak(in, index);
+  resume_from_silence(in, index);
   const std::vector<Held> held = std::move(in.held);
   in.held.clear();
   History& h = in.history;
@@ -180,22 +180,22 @@ void Engine::restart(Instance& in, std::uint32_t index) {
   if (in.ordered && in.tally >= 0 && take_deltas(h.values(h.size() - 1), held.front().values, deltas_.data())) tally = tallies_[static_cast<std::size_t>(in.tally)].get();
   note(in, index, from, h.newest().time_us, GapReason::kClockBack, true, tally);
   h.clear();
-  for (const Held& sample : held) admit(in, index, sample);
+  for (const Held& sample : held) insert_held(in, index, sample);
 }
 
 // An arrival fits the time line: what was held before it is not a clock set back.
-void Engine::settle(Instance& in, std::uint32_t index) {
+void Engine::flush_held(Instance& in, std::uint32_t index) {
   if (in.held.empty()) return;
   const std::vector<Held> held = std::move(in.held);
   in.held.clear();
   for (const Held& sample : held) {
-    if (sample.code == Code::kNone) admit(in, index, sample);
+    if (sample.code == Code::kNone) insert_held(in, index, sample);
     else letters.push_back({sample.partition, sample.offset, sample.code, sample.time_us, sample.record});
   }
 }
 
 // Takes a held sample in by its time alone.
-void Engine::admit(Instance& in, std::uint32_t index, const Held& sample) {
+void Engine::insert_held(Instance& in, std::uint32_t index, const Held& sample) {
   History& h = in.history;
   const int at = h.place(sample.time_us);
   const bool repeats = at < h.size() && h[at].time_us == sample.time_us;
@@ -210,7 +210,7 @@ void Engine::admit(Instance& in, std::uint32_t index, const Held& sample) {
 }
 
 // A silent instance is heard again: its gap ends with the segment to come.
-void Engine::speak(Instance& in, std::uint32_t index) {
+void Engine::resume_from_silence(Instance& in, std::uint32_t index) {
   const bool rebuilt = std::exchange(in.rebuilt, replaying_);
   if (!in.silent && (!rebuilt || replaying_ || in.history.size() == 0)) return;
   note(in, index, in.history.newest(), in.history.newest().time_us, GapReason::kSilence, false, nullptr);
@@ -237,7 +237,7 @@ void Engine::check_silence(std::int64_t now_us) {
     const std::int64_t quiet_us = now_us - in.history.newest().time_us;
     if (quiet_us <= std::max(limits_.stopped_us, limit_us(in, in.history.size()))) continue;
     if (!in.silent) {
-      settle(in, index);
+      flush_held(in, index);
       note(in, index, in.history.newest(), now_us, GapReason::kSilence, true, nullptr);
       leave(index);
       in.silent = true;
@@ -250,7 +250,7 @@ void Engine::check_silence(std::int64_t now_us) {
 }
 
 void Engine::give_up_held() {
-  for (std::uint32_t index = 0; index < instances_.size(); ++index) settle(instances_[index], index);
+  for (std::uint32_t index = 0; index < instances_.size(); ++index) flush_held(instances_[index], index);
 }
 
 std::size_t Engine::silent() const {

@@ -131,17 +131,17 @@ class Engine {
   bool clock_is_back(const Instance& in) const;
   bool passed_by(const Instance& in, const Arrival& a) const;
   void restart(Instance& in, std::uint32_t index);
-  void settle(Instance& in, std::uint32_t index);
-  void admit(Instance& in, std::uint32_t index, const Held& held);
-  void speak(Instance& in, std::uint32_t index);
+  void flush_held(Instance& in, std::uint32_t index);
+  void insert_held(Instance& in, std::uint32_t index, const Held& held);
+  void resume_from_silence(Instance& in, std::uint32_t index);
   std::int64_t limit_us(const Instance& in, int i) const;
-  void judge(Instance& in, std::uint32_t index, int i);
+  void classify_segment(Instance& in, std::uint32_t index, int i);
   void take_back(Instance& in, std::uint32_t index, int i);
   void book(Instance& in, std::uint32_t index, int i, int sign);
   void count(const Instance& in, const Sample& sample, std::int64_t dt_us, int sign);
   void count_endpoints(const Instance& in, const Tally& tally, const Sample& sample, std::int64_t dt_us, int sign);
   void note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason, bool put, const Tally* tally);
-  void needs(const Instance& in, int i);
+  void track_replay_offset(const Instance& in, int i);
 
   Ledger& ledger_;
   Limits limits_;

@@ -11,7 +11,7 @@ std::int64_t Engine::limit_us(const Instance& in, int i) const {
   return usual == 0 ? limits_.first_gap_us : std::max(limits_.least_gap_us, limits_.usual_intervals * usual);
 }
 
-void Engine::judge(Instance& in, std::uint32_t index, int i) {
+void Engine::classify_segment(Instance& in, std::uint32_t index, int i) {
   if (!in.ordered) return;
   History& h = in.history;
   Sample& sample = h[i];
@@ -30,7 +30,7 @@ void Engine::judge(Instance& in, std::uint32_t index, int i) {
   const std::int64_t dt_us = sample.time_us - h[i - 1].time_us;
   sample.effect = !plausible ? Effect::kReset : dt_us > limit_us(in, i) ? Effect::kSilence : Effect::kCounted;
   book(in, index, i, 1);
-  needs(in, i);
+  track_replay_offset(in, i);
 }
 
 void Engine::take_back(Instance& in, std::uint32_t index, int i) {
@@ -155,7 +155,7 @@ void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, s
 }
 
 // The port bucket of sample `i` cannot be rebuilt without the samples by which its segment was judged.
-void Engine::needs(const Instance& in, int i) {
+void Engine::track_replay_offset(const Instance& in, int i) {
   const Sample& sample = in.history[i];
   if (in.target.router < 0 || sample.effect != Effect::kCounted || sample.tally < 0 || tallies_[static_cast<std::size_t>(sample.tally)]->counted_ports() == 0) return;
   const std::int64_t second = sample.time_us / 1'000'000;

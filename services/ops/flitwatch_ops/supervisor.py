@@ -65,7 +65,7 @@ class Process:
     metrics_port: int | None = None
 
 
-class _Told(BaseException):
+class _StopRequested(BaseException):
     """The signal to stop, in the middle of something that may be broken off; no handler of failures takes it for one."""
 
 
@@ -121,9 +121,9 @@ class Supervisor:
         try:
             self._breaks_off = True
             if self._told:
-                raise _Told
+                raise _StopRequested
             yield
-        except _Told:
+        except _StopRequested:
             raise Cancelled("stopped while it started") from None
         finally:
             self._breaks_off = False
@@ -192,7 +192,7 @@ class Supervisor:
         # A flag, not the event: this runs in the middle of whatever holds the event's lock.
         told, self._told = self._told, True
         if self._breaks_off and not told:
-            raise _Told
+            raise _StopRequested
 
     def stop(self) -> None:
         """Stop processes in reverse order, then servers; kill what does not leave in time."""

@@ -31,7 +31,7 @@ Shown = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlacementQuestion:
     """A job that is to be placed."""
 
     user: str
@@ -50,7 +50,7 @@ class Expected:
     reason: dict[str, Any]
 
 
-def comparable(basis: Basis, asked: Asked) -> list[Row]:
+def comparable(basis: Basis, asked: PlacementQuestion) -> list[Row]:
     """Past runs of the application on about as many nodes: the user's own where there are enough."""
     rows = [
         row
@@ -93,7 +93,7 @@ class Past:
     congestion: np.ndarray
 
 
-def past(basis: Basis, asked: Asked) -> Past:
+def past(basis: Basis, asked: PlacementQuestion) -> Past:
     """`comparable` as arrays; the same for all questions about an application, a size and a user with runs of their own."""
     own = _runs_by_user(basis, asked.application)[asked.user]
     key = ("past", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None)
@@ -156,7 +156,9 @@ def _reason(kind: str, text: str, evidence: str | None = None) -> dict[str, Any]
     return {"kind": kind, "text": text, "evidence": evidence}
 
 
-def beside_blamed(basis: Basis, asked: Asked, places: Counter[tuple[int, int]], shown: Shown) -> Expected | None:
+def beside_blamed(
+    basis: Basis, asked: PlacementQuestion, places: Counter[tuple[int, int]], shown: Shown
+) -> Expected | None:
     """From the runs that a blamed user's jobs stood beside, if such a user runs in the candidate's groups now."""
     groups = {f"{fabric}/{group}" for fabric, group in places}
     for row in sorted(basis.blamed.get(asked.application, []), key=lambda row: row["q"]):
@@ -176,7 +178,7 @@ def beside_blamed(basis: Basis, asked: Asked, places: Counter[tuple[int, int]], 
     return None
 
 
-def from_congestion(basis: Basis, asked: Asked, places: Counter[tuple[int, int]]) -> Expected:
+def from_congestion(basis: Basis, asked: PlacementQuestion, places: Counter[tuple[int, int]]) -> Expected:
     """From past runs under congestion like that near the candidate nodes now."""
     if not places:
         return _unknown("no candidate node is known on a fabric: congestion near it is unknown")
@@ -227,7 +229,7 @@ def _unknown(text: str, evidence: str | None = None) -> Expected:
     return Expected(None, None, _reason("unknown", text, evidence))
 
 
-def routing_mode(basis: Basis, asked: Asked) -> tuple[str | None, dict[str, Any]]:
+def routing_mode(basis: Basis, asked: PlacementQuestion) -> tuple[str | None, dict[str, Any]]:
     """MPICH_GNI_ROUTING_MODE as the application-aware model chose it from the application's NIC counters; None: unknown."""
     chosen = basis.routing_modes.get(asked.application)
     if chosen is None:
@@ -239,7 +241,7 @@ def routing_mode(basis: Basis, asked: Asked) -> tuple[str | None, dict[str, Any]
     return mode, _reason("routing_mode", chosen["reason"], evidence)
 
 
-def advise(basis: Basis, asked: Asked, shown: Shown, age_s: float, away: bool = False) -> dict[str, Any]:
+def advise(basis: Basis, asked: PlacementQuestion, shown: Shown, age_s: float, away: bool = False) -> dict[str, Any]:
     """The answer of POST /advice.
 
     Parameters
@@ -295,7 +297,9 @@ def _candidate_action(action: str, at: int, best: int, one: Expected) -> str:
     return "delay" if slow and action != "start" else "start"
 
 
-def _delay(basis: Basis, asked: Asked, best: Expected, reasons: list[dict[str, Any]], otherwise: str) -> str:
+def _delay(
+    basis: Basis, asked: PlacementQuestion, best: Expected, reasons: list[dict[str, Any]], otherwise: str
+) -> str:
     needs_s = WAIT_S + (best.usual_s or 0.0)
     if asked.deadline_s is not None and basis.now_s + needs_s > asked.deadline_s:
         reasons.append(

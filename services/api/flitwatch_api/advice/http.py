@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from flitwatch_api.advice import schemas
-from flitwatch_api.advice.decide import Asked, advise, known, stale_reasons
+from flitwatch_api.advice.decide import PlacementQuestion, advise, known, stale_reasons
 from flitwatch_api.answers import answer, moment
 from flitwatch_api.names import Names, sees_names
 from flitwatch_api.people.access import needs
@@ -58,7 +58,9 @@ def _one(request: Request, basis: Basis, age_s: float, away: bool, job: schemas.
     deadline = job.deadline if job.deadline is None or job.deadline.tzinfo else job.deadline.replace(tzinfo=UTC)
     deadline_s = None if deadline is None else deadline.timestamp()
     user, application = _asked(basis, names, job.user, job.application)
-    made = advise(basis, Asked(user, application, job.nodes, job.candidates, deadline_s), names.user, age_s, away)
+    made = advise(
+        basis, PlacementQuestion(user, application, job.nodes, job.candidates, deadline_s), names.user, age_s, away
+    )
     made["as_of"] = moment(made.pop("as_of_s"))
     if application != job.application:
         for part, word in [(part, "text") for part in made["reasons"]] + [

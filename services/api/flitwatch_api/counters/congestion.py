@@ -25,7 +25,7 @@ Ports = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class WindowQuery:
     """A window of one fabric, with how far its data reach.
 
     Attributes
@@ -60,24 +60,26 @@ async def ask(
     at_s: float | None,
     length_s: int,
     of_ports: bool = False,
-) -> Asked:
+) -> WindowQuery:
     """The window that a request means: it ends at `at_s`, or where the data (those of ports) are complete."""
     if topology.head.timeless:
-        return Asked(topology, None)
+        return WindowQuery(topology, None)
     reach = await platform.topologies.reach(conn, topology.head)
     complete_s = await platform.topologies.complete_s(conn, topology.head)
     ports_s = await platform.topologies.ports_complete_s(conn, topology.head)
     newest = ports_s if of_ports else complete_s
     end_s = at_s if at_s is not None else newest
     if end_s is None:
-        return Asked(topology, None)
+        return WindowQuery(topology, None)
     grid_s = grid_at(reach, topology.size, end_s - length_s, length_s)
     if of_ports:
         grid_s = max(grid_s, reads.PORT_BUCKET_S)
-    return Asked(topology, window_ending(end_s, length_s, grid_s), complete_s, ports_s)
+    return WindowQuery(topology, window_ending(end_s, length_s, grid_s), complete_s, ports_s)
 
 
-async def congestion(platform: Platform, conn: Connection, asked: Asked, link_class: str | None) -> dict[str, Any]:
+async def congestion(
+    platform: Platform, conn: Connection, asked: WindowQuery, link_class: str | None
+) -> dict[str, Any]:
     """The answer of `/congestion`."""
     topology = asked.topology
     topology.check_class(link_class)
@@ -106,7 +108,7 @@ async def congestion(platform: Platform, conn: Connection, asked: Asked, link_cl
 
 
 async def _timed(
-    platform: Platform, conn: Connection, asked: Asked, link_class: str | None
+    platform: Platform, conn: Connection, asked: WindowQuery, link_class: str | None
 ) -> tuple[dict[str, Any], dict[str, Any], str | None]:
     topology, window, one_in = asked.topology, asked.window, 1
     assert window is not None
@@ -228,7 +230,7 @@ def estimated(one_in: int) -> str | None:
 
 
 async def window_ports(
-    conn: Connection, topology: Topology, asked: Asked, routers: list[int] | None = None
+    conn: Connection, topology: Topology, asked: WindowQuery, routers: list[int] | None = None
 ) -> tuple[Ports, int]:
     """Sums of a window by port: float64[R, P] each, NaN where not counted; of some routers only, if named.
 
@@ -261,13 +263,13 @@ async def window_ports(
     return out, one_in
 
 
-async def window_pairs(platform: Platform, conn: Connection, asked: Asked) -> dict[str, Any]:
+async def window_pairs(platform: Platform, conn: Connection, asked: WindowQuery) -> dict[str, Any]:
     """Pairs of groups in a window; a note where they are estimates."""
     sums, one_in = await pair_sums(platform, conn, asked)
     return _pairs(asked.topology, sums, estimated(one_in), asked.ports_s)
 
 
-async def pair_sums(platform: Platform, conn: Connection, asked: Asked) -> tuple[NDArray[np.float64], int]:
+async def pair_sums(platform: Platform, conn: Connection, asked: WindowQuery) -> tuple[NDArray[np.float64], int]:
     """Flits and stall cycles between groups: float64[2, G, G], [sender][receiver], and from one in how many buckets they are estimated."""
     topology, window = asked.topology, asked.window
     assert window is not None
@@ -321,7 +323,12 @@ def _pairs(
 
 
 async def link_figures(
-    platform: Platform, conn: Connection, asked: Asked, router: int | None, group: int | None, link_class: str | None
+    platform: Platform,
+    conn: Connection,
+    asked: WindowQuery,
+    router: int | None,
+    group: int | None,
+    link_class: str | None,
 ) -> dict[str, Any]:
     """The answer of `/congestion/links`: counted links between routers."""
     topology = asked.topology

@@ -98,7 +98,7 @@ async def timeseries(
     names = series.read_counters(counters)
     chosen = series.read_routers(topology, routers)
     span = await series.span_of(platform, conn, topology, from_, to)
-    found = await series.timeseries(platform, conn, topology, series.Asked(chosen, names, span, points, total))
+    found = await series.timeseries(platform, conn, topology, series.SeriesQuery(chosen, names, span, points, total))
     if kind := columnar.wanted(request):
         return await columnar.send(
             kind, found.ts, None if total else found.routers, found.values, _about(topology, found.step_s)
@@ -121,7 +121,9 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
         need(span[1] - span[0], MAX_WINDOW_S, "MAX_WINDOW_S", "seconds", "Ask for a shorter span.")
         from_s, to_s = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
         window = Spanned(from_s * PORT_BUCKET_S, to_s * PORT_BUCKET_S, PORT_BUCKET_S)
-        asked = service.Asked(topology, window, ports_s=await platform.topologies.ports_complete_s(conn, topology.head))
+        asked = service.WindowQuery(
+            topology, window, ports_s=await platform.topologies.ports_complete_s(conn, topology.head)
+        )
         sums, one_in = await service.pair_sums(platform, conn, asked)
     flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)
     return answer(

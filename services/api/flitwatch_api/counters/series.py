@@ -110,7 +110,7 @@ async def span_of(
 
 
 @dataclass(frozen=True)
-class Asked:
+class SeriesQuery:
     """A series that a request means.
 
     Attributes
@@ -157,7 +157,7 @@ class Series:
         return {"ts": moments(self.ts), "step_s": self.step_s, "routers": self.routers, "values": rows}
 
 
-async def timeseries(platform: Platform, conn: Connection, topology: Topology, asked: Asked) -> Series:
+async def timeseries(platform: Platform, conn: Connection, topology: Topology, asked: SeriesQuery) -> Series:
     """What a request means."""
     routers, names = asked.routers, asked.names
     rows = 1 if asked.total else len(routers)

@@ -50,7 +50,7 @@ class Block:
 
 
 @dataclass
-class Asked:
+class RecentUse:
     """What was asked of a fabric in buckets of one width, and when."""
 
     topology: Topology
@@ -77,7 +77,7 @@ class CounterStore:
         self._most = most_bytes
         self._blocks: OrderedDict[tuple[int, str, int, int], Block] = OrderedDict()
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._asked: dict[tuple[int, int], Asked] = {}
+        self._asked: dict[tuple[int, int], RecentUse] = {}
         self._warming: set[asyncio.Task[None]] = set()
         self.bytes = 0
 
@@ -108,7 +108,7 @@ class CounterStore:
                 with contextlib.suppress(psycopg.Error):
                     await self._warm_width(asked, width_s, closed_s // width_s * width_s, ports_s // width_s * width_s)
 
-    async def _warm_width(self, asked: Asked, width_s: int, end: int, ports_end: int) -> None:
+    async def _warm_width(self, asked: RecentUse, width_s: int, end: int, ports_end: int) -> None:
         if asked.names and end > asked.warmed_s:
             asked.warmed_s = end
             names = sorted(asked.names)
@@ -119,8 +119,8 @@ class CounterStore:
             async with self._reading() as conn:
                 await self._read_pairs(conn, asked.topology, ports_end - width_s, ports_end, ports_end)
 
-    def _note(self, topology: Topology, width_s: int) -> Asked:
-        asked = self._asked.setdefault((topology.head.fabric_id, width_s), Asked(topology))
+    def _note(self, topology: Topology, width_s: int) -> RecentUse:
+        asked = self._asked.setdefault((topology.head.fabric_id, width_s), RecentUse(topology))
         asked.topology, asked.at = topology, time.monotonic()
         return asked
 

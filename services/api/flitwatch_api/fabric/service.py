@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flitwatch_api.answers import moment, number, ratio, unknown_as_null
-from flitwatch_api.counters.congestion import Asked, Ports, total_ports, window_ports
+from flitwatch_api.counters.congestion import Ports, WindowQuery, total_ports, window_ports
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.jobs.service import holders
 from flitwatch_api.names import Names
@@ -110,7 +110,7 @@ def endpoints(topology: Topology) -> dict[str, Any]:
 
 
 async def router_detail(
-    platform: Platform, conn: Connection, names: Names, asked: Asked, router: int
+    platform: Platform, conn: Connection, names: Names, asked: WindowQuery, router: int
 ) -> dict[str, Any]:
     """The answer of `/routers/{router}`."""
     topology = asked.topology

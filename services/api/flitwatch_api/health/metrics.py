@@ -11,8 +11,8 @@ from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, genera
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flitwatch_api.ingest.lag import topics
-from flitwatch_api.noted import Noted
 from flitwatch_api.platform import Platform
+from flitwatch_api.response_recorder import ResponseRecorder
 from flitwatch_db.ingest import reads as ingest
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
@@ -97,7 +97,7 @@ class Measured:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begin, noted = time.perf_counter(), Noted(send)
+        begin, noted = time.perf_counter(), ResponseRecorder(send)
         try:
             await self.app(scope, receive, noted)
         finally:

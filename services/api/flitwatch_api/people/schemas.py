@@ -16,13 +16,13 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")
 Password = Annotated[SecretStr, Field(max_length=PASSWORD_MAX)]
 
 
-class Asked(BaseModel):
+class RequestModel(BaseModel):
     """A body; what it does not know is refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Login(Asked):
+class Login(RequestModel):
     """Name and password of a local account."""
 
     name: Name
@@ -46,7 +46,7 @@ class Session(BaseModel):
     )
 
 
-class NewPassword(Asked):
+class NewPassword(RequestModel):
     """Another password for one's own account."""
 
     password: Password
@@ -72,7 +72,7 @@ class AccountList(BaseModel):
     items: list[Account]
 
 
-class NewAccount(Asked):
+class NewAccount(RequestModel):
     """An account to be made."""
 
     name: Name
@@ -80,7 +80,7 @@ class NewAccount(Asked):
     password: Password | None = Field(default=None, description="Without it nobody can log in with a password.")
 
 
-class Change(Asked):
+class Change(RequestModel):
     """What is to be another with an account."""
 
     role: Role | None = None
@@ -108,7 +108,7 @@ class TokenList(BaseModel):
     items: list[Token]
 
 
-class NewToken(Asked):
+class NewToken(RequestModel):
     """A token to be made."""
 
     label: Name

@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flitwatch_api.logs import request_id
-from flitwatch_api.noted import Noted
 from flitwatch_api.people.browsers import address_of
 from flitwatch_api.platform import Platform
+from flitwatch_api.response_recorder import ResponseRecorder
 from flitwatch_db.people import audit
 from flitwatch_db.people.audit import Entry
 from flitwatch_domain.errors import FlitwatchError
@@ -140,7 +140,7 @@ class Audited:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        noted = Noted(send)
+        noted = ResponseRecorder(send)
         try:
             await self.app(scope, receive, noted)
         finally:

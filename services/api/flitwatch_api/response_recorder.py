@@ -8,7 +8,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
 
-class Noted:
+class ResponseRecorder:
     """Passes an answer on, with headers if given, and keeps its status.
 
     Attributes

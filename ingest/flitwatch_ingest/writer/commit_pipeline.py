@@ -11,7 +11,7 @@ from flitwatch_ingest.writer.database import Database
 from flitwatch_ingest.writer.measures import Measures
 
 
-class Flight:
+class CommitPipeline:
     """At most one batch under way, on a connection and a thread of its own.
 
     Parameters
@@ -40,7 +40,7 @@ class Flight:
         assert self._under_way is None
         self._under_way = batch, self._thread.submit(self._write, batch)
 
-    def land(self) -> tuple[Batch, float] | None:
+    def wait(self) -> tuple[Batch, float] | None:
         """Wait for what is under way; return it, and when (`time.time()`) it was in.
 
         Raises

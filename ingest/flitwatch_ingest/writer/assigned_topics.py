@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 
-from flitwatch_db.ingest.topic_leases import Shares
+from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_ingest.writer.merging import Merger
 from flitwatch_stream import topics
 from flitwatch_stream.log import Consumer, Log, OnAssign, Record, TopicPartition
@@ -25,13 +25,13 @@ BLOCKED_S = 5.0
 OURS = (topics.JOBS, topics.RUNS, topics.REJECTED, topics.SAMPLES)
 
 
-class Holdings:
+class AssignedTopics:
     """Which topics to read, and reading them.
 
     Parameters
     ----------
     log : Log
-    open_shares : callable
+    open_leases : callable
         Gives the claims on the log's topics, once the log has said which one it is.
     group : str
     pattern : str
@@ -45,15 +45,15 @@ class Holdings:
     def __init__(
         self,
         log: Log,
-        open_shares: Callable[[], Shares],
+        open_leases: Callable[[], TopicLeases],
         group: str,
         pattern: str,
         on_assign: OnAssign,
         let_go: Callable[[set[str]], None],
     ) -> None:
         self._log = log
-        self._open_shares = open_shares
-        self._claims: Shares | None = None
+        self._open_leases = open_leases
+        self._claims: TopicLeases | None = None
         self._group = group
         self._pattern = re.compile(pattern)
         self._on_assign = on_assign
@@ -112,9 +112,9 @@ class Holdings:
         return self._on_assign(places)
 
     @property
-    def _shares(self) -> Shares:
+    def _leases(self) -> TopicLeases:
         if self._claims is None:
-            self._claims = self._open_shares()
+            self._claims = self._open_leases()
         return self._claims
 
     def close(self) -> None:
@@ -132,13 +132,13 @@ class Holdings:
             return
         self._looked_at = now
         names = {name for name in self._log.topics() if self._wanted(name)}
-        share = self._shares.divide(names)
+        share = self._leases.divide(names)
         beyond = self.mine - share
         if beyond:
             self._close_consumer()
             self._let_go(beyond)
-            self._shares.release(beyond)
-        held = self._shares.take(share)
+            self._leases.release(beyond)
+        held = self._leases.take(share)
         if not self.mine - beyond <= held:
             # The locks went with their connection, and may be another's by now.
             self._close_consumer()
