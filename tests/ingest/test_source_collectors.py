@@ -193,7 +193,7 @@ from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 from flitwatch_ingest.collectors import ldms_csv
 from flitwatch_ingest.collectors.publisher import Publisher
-from flitwatch_stream.log import open_log
+from flitwatch_stream.backends import open_log
 ldms_csv._LINES_A_FLUSH = 50
 url, folder, state = sys.argv[1:]
 with open_log(url) as log:
