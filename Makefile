@@ -109,9 +109,10 @@ test-side-by-side: # of test
 	said() { [ $$1 = 0 ] || { echo "make test: failed, see above: $$2" >&2; failed=1; }; }; \
 	said $$a "pytest $(HALF_A)"; said $$b "pytest $(HALF_B)"; said $$native "sanitizers, images, fuzzing"; exit $$failed
 
-lint: ## style, and the arrows between packages
+lint: ## style, prose, and the arrows between packages
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check -q .
+	.venv/bin/python tests/prose.py
 	.venv/bin/lint-imports
 
 types: types-python types-web ## Python and TypeScript types

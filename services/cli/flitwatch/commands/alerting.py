@@ -17,7 +17,7 @@ from flitwatch_ops.watched import own_pulse
 @click.command()
 @click.option(
     "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), envvar="FLITWATCH_ALERTS",
-    help="YAML file of rules and receivers; without it the rules that a site begins with, and nobody is told.",
+    help="YAML file of rules and receivers; without it the rules that a site begins with, and no receiver.",
 )  # fmt: skip
 @click.option(
     "--external-url", envvar="FLITWATCH_EXTERNAL_URL",

@@ -80,7 +80,7 @@ def list_(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 def test(
     rule: str, from_s: float, to_s: float, config: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
-    """What RULE (its name, or a YAML file with one rule) would have done over history; nobody is told."""
+    """What RULE (its name, or a YAML file with one rule) would have done over history; nothing is sent."""
     from flitwatch_alerting.evaluate import dry_run
     from flitwatch_db import connect
     from flitwatch_domain.alerts import LONGEST_S

@@ -55,7 +55,7 @@ from flitwatch.console import emit, fail, json_option, stderr
     type=click.IntRange(0, 100_000),
     default=100,
     show_default=True,
-    help="Sets with shuffled run times, of which at most a tenth may give a name (--runs).",
+    help="Sets with shuffled run times; at most a tenth of them may give a name (--runs).",
 )
 @click.option("--stress", multiple=True, metavar="WORLD", help="Simulated hard calendars (all: every one).")
 @click.option("--draws", type=click.IntRange(1, 1000), default=20, show_default=True, help="Sets a world (--stress).")

@@ -198,7 +198,7 @@ def check(
 
     Switches are asked for as well as endpoints: `switch_holes` counts pairs of switches where the first has no way to the second's LID.
 
-    Status 1 where they are not valid (no loops, no holes), or can deadlock: links that wait for one another in a circle, one of which is named, where all
+    Status 1 where they are not valid (no loops, no holes), or can deadlock: channel dependencies that form a cycle (the message names one), where all
     traffic shares a virtual lane. What the dump does not tell is null: whether they are valid and free of deadlocks where it is unclear which endpoint
     some entries are for, and loads where traffic gets lost. With --traffic several times max_load is the sum of what each slot's busiest link carries. Without --lmc the lowest of an endpoint's LIDs counts.
     """
@@ -263,7 +263,7 @@ def diff(before: Path, after: Path, topology: str, lmc: int, as_json: bool) -> N
     """What loading the tables AFTER would change where BEFORE are loaded, for example OpenSM's opensm-lfts.dump.
 
     Entries that differ, those that AFTER adds or lacks among them, switches and destinations with such, and the switches with most. Entries are matched
-    by port GUID or LID as `routes check` does, so that dumps with other LIDs compare; endpoints of which either dump does not tell the LID are left out and
+    by port GUID or LID as `routes check` does, so that dumps with other LIDs compare; endpoints whose LID is missing in either dump are left out and
     counted, and without --lmc the lowest of an endpoint's LIDs counts. Status 0 also where they differ.
     """
     from flitwatch_domain.topology_spec import fabric_of

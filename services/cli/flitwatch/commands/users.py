@@ -124,7 +124,7 @@ def passwd(name: str, as_json: bool, db_url: str | None, ephemeral: bool) -> Non
 @json_option
 @database_options
 def rename(name: str, new: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Give an account another name, for example to free it for somebody who comes by the centre's own login."""
+    """Give an account another name, for example to free it for a person who comes by the centre's own login."""
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 

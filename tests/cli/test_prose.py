@@ -1,0 +1,26 @@
+"""The prose linter finds what its rules forbid, and the guides and help texts pass it."""
+
+from __future__ import annotations
+
+import pytest
+from prose import files, findings, main, settings
+
+
+def test_the_guides_and_help_texts_pass() -> None:
+    assert len(files(settings())) >= 10
+    assert main() == 0
+
+
+@pytest.mark.parametrize(
+    "line", ["The database is away.", "Nobody is told.", "It tries for ever.", "Links of which no packet spoke."]
+)
+def test_a_forbidden_wording_is_found_with_its_line(line: str) -> None:
+    found = findings(f"# Title\n\n{line}\n", settings()["rule"])
+    assert found and all(one.startswith("3: ") for one in found)
+
+
+@pytest.mark.parametrize(
+    "text", ["The database is down.", "`nobody is told`", "```\nfor ever\n```", "A toll of thousands."]
+)
+def test_other_words_and_code_are_left_alone(text: str) -> None:
+    assert findings(text, settings()["rule"]) == []
