@@ -12,7 +12,7 @@ import { duration } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import "../estimates/estimates.css";
 import "./lab.css";
-import { STUDIES, type StudyCard } from "./studies";
+import { STUDIES, takesRuns, type StudyCard } from "./studies";
 import { NoisePanel } from "./NoisePanel";
 import { TaskPanel } from "./TaskPanel";
 import { WhatIfDialog } from "./WhatIfDialog";
@@ -90,14 +90,14 @@ function Ask({ card, onClose, onStarted }: { card: StudyCard; onClose: () => voi
   const [runs, setRuns] = useState("");
   const [seed, setSeed] = useState("1");
   const start = useMutation({
-    mutationFn: () => startTask("sim.study", { study: card.study, parameters: { ...(runs && { runs: Number(runs) }), ...(seed && { seed: Number(seed) }) } }),
+    mutationFn: () => startTask("sim.study", { study: card.study, parameters: { ...(runs && takesRuns(card.study) && { runs: Number(runs) }), ...(seed && { seed: Number(seed) }) } }),
     onSuccess: onStarted,
   });
   return (
     <Dialog open title={`${card.title}: ${card.study}`} onClose={onClose}>
       <form className="form rows" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
         <p className="muted">{card.asks}</p>
-        <label><span>Random draws a point</span><input className="field" type="number" min={2} max={100000} placeholder="the study's own" value={runs} onChange={(event) => setRuns(event.target.value)} /></label>
+        {takesRuns(card.study) && <label><span>Random draws a point</span><input className="field" type="number" min={2} max={100000} placeholder="the study's own" value={runs} onChange={(event) => setRuns(event.target.value)} /></label>}
         <label><span>Seed</span><input className="field" type="number" min={0} value={seed} onChange={(event) => setSeed(event.target.value)} /></label>
         {start.error && <p className="alarm" role="alert">{start.error.message}</p>}
         <div className="dialog-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending}>Run</button></div>

@@ -53,3 +53,6 @@ export const STUDIES: StudyGroup[] = [
     ],
   },
 ];
+
+/** Whether a study draws at random so many times a point: the others refuse `runs`. */
+export const takesRuns = (study: string): boolean => /^(hoefler|desensi)-/.test(study);
