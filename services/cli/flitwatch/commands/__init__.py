@@ -6,7 +6,7 @@ is done by another package, imported within the function, so that `--help` loads
 Open
 
 - `up`, `down`, `status`, `doctor` for the platform on this machine (`flitwatch_ops` does the work);
-- `api`, `writer`, `worker`, `alerting`, `collect`, `sampler`, `agent` for the long processes;
+- `api`, `writer`, `worker`, `alerting`, `collect` (with `collect_infiniband` and `following`), `sampler`, `agent` for the long processes;
 - `db`, `users`, `tokens`, `task`, `alerts` for what an operator does by hand; `import_` and `imports/` for files;
 - `job` for the explanation of a slow job; `blame`, `deviation`, `forecast` for estimators;
 - `sim`, `sim_packet`, `study`, `twin`, `topology`, `traffic`, `routes`, `loop` for simulation and routes;
