@@ -81,3 +81,17 @@ def test_the_slowness_is_found_and_told_the_same_everywhere(private: tuple[Serve
         }
     text = subprocess.run([sys.executable, "-m", "flitwatch.main", "job", "101", "--url", served.url], capture_output=True, check=True, text=True, timeout=60)  # fmt: skip
     assert made["title"] in text.stdout
+
+
+def test_the_answer_of_a_moment_knows_nothing_that_came_later(private: tuple[Served, str]) -> None:
+    """The steps are slow from the sixth on, 48 s after the run's start: an answer from before it sees no slowness."""
+    served, _ = private
+    early = served.get("/jobs/101/explanation", at=T0 + 50 + 40)
+    assert early["state"] == "RUNNING" and early["end"] is None and early["slowdown"] is None
+    assert all(
+        one["start"] <= early["as_of"] and (one["end"] is None or one["end"] <= early["as_of"])
+        for one in early["candidates"]
+    )
+    late = served.get("/jobs/101/explanation", at=T0 + 50 + 150)
+    assert late["slowdown"]["first_step"] == 6 and late["slowdown"]["last_step"] < 13
+    assert "had not started" in served.refused("/jobs/101/explanation", 400, at=T0 - 5000)["detail"]

@@ -14,7 +14,7 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_arrays, unpack_arrays
-from flitwatch_domain.errors import NotFound
+from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Beside, Blamed
 from flitwatch_domain.explanation.carriers import Count, LinkCount
@@ -29,6 +29,8 @@ MOST_RUNS = 40
 WINDOW_S = 60.0
 #: Seconds by which a NIC's row may come after what it counts: rows stand at the sample that ends an interval.
 NIC_LATE_S = 10.0
+#: Seconds by which the clock of a run may be ahead of ours: its start is rounded, and a step is known once it is over.
+CLOCKS_S = 2.0
 #: Minutes before the onset over which a job's own most is taken, and how many of them must be counted.
 MINUTES, LEAST_MINUTES = 10, 3
 MOST_JOBS = 2000
@@ -47,15 +49,17 @@ def explain(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | 
     job_id, cluster : str
         As the scheduler prints it; the newest job of that id.
     now_s : float, optional
-        Until when a running job is looked at: epoch seconds; without it, the clock.
+        The moment of the answer, epoch seconds: what came later is not looked at, but blame is the newest. Without it, the clock.
 
     Raises
     ------
     NotFound
         There is no such job.
+    BadRequest
+        It had not started at that moment.
     """
     now_s = time.time() if now_s is None else now_s
-    job = _job(conn, job_id, cluster)
+    job = _at_moment(_job(conn, job_id, cluster), now_s)
     place = _place(conn, job["job_pk"])
     watched = _watched(conn, job, now_s)
     found = slowdown.of_steps(watched.steps) if watched.steps is not None else None
@@ -90,6 +94,16 @@ def _job(conn: Conn, job_id: str, cluster: str | None) -> Row:
             advice="Write the id as the scheduler prints it (42, 3_4, 10+1); /api/v1/jobs?q= finds jobs by part of it.",
         )
     return rows[0]
+
+
+def _at_moment(job: Row, now_s: float) -> Row:
+    """A job as it was at a moment: one that ended later was running."""
+    if job["start_s"] is not None and job["start_s"] > now_s:
+        raise BadRequest(
+            f"job {job['job_id']} had not started at that moment",
+            advice="Ask for a later `at`, or leave it out for the newest answer.",
+        )
+    return {**job, "end_s": None, "state": "RUNNING"} if job["end_s"] is not None and job["end_s"] > now_s else job
 
 
 def _place(conn: Conn, job_pk: int) -> Row | None:
@@ -142,6 +156,8 @@ def _watched(conn: Conn, job: Row, now_s: float) -> answer.Watched:
     step, taken = np.array(run["step"], np.int64), np.array(run["time_s"], float)
     good = np.isfinite(taken) & (taken > 0)
     start_s = run["start_s"] if run["start_s"] is not None else job["start_s"]
+    if start_s is not None:
+        good &= start_s + np.cumsum(np.where(good, taken, 0.0)) <= now_s + CLOCKS_S
     if start_s is None or not good.any():
         return answer.Watched(None, run["exe"], past)
     earlier = _earlier(conn, run, job, start_s)
@@ -177,7 +193,7 @@ def _earlier(conn: Conn, run: Row, job: Row, start_s: float) -> NDArray[np.float
 _PAST = SQL("""
     SELECT extract(epoch FROM j.end_ts - j.start_ts)::float8 AS s, j.user_name IS NOT DISTINCT FROM %(user)s AS own FROM job j
     WHERE j.job_pk <> %(job)s AND j.simulated = %(simulated)s AND j.state = 'COMPLETED' AND j.end_ts > j.start_ts AND j.name = %(name)s
-      AND j.nodes BETWEEN %(nodes)s / 2.0 AND %(nodes)s * 2.0 AND j.start_ts < to_timestamp(%(start)s)
+      AND j.nodes BETWEEN %(nodes)s / 2.0 AND %(nodes)s * 2.0 AND j.start_ts < to_timestamp(%(start)s) AND j.end_ts <= to_timestamp(%(now)s)
     ORDER BY j.start_ts DESC LIMIT 200
 """)
 
@@ -189,7 +205,7 @@ def _past(conn: Conn, job: Row, now_s: float) -> answer.Past | None:
         conn,
         _PAST,
         {"user": job["user"], "job": job["job_pk"], "simulated": job["simulated"], "name": job["name"], "nodes": job["nodes"],
-         "start": job["start_s"]},
+         "start": job["start_s"], "now": now_s},
     )  # fmt: skip
     own = [row["s"] for row in rows if row["own"]]
     like = own if len(own) >= answer.LEAST_JOBS else [row["s"] for row in rows]
@@ -257,7 +273,8 @@ def _scene(
     blamed = _blamed(conn, watched.exe, job["nodes"], [row["user"] for row in jobs if row["user"]])
     beside = [
         Beside(
-            row["job_pk"], row["job_id"], row["user"], row["name"], row["nodes"], row["simulated"], row["start_s"], row["end_s"],
+            row["job_pk"], row["job_id"], row["user"], row["name"], row["nodes"], row["simulated"], row["start_s"],
+            row["end_s"] if row["end_s"] is None or row["end_s"] <= now_s else None,
             np.array(row["router"], np.int64), *_rates(row, sent.get(row["job_pk"]), low), most.get(row["job_pk"]), blamed.get(row["user"]),
         )
         for row in jobs

@@ -250,9 +250,9 @@ class Client:
 
         return of_rows(_pages(page, most), ALERTS)
 
-    def explanation(self, job_id: str, *, cluster: str | None = None) -> Explanation:
-        """Whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page."""
-        return cast(Explanation, self.api.explanation(job_id, cluster=cluster))
+    def explanation(self, job_id: str, *, cluster: str | None = None, at: Time | None = None) -> Explanation:
+        """Whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page, now or as of `at`."""
+        return cast(Explanation, self.api.explanation(job_id, cluster=cluster, at=_time(at)))
 
     def candidates(self, job_id: str, *, cluster: str | None = None) -> Table:
         """The jobs that an explanation weighed, the likeliest first."""

@@ -181,9 +181,9 @@ class Operations:
         """GET /api/v1/jobs/{job_id}: One job, its place on the fabric and its neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}", {"cluster": cluster})
 
-    def explanation(self, job_id: str, *, cluster: Any | None = None) -> models.Explanation:
+    def explanation(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None) -> models.Explanation:
         """GET /api/v1/jobs/{job_id}/explanation: Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
-        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/explanation", {"cluster": cluster})
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/explanation", {"cluster": cluster, "at": at})
 
     def outlook(self, job_id: str, *, cluster: Any | None = None) -> models.Outlook:
         """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""

@@ -53,5 +53,6 @@ export const runForecastQuery = (run: number) =>
 export const outlookQuery = (job: string) =>
   queryOptions({ queryKey: ["jobs", "outlook", job], queryFn: ({ signal }) => getJson(shapes.outlookShape, `/jobs/${encodeURIComponent(job)}/outlook`, {}, signal) });
 
-export const explanationQuery = (job: string, cluster: string | null) =>
-  queryOptions({ queryKey: ["jobs", "explanation", job, cluster], queryFn: ({ signal }) => getJson(shapes.explanationShape, `/jobs/${encodeURIComponent(job)}/explanation`, { cluster: cluster ?? undefined }, signal), staleTime: 15_000 });
+/** `at`: the answer of that moment; null: of now. */
+export const explanationQuery = (job: string, cluster: string | null, at: string | null = null) =>
+  queryOptions({ queryKey: ["jobs", "explanation", job, cluster, at], queryFn: ({ signal }) => getJson(shapes.explanationShape, `/jobs/${encodeURIComponent(job)}/explanation`, { cluster: cluster ?? undefined, at: at ?? undefined }, signal), staleTime: 15_000 });

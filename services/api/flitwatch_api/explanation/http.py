@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from flitwatch_api.answers import answer
 from flitwatch_api.explanation import schemas
 from flitwatch_api.names import Names, TheNames
+from flitwatch_api.parameters import Time
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.core.connection import limit_statements
@@ -27,12 +28,13 @@ async def explanation(
     cluster: Annotated[
         str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
     ] = None,
+    at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
 ) -> Response:
     """Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
 
     def work(conn: psycopg.Connection[Any]) -> dict[str, Any]:
         limit_statements(conn, platform.settings.api_statement_timeout_ms)
-        return explain(conn, job_id, cluster or None)
+        return explain(conn, job_id, cluster or None, at)
 
     return answer(shown(await platform.in_thread("reader", work), names))
 

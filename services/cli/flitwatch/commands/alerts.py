@@ -2,43 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from flitwatch.console import database_options, emit, fail, json_option
-
-
-class Moment(click.ParamType):
-    """RFC 3339, epoch seconds, `now`, or a while ago: `-7d`, `-90m`."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        from flitwatch_domain.alerts import seconds
-
-        if isinstance(value, float):
-            return value
-        # One whole second for all of a command, so that -31d to now is no longer than 31 days.
-        now = float(int(datetime.now(UTC).timestamp()))
-        if ctx is not None:
-            now = ctx.meta.setdefault(__name__, now)
-        if value.startswith("-"):
-            try:
-                return now - seconds(value[1:])
-            except ValueError as problem:
-                self.fail(str(problem), param, ctx)
-        try:
-            if value == "now":
-                return now
-            if value.replace(".", "", 1).isdigit():
-                return float(value)
-            time = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail("write 2026-11-21T14:05:00Z, epoch seconds, `now`, or `-7d`", param, ctx)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+from flitwatch.console import Moment, database_options, emit, fail, json_option
 
 
 @click.group()

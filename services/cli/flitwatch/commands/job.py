@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import database_options, emit, json_option
+from flitwatch.console import Moment, database_options, emit, json_option
 
 MOST_SHOWN = 5
 
@@ -16,6 +16,7 @@ MOST_SHOWN = 5
 @click.command()
 @click.argument("job_id")
 @click.option("--cluster", help="Where several clusters use the same id; else the newest.")
+@click.option("--at", "at_s", type=Moment(), help="The answer of this moment; without it, of now.")
 @click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Ask this API; without it, the database.")
 @click.option(
     "--token-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), envvar="FLITWATCH_TOKEN_FILE",
@@ -24,10 +25,14 @@ MOST_SHOWN = 5
 @database_options
 @json_option
 def job(
-    job_id: str, cluster: str | None, api_url: str | None, token_file: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
+    job_id: str, cluster: str | None, at_s: float | None, api_url: str | None, token_file: Path | None, db_url: str | None, ephemeral: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Say whether JOB_ID is slow, since when, who may be behind it, and what would help."""
-    made = _asked(api_url, token_file, job_id, cluster) if api_url else _read(db_url, ephemeral, job_id, cluster)
+    made = (
+        _asked(api_url, token_file, job_id, cluster, at_s)
+        if api_url
+        else _read(db_url, ephemeral, job_id, cluster, at_s)
+    )
     if as_json:
         emit(made, True)
         return
@@ -35,25 +40,27 @@ def job(
         click.echo(line)
 
 
-def _asked(api_url: str, token_file: Path | None, job_id: str, cluster: str | None) -> dict[str, Any]:
+def _asked(
+    api_url: str, token_file: Path | None, job_id: str, cluster: str | None, at_s: float | None
+) -> dict[str, Any]:
     from flitwatch_client import ClientError, connect
     from flitwatch_domain.errors import Unavailable
 
     token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
     try:
         with connect(api_url, token) as fw:
-            return dict(fw.explanation(job_id, cluster=cluster))
+            return dict(fw.explanation(job_id, cluster=cluster, at=at_s))
     except ClientError as problem:
         raise Unavailable(problem.message, advice=problem.advice) from None
 
 
-def _read(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None) -> dict[str, Any]:
+def _read(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None) -> dict[str, Any]:
     from flitwatch_db import connect
     from flitwatch_db.jobs.explanation import explain
     from flitwatch_ops.platform import database
 
     with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        return explain(conn, job_id, cluster)
+        return explain(conn, job_id, cluster, at_s)
 
 
 def lines(made: dict[str, Any]) -> list[str]:

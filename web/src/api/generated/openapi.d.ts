@@ -8629,6 +8629,8 @@ export interface operations {
             query?: {
                 /** @description Where several clusters use the same id; else the newest. */
                 cluster?: string | null;
+                /** @description The answer of this moment; without it, of now. */
+                at?: string | null;
             };
             header?: never;
             path: {

@@ -90,7 +90,10 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   }, [congestion.data, routers]);
 
   const runFigures = useMemo(() => (steps ? runVerdict(steps) : null), [steps]);
-  const explained = useQuery(explanationQuery(job.job_id, job.cluster));
+  // A shared address shows what could be told at its moment; outside the job's life it names none.
+  const asked = parseTime(search.at);
+  const within = asked !== null && start !== null && asked > start && asked < (parseTime(job.end) ?? now);
+  const explained = useQuery(explanationQuery(job.job_id, job.cluster, within ? isoTime(asked) : null));
   const slowAt = parseTime(explained.data?.slowdown?.since);
   const groups = job.groups ?? [];
   const facts = [
