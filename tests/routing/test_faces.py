@@ -10,6 +10,7 @@ from scipy import linalg
 from scipy.optimize import linprog
 
 from flitwatch_domain.generators import quartz1
+from flitwatch_routing import patterns
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.faces import circles, least_sum
 from flitwatch_routing.reconstruction.recover import Options, reconstruct
@@ -83,10 +84,17 @@ def test_no_matrix_has_a_smaller_sum(seed: int, turns: int) -> None:
         assert one.min() > -1e-6 and np.abs(one).sum() == pytest.approx(least, abs=1e-5)
 
 
+def even_with_rank_0(endpoints: int, rng: np.random.Generator) -> patterns.Traffic:
+    src, dst, size = patterns.stencil((14, 12, 1), [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)], [1.0] * 4)
+    others, root = np.arange(1, 168, dtype=np.int32), np.zeros(167, np.int32)
+    return np.concatenate([src, others, root]), np.concatenate([dst, root, others]), np.concatenate([size, np.full(334, 0.01)])  # fmt: skip
+
+
 @pytest.mark.parametrize("seed", [4, 5, 6])
-def test_an_answer_that_the_counters_leave_open_says_so(seed: int) -> None:
-    """PARTISN with two lanes: with seed 4 eight pairs carry as much one way round as the other."""
+def test_an_answer_that_the_counters_leave_open_says_so(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stencil and rank 0, as much to as from it, with two lanes: with seed 4 eight pairs carry as much one way round as the other."""
     fabric = quartz1()
+    monkeypatch.setitem(patterns.PATTERNS, "partisn-168", even_with_rank_0)
     known = study(fabric, ftree_tables(fabric), "partisn-168", 5, 2, 1, seed)
     m = known.measured
     found = reconstruct(fabric, ftree_tables(fabric), m.lanes, m.pairs, m.counters, Options("od", time_limit_s=240))
