@@ -289,7 +289,7 @@ def test_an_import_that_is_ended_ends_its_database(tmp_path: Path, number: int) 
 HOLD = """
 import sys, time
 from pathlib import Path
-from flitwatch import platform
+from flitwatch_ops import platform
 with platform.database() as url:
     text = (platform.embedded_folder() / "data" / "postmaster.pid").read_text().split()[0]
     Path(sys.argv[1]).write_text(text)
