@@ -15,7 +15,7 @@ import { PictureCard } from "../../components/PictureCard";
 import { count, duration, plural, si } from "../../lib/format";
 import { clock, moment, parseTime, ZONE } from "../../lib/time";
 import { SilenceDialog } from "./SilenceDialog";
-import { lasted, levelOf, ownPath, unitOf, valueText } from "./standing";
+import { lasted, lastValue, levelOf, ownPath, unitOf, valueText } from "./standing";
 
 export function AlertPanel({ id, signals, now }: { id: number; signals: Map<string, string>; now: number }) {
   const answer = useQuery(alertQuery(id));
@@ -32,7 +32,7 @@ export function AlertPanel({ id, signals, now }: { id: number; signals: Map<stri
           <SeverityMark level={levelOf(alert.severity)} />
           <div>
             <h2>{alert.summary}</h2>
-            <p className="muted">{alert.phase === "resolved" && "fired "}{lasted(alert, now)} · {alert.phase === "resolved" ? "last" : "now"} {valueText(alert.value, signal)}, peak {valueText(alert.peak, signal)} {unitOf(signal)}{alert.probability !== null && ` · probability ${Math.round(alert.probability * 100)} %`}</p>
+            <p className="muted">{alert.phase === "resolved" && "fired "}{lasted(alert, now)} · {lastValue(alert, signal, now)}, peak {valueText(alert.peak, signal)} {unitOf(signal)}{alert.probability !== null && ` · probability ${Math.round(alert.probability * 100)} %`}</p>
           </div>
         </div>
         <div className="alert-actions">

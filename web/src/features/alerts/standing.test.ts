@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Alert, Rule, Silence } from "../../api/alertShapes";
-import { lasted, ownPath, ruleText, silencing, valueText } from "./standing";
+import { lasted, lastValue, ownPath, ruleText, silencing, valueText } from "./standing";
 
 const now = Date.parse("2026-03-02T12:00:00Z");
 const alert = { alert_id: 1, rule: "group-stalls", labels: { fabric: "perlis", group: "7" }, severity: "warning", phase: "firing", since: "2026-03-02T11:40:00Z", fired_at: "2026-03-02T11:45:00Z", resolved_at: null } as unknown as Alert;
@@ -26,6 +26,13 @@ it("says how long", () => {
   expect(lasted(alert, now)).toBe("firing for 15 min");
   expect(lasted({ ...alert, resolved_at: "2026-03-02T11:53:00Z" }, now)).toBe("11:45, over after 8 min");
   expect(lasted({ ...alert, fired_at: null }, now)).toBe("above the threshold since 11:40");
+});
+
+it("calls a value one of now only while samples come in", () => {
+  const blamed = { ...alert, value: 224, seen: "2026-03-02T11:59:00Z" };
+  expect(lastValue(blamed, "blamed_user", now)).toBe("now 224");
+  expect(lastValue({ ...blamed, seen: "2026-03-02T11:51:00Z" }, "blamed_user", now)).toBe("224 at 11:51");
+  expect(lastValue({ ...blamed, phase: "resolved" }, "blamed_user", now)).toBe("last 224");
 });
 
 it("says what a rule asks", () => {

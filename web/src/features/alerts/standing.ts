@@ -49,6 +49,18 @@ export function lasted(alert: Pick<Alert, "fired_at" | "resolved_at" | "since" |
   return `${moment(fired, now)}, over after ${duration((over - fired) / 1000)}`;
 }
 
+/** Rules are evaluated every minute unless they say otherwise; a value that is older than two rounds is not one of now. */
+const CURRENT_MS = 120_000;
+
+/** "now 224", or the time of the last sample where there has been none since: "224 at 18:49". */
+export function lastValue(alert: Pick<Alert, "phase" | "seen" | "value">, signal: string | null | undefined, now: number): string {
+  const value = valueText(alert.value, signal);
+  if (alert.phase === "resolved") return `last ${value}`;
+  const seen = parseTime(alert.seen);
+  if (seen === null) return `last ${value}`;
+  return now - seen <= CURRENT_MS ? `now ${value}` : `${value} at ${moment(seen, now)}`;
+}
+
 /** A rule as one line: "stall_ratio by group ≥ 4 for 5 min, clears below 2". */
 export function ruleText(rule: Rule): string {
   const by = /^(stall_ratio|congested_routers)$/.test(rule.signal) ? ` by ${rule.by}` : "";
