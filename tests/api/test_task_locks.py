@@ -15,17 +15,21 @@ from api.conftest import Served, bearer, serving
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
-from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_domain.importers.text import read_bytes
 from flitwatch_domain.task_models import STARTABLE, read_arguments
-from flitwatch_domain.task_models.costs import check_cost, nodes_of
+from flitwatch_domain.task_models.costs import check_cost, needs_of
+from flitwatch_domain.task_models.node_counts import nodes_of
+from flitwatch_domain.task_models.simulations import Packet
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies.registry import ALIASES, STUDIES
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_simulation import routings, topologies
 from flitwatch_simulation.loop.demand import KNOWN
 from flitwatch_simulation.packet.machine import build
+from flitwatch_simulation.packet.run import simulate
+from flitwatch_simulation.packet.workload import PacketRun
 from flitwatch_simulation.workloads.patterns import PATTERNS
 
 SEEN = {
@@ -178,6 +182,21 @@ COSTLY: list[tuple[str, dict[str, Any], str]] = [
     ("sim.packet", {"topology": "theta", "routing": "adaptive0", "traffic": "uniform", "bytes": 2**50}, r"packets, your limit is"),
     ("sim.study", {"study": "fig15", "parameters": {"topologies": {"ring": "torus:6000000"}, "runs": 2}}, r"6,000,000 nodes"),
     ("sim.study", {"study": "fig11", "parameters": {"runs": 10_000_000}}, r"10,000,000 runs"),
+    ("sim.study", {"study": "fig13", "parameters": {"pattern": "pairwise-alltoall", "runs": 100_000}}, r"work, your limit is"),
+    ("sim.study", {"study": "fig16", "parameters": {"k_2d": [1_000_000]}}, r"1,000,000,000,000 nodes, your limit is"),
+    ("sim.study", {"study": "ebb", "parameters": {"topology": "torus:6000000"}}, r"6,000,000 nodes"),
+    ("sim.study", {"study": "taffet-table2.1", "parameters": {"mpackets": 1000.0, "leaves": 256, "nodes": 256, "spines": 256}}, r"messages, your limit is"),
+    ("sim.study", {"study": "taffet-table5.1", "parameters": {"topology": "xgft:2;2000,1000;1,6", "mbytes": 100.0}}, r"2,000,000 nodes"),
+    ("sim.study", {"study": "wang-fig8-10", "parameters": {"load": 100.0, "load_gib_per_s": 16.0, "packet_bytes": 256}}, r"packets, your limit is"),
+    ("sim.study", {"study": "wang-fig3", "parameters": {"ranks": 1_000_000, "load": 100.0}}, r"messages, your limit is"),
+    ("sim.study", {"study": "desensi-fig5", "parameters": {"repeats": 10_000}}, r"50,000 simulations, your limit is"),
+    ("sim.study", {"study": "desensi-fig7", "parameters": {"size_bytes": 1 << 24, "repeats": 400, "load_gib_per_s": 16.0}}, r"packets, your limit is"),
+    ("sim.study", {"study": "desensi-fig8-collectives", "parameters": {"ranks": 100_000}}, r"messages, your limit is"),
+    ("sim.packet", {"topology": "theta", "routing": "adaptive0", "traffic": "barrier", "bytes": 10**9}, r"messages, your limit is"),
+    ("sim.packet", {"topology": "theta", "routing": "adaptive0", "traffic": "incast", "bytes": 10**6, "ranks": 8, "background": "uniform:99999"}, r"packets, your limit is"),
+    ("sim.whatif", {"fabric": "f", "at_s": 1.0, "job": "1", "pattern": "barrier", "bytes": 10**9}, r"messages, your limit is"),
+    ("routing.loop", {"topology": "theta", "pattern": "shift", "epochs": 64, "megabytes": 1000.0}, r"packets, your limit is"),
+    ("routing.optimise", {"pattern": "shift", "time_limit_s": 86_400.0, "reconstruct_s": 86_400.0}, r"172,800 seconds, your limit is"),
 ]  # fmt: skip
 
 
@@ -190,8 +209,7 @@ def test_what_costs_too_much_is_refused_before_it_starts(
     larger = role in ("operator", "service")
     before = api.http.get("/api/v1/tasks", headers=callers["operator"]).json()["items"]
     for name, args, words in COSTLY:
-        if larger and args.get("traffic") == "alltoall":
-            check_cost(role, name, args)
+        if larger and _may(role, name, args):
             continue
         answer = api.http.post("/api/v1/tasks", json={"name": name, "args": args}, headers=callers[role])
         assert answer.status_code == 413, (name, args, answer.text)
@@ -199,9 +217,41 @@ def test_what_costs_too_much_is_refused_before_it_starts(
     assert api.http.get("/api/v1/tasks", headers=callers["operator"]).json()["items"] == before
 
 
+def _may(role: str, name: str, args: dict[str, Any]) -> bool:
+    try:
+        check_cost(role, name, args)
+    except TooCostly:
+        return False
+    return True
+
+
+def test_an_operator_may_ask_for_more_than_a_user() -> None:
+    assert any(_may("operator", name, args) for name, args, _ in COSTLY)
+    assert not any(_may("user", name, args) for name, args, _ in COSTLY)
+
+
 def test_an_admin_is_held_by_the_workers_limits_alone() -> None:
     for name, args, _ in COSTLY:
         check_cost("admin", name, args)
+
+
+@pytest.mark.parametrize("study", [*STUDIES, *ALIASES])
+def test_every_study_has_an_estimate_and_a_user_may_run_the_papers(study: str) -> None:
+    needs = needs_of("sim.study", {"study": study})
+    assert "table1" in study or "example" in study or max(needs.get("work", 0), needs.get("packets", 0)) > 1e5
+    check_cost("user", "sim.study", {"study": study})
+
+
+@pytest.mark.parametrize(
+    ("traffic", "more"),
+    [("stencil3d", {}), ("alltoall", {}), ("uniform", {}), ("halo3d", {"ranks": 40, "background": "uniform:0.5"}), ("permutation", {"packet_bytes": 256})],
+)  # fmt: skip
+def test_packets_of_a_run_are_about_as_many_as_estimated(traffic: str, more: dict[str, Any]) -> None:
+    args = {"topology": "dragonfly:3,2,4,4", "routing": "adaptive0", "traffic": traffic, "bytes": 60_000, **more}
+    asked = PacketRun(**{**Packet.of(args).model_dump(exclude={"jobs"}), "jobs": None})
+    _, _, result = simulate(asked, lambda *_: None, lambda: False)
+    packets = sum(job["packets"] for job in result.jobs)
+    assert packets / 4 < needs_of("sim.packet", args)["packets"] < packets * 4
 
 
 @pytest.mark.parametrize("name", STARTABLE)

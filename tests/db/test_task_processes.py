@@ -13,7 +13,8 @@ import psycopg
 import pytest
 from db.test_tasks import conn, wait_for
 
-from flitwatch_db.tasks import cancel, get, start
+from flitwatch_db.tasks import Limits, cancel, get, start
+from flitwatch_db.tasks.process import LIMITS_BY_ROLE
 
 __all__ = ["conn"]
 pytestmark = pytest.mark.integration
@@ -25,7 +26,8 @@ sys.path.insert(0, sys.argv[1])
 from db.stubborn import HANDLERS
 from flitwatch_db.tasks import Limits, Worker
 limits = Limits(*map(float, sys.argv[3:]))
-Worker(sys.argv[2], dict.fromkeys(HANDLERS, "db.stubborn"), limits=limits).run()
+small = {"user": Limits(memory_gib=0.3)}
+Worker(sys.argv[2], dict.fromkeys(HANDLERS, "db.stubborn"), limits=limits, limits_by_role=small).run()
 """
 
 
@@ -90,6 +92,20 @@ def test_a_task_beyond_a_limit_ends_and_says_which(
     assert failed.state == "failed" and failed.error is not None
     assert failed.error["kind"] == "too-costly" and words in failed.error["message"]
     assert failed.attempts == 1
+
+
+def test_the_role_of_who_asked_limits_the_process_too(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    users = start(conn, "odd.greedy", role="user")
+    with worker(embedded_db, 64):
+        failed = wait_for(conn, users, lambda t: not t.is_open)
+    assert failed.error is not None and "your limit is 0.3 GiB" in failed.error["message"]
+
+
+def test_the_smaller_limit_holds_and_nobody_who_may_less_gets_more() -> None:
+    assert Limits(1, 100, 1).within(Limits(2, 3, 4)) == Limits(1, 3, 1)
+    assert Limits(1, 2, 3).within(None) == Limits(1, 2, 3)
+    user, operator = LIMITS_BY_ROLE["user"], LIMITS_BY_ROLE["operator"]
+    assert operator.within(user) == user and "admin" not in LIMITS_BY_ROLE
 
 
 def test_a_task_whose_process_dies_is_tried_once_more_and_the_worker_lives(

@@ -12,7 +12,7 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -51,6 +51,18 @@ class Limits:
     memory_gib: float = 8.0
     hours: float = 24.0
     file_gib: float = 8.0
+
+    def within(self, other: Limits | None) -> Limits:
+        """The smaller of each."""
+        if other is None:
+            return self
+        return Limits(*(min(one) for one in zip(astuple(self), astuple(other), strict=True)))
+
+
+_USERS = Limits(memory_gib=4.0, hours=2.0, file_gib=1.0)
+_OPERATORS = Limits(memory_gib=8.0, hours=12.0, file_gib=8.0)
+#: What a task may use at most by the role of who asked for it; those of an admin or of a command are held by the worker's limits alone.
+LIMITS_BY_ROLE = {"viewer": _USERS, "user": _USERS, "service": _OPERATORS, "operator": _OPERATORS}
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class Task:
     error: dict[str, Any] | None
     created_by: str | None
     authorised: bool
+    role: str | None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -56,7 +57,7 @@ class Task:
 
 
 SELECT: LiteralString = (
-    "SELECT task_id, name, args, state, done, total, message, cancel_requested, attempts, result, error, created_by, authorised,"
+    "SELECT task_id, name, args, state, done, total, message, cancel_requested, attempts, result, error, created_by, authorised, role,"
     " created_at, started_at, finished_at, heartbeat_at, worker FROM task"
 )
 
@@ -121,6 +122,7 @@ def start(
     created_by: str | None = None,
     *,
     authorised: bool = False,
+    role: str | None = None,
 ) -> int:
     """Put a task in the queue; return its id. It is seen by workers when the caller's transaction commits.
 
@@ -128,6 +130,8 @@ def start(
     ----------
     authorised : bool
         Whether who asks may change what the site relies on: what the task recommends then steers advice, else it is a what-if of theirs.
+    role : str, optional
+        The role of who asks, which limits what the task's process may use; without one the worker's own limits hold.
 
     Raises
     ------
@@ -144,8 +148,8 @@ def start(
     queue = queue_of(name)
     with _together(conn):
         row = conn.execute(
-            "INSERT INTO task (name, args, created_by, authorised) VALUES (%s, %s, %s, %s) RETURNING task_id",
-            [name, Jsonb(args or {}), created_by, authorised],
+            "INSERT INTO task (name, args, created_by, authorised, role) VALUES (%s, %s, %s, %s, %s) RETURNING task_id",
+            [name, Jsonb(args or {}), created_by, authorised, role],
         ).fetchone()
         assert row is not None
         task_id = int(row[0])

@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_db.core.connection import connect, conninfo
 from flitwatch_db.tasks import table, upkeep
-from flitwatch_db.tasks.process import Ending, Limits, TaskProcess
+from flitwatch_db.tasks.process import LIMITS_BY_ROLE, Ending, Limits, TaskProcess
 from flitwatch_db.tasks.record import TaskRecord
 from flitwatch_domain.errors import FlitwatchError, Unavailable
 from flitwatch_domain.pulse import WAIT_S, Pulse
@@ -66,6 +66,8 @@ class Worker:
         Beats as long as the loop that takes tasks comes round; tasks have processes of their own.
     limits : Limits, optional
         What each task may use.
+    limits_by_role : mapping, optional
+        What a task may use at most by the role of who asked for it; LIMITS_BY_ROLE without one.
     prepare : callable, optional
         Called first in each task's process, for instance to set up the log.
     """
@@ -81,6 +83,7 @@ class Worker:
         services: Mapping[str, Callable[[str, threading.Event], None]] | None = None,
         pulse: Pulse | None = None,
         limits: Limits | None = None,
+        limits_by_role: Mapping[str, Limits] | None = None,
         prepare: Callable[[], None] | None = None,
     ) -> None:
         self.dsn = dsn
@@ -94,6 +97,7 @@ class Worker:
             self.services["upkeep"] = upkeep.run
         self.pulse = pulse or Pulse()
         self.limits = limits or Limits()
+        self.limits_by_role = LIMITS_BY_ROLE if limits_by_role is None else limits_by_role
         self.prepare = prepare
         self.heartbeat_s = min(10.0, stalled_after_s / 4)
         self.name = f"{socket.gethostname()}:{os.getpid()}"
@@ -229,8 +233,9 @@ class Worker:
         begun = self._begin(task_id)
         if begun is None:
             return
-        attempt, args = begun
-        process = TaskProcess(self.handlers[name], name, sorted(set(self.handlers.values())), self.limits, self.prepare)
+        attempt, args, role = begun
+        limits = self.limits.within(self.limits_by_role.get(role or ""))
+        process = TaskProcess(self.handlers[name], name, sorted(set(self.handlers.values())), limits, self.prepare)
         with TaskRecord(self.dsn, task_id, attempt) as record:
             ending = process.run(args, record, self._stopping.is_set)
             if ending.state == "lost" and not self._stopping.wait(SAME_SIGNAL_S) and not record.cancelled():
@@ -243,13 +248,13 @@ class Worker:
             raise Interrupted
         self._end(task_id, attempt, Ending("cancelled") if ending.state == "lost" else ending)
 
-    def _begin(self, task_id: int) -> tuple[int, dict[str, Any]] | None:
+    def _begin(self, task_id: int) -> tuple[int, dict[str, Any], str | None] | None:
         """Mark a task as running; None if it was cancelled or has ended meanwhile."""
         with connect(self.dsn, role="writer", application=f"flitwatch task {task_id}") as conn:
             row = conn.execute(
                 "UPDATE task SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),"
                 " heartbeat_at = clock_timestamp(), worker = %s, done = 0, message = ''"
-                " WHERE task_id = %s AND state IN ('queued', 'running') RETURNING attempts, args",
+                " WHERE task_id = %s AND state IN ('queued', 'running') RETURNING attempts, args, role",
                 [self.name, task_id],
             ).fetchone()
             table.tell(conn, task_id)

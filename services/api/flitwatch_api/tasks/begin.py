@@ -38,7 +38,7 @@ async def begin(request: Request, platform: Platform, name: str, args: dict[str,
     def start(conn: Any) -> int:
         if "operate" not in caller.scopes:
             check(conn)
-        return queue.start(conn, name, args, created_by=author, authorised=is_authorised(caller))
+        return queue.start(conn, name, args, created_by=author, authorised=is_authorised(caller), role=caller.role)
 
     number = await platform.in_thread("writer", start)
     request.state.visit = visit

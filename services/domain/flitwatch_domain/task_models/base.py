@@ -46,10 +46,17 @@ def words_of(message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
+def _fault(one: Any) -> str:
+    # The only message of pydantic's that quotes what was given, however long.
+    if one["type"] == "union_tag_invalid":
+        return f"unknown; use one of {one['ctx']['expected_tags']}"
+    return words_of(one["msg"])
+
+
 def refusal(problem: ValidationError) -> BadInput:
     """The first faults of arguments in words; what was given is not repeated."""
     faults = [
-        f"{'.'.join(map(str, one['loc'])) or 'the arguments'}: {words_of(one['msg'])}" for one in problem.errors()[:3]
+        f"{'.'.join(map(str, one['loc'])) or 'the arguments'}: {_fault(one)}" for one in problem.errors()[:3]
     ]
     return BadInput("; ".join(faults), advice="docs/contracts/tasks.md has the arguments of every task.")
 

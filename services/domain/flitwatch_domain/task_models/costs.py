@@ -5,35 +5,47 @@ The worker limits memory, time and files of what runs (`flitwatch_db.tasks.proce
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
 from flitwatch_domain.errors import TooCostly
+from flitwatch_domain.task_models.exchanges import background_packets, exchange_s, messages_of
+from flitwatch_domain.task_models.node_counts import nodes_of
+from flitwatch_domain.task_models.study_costs import needs_of_study
 
-#: Nodes of the machines that have names.
-NAMED_NODES = {"theta": 3_456, "edison": 5_760, "cori": 13_056, "slingshot": 2_048, "quartz1": 3_072}
-#: Messages that a rank sends in patterns other than all-to-all: neighbours and rounds.
-MESSAGES_A_RANK = 64
-#: Patterns in which every rank has something for every other.
-_TO_ALL = {"alltoall", "pairwise-alltoall", "ring"}
+Needs = dict[str, float]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a role may ask for in one task; `work` is messages of one run times runs, at flow level."""
+    """The most that a role may ask for in one task.
+
+    Attributes
+    ----------
+    messages : int
+        Of one packet-level run: they are held in memory.
+    simulations : int
+        Packet-level runs.
+    packets : int
+        Of all runs together, those of background traffic included.
+    work : int
+        At flow level: messages of one run times runs, over all points.
+    seconds : int
+        What optimisers and reconstructions may be given.
+    """
 
     nodes: int
     runs: int
     threads: int
+    simulations: int
     messages: int
     packets: int
     work: int
+    seconds: int
 
 
-_USER = Limits(nodes=100_000, runs=100_000, threads=8, messages=2_000_000, packets=10**9, work=10**10)
-_OPERATOR = Limits(nodes=1_000_000, runs=1_000_000, threads=64, messages=50_000_000, packets=10**10, work=10**11)
+_USER = Limits(nodes=100_000, runs=100_000, threads=8, simulations=2_000, messages=2_000_000, packets=10**9, work=10**10, seconds=7_200)  # fmt: skip
+_OPERATOR = Limits(nodes=1_000_000, runs=1_000_000, threads=64, simulations=20_000, messages=50_000_000, packets=10**10, work=10**11, seconds=86_400)  # fmt: skip
 #: An admin is held by the worker's limits alone.
 LIMITS = {"anonymous": _USER, "viewer": _USER, "user": _USER, "service": _OPERATOR, "operator": _OPERATOR}
 
@@ -59,72 +71,71 @@ def check_cost(role: str, name: str, args: dict[str, Any]) -> None:
             )
 
 
-def needs_of(name: str, args: dict[str, Any]) -> dict[str, float]:
+def needs_of(name: str, args: dict[str, Any]) -> Needs:
     """The fields of `Limits` that a task's arguments need; what cannot be estimated is left out."""
-    # Studies name machines under keys of their own, so that every text is looked at.
-    nodes = max((nodes_of(text) for _, text in _leaves(args) if isinstance(text, str)), default=0.0)
-    needs = {"nodes": nodes, "runs": _most(args, "runs"), "threads": _most(args, "threads")}
-    if name == "sim.collective":
-        needs["work"] = _messages(str(args.get("pattern", "")), nodes) * float(args.get("runs", 1_000))
-    if name == "sim.packet":
-        size = float(args.get("packet_bytes", 2_048))
-        jobs = args.get("jobs") or [
-            {"pattern": args.get("traffic"), "ranks": args.get("ranks"), "bytes": args.get("bytes")}
-        ]
-        ranks = [min(float(one.get("ranks") or nodes), nodes) for one in jobs]
-        scale = float(args.get("message_scale", 1.0))
-        needs["messages"] = sum(
-            _messages(str(one["pattern"]).partition(":")[0], count) for one, count in zip(jobs, ranks, strict=True)
-        )
-        needs["packets"] = sum(
-            max(count, 1) * float(one.get("bytes") or 0) * max(scale, 1.0) / size
-            for one, count in zip(jobs, ranks, strict=True)
-        )
+    match name:
+        case "sim.study":
+            return needs_of_study(str(args["study"]), args.get("parameters", {}))
+        case "sim.collective":
+            return _collective(args)
+        case "sim.packet":
+            return _packet(args)
+        case "sim.whatif":
+            return _past(args, len(args.get("placements", "xx")) * len(args.get("routings", "xx")))
+        case "routing.advice" if args.get("check"):
+            return _past(args["check"], 2)
+        case "routing.loop" | "routing.reconstruct" | "routing.optimise":
+            return _loop(args)
+        case _:
+            return {}
+
+
+def _collective(args: dict[str, Any]) -> Needs:
+    nodes, runs = nodes_of(args["topology"]), float(args.get("runs", 1_000))
+    work = messages_of(args.get("pattern", "binomial-bcast"), nodes) * runs
+    return {"nodes": nodes, "runs": runs, "threads": float(args.get("threads", 1)), "work": work}
+
+
+def _packet(args: dict[str, Any]) -> Needs:
+    nodes, size = nodes_of(args["topology"]), float(args.get("packet_bytes", 2_048))
+    jobs = args.get("jobs") or [
+        {"pattern": args.get("traffic"), "ranks": args.get("ranks"), "bytes": args.get("bytes")}
+    ]
+    scale = max(float(args.get("message_scale", 1.0)), 1.0)
+    needs = {"nodes": nodes, "simulations": 1.0, "messages": 0.0, "packets": 0.0}
+    ranks_in_all, longest_s = 0.0, 0.0
+    for one in jobs:
+        ranks = min(float(one.get("ranks") or nodes), nodes)
+        volume = float(one.get("bytes") or 0) * scale
+        needs["messages"] += messages_of(str(one["pattern"]).partition(":")[0], ranks, volume)
+        needs["packets"] += max(ranks, 1) * max(volume / size, 1)
+        ranks_in_all, longest_s = ranks_in_all + ranks, max(longest_s, exchange_s(volume))
+    kind, _, load = str(args.get("background", "none")).partition(":")
+    if kind != "none":
+        free = max(nodes - ranks_in_all, 0.0)
+        needs["packets"] += background_packets(free, float(load or 1.0), longest_s, size)
     return needs
 
 
-def nodes_of(topology: str) -> float:
-    """Nodes of a generated machine, 0 for one that is not known; beyond what a number holds, infinite."""
-    kind, _, rest = topology.partition(":")
-    if not rest:
-        return float(NAMED_NODES.get(kind, 0))
-    try:
-        if kind == "torus":
-            return _product(rest)
-        if kind == "xgft":
-            return _product(rest.split(";")[1])
-        if kind == "dragonfly":
-            return _product(",".join(rest.split(",")[:3])) * 4
-    except (IndexError, ValueError):
-        return 0.0
-    return 0.0
+def _past(args: dict[str, Any], variants: int) -> Needs:
+    """A moment of the past, which the database knows: of its job's ranks at least two send."""
+    runs = float(variants * args.get("seeds", 5))
+    volume, size = float(args.get("bytes", 100_000)), float(args.get("packet_bytes", 2_048))
+    messages = messages_of(args.get("pattern", "stencil3d"), 2, volume)
+    return {"simulations": runs, "messages": messages, "packets": runs * 2 * max(volume / size, 1)}
 
 
-def _product(numbers: str) -> float:
-    return float(math.prod(float(one) for one in numbers.split(",")))
-
-
-def _messages(pattern: str, ranks: float) -> float:
-    return ranks * (ranks if pattern in _TO_ALL else MESSAGES_A_RANK)
-
-
-def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Every text and number of nested arguments, with the key of the innermost mapping that holds it."""
-    if isinstance(value, dict):
-        for inner, one in value.items():
-            yield from _leaves(one, inner)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _leaves(one, key)
-    else:
-        yield key, value
-
-
-def _most(args: dict[str, Any], name: str) -> float:
-    """The largest number under a key; 0 without one."""
-    return max(
-        (float(value) for key, value in _leaves(args) if key == name and isinstance(value, (int, float))), default=0.0
+def _loop(args: dict[str, Any]) -> Needs:
+    nodes, epochs = nodes_of(args.get("topology", "quartz1")), float(args.get("epochs", 1))
+    volume = float(args.get("megabytes", 10.0)) * 1e6
+    # Traffic is simulated under the routes before and after.
+    simulations = epochs + 1
+    packets = simulations * nodes * max(volume / float(args.get("packet_bytes", 4_096)), 1)
+    seconds = epochs * float(args.get("time_limit_s") or args.get("optimise_s", 30.0)) + float(
+        args.get("reconstruct_s", 900.0)
     )
+    messages = messages_of(args["pattern"], nodes, volume)
+    return {"nodes": nodes, "simulations": simulations, "messages": messages, "packets": packets, "seconds": seconds}
 
 
 def _number(value: float) -> str:

@@ -130,6 +130,6 @@ class WhatIf(Arguments):
     def _few_runs(self) -> Self:
         if self.runs > MOST_WHATIF_RUNS:
             raise ValueError(
-                f"that are {self.runs} simulations; at most {MOST_WHATIF_RUNS}: choose fewer variants or seeds"
+                f"this needs {self.runs} simulations; the limit is {MOST_WHATIF_RUNS}: choose fewer variants or seeds"
             )
         return self

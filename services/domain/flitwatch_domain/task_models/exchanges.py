@@ -1,0 +1,57 @@
+"""How many messages a pattern has, how long it lasts at least, and what goes on beside it: estimates from sizes alone."""
+
+from __future__ import annotations
+
+import math
+
+_GIB = 2**30
+#: What a node sends a second at most; contention makes it less, so that an exchange lasts at least as long as this says.
+NODE_BYTES_PER_S = 8e9
+#: Rounds, latencies and waiting of the shortest exchange.
+LEAST_S = 1e-5
+#: A message of the pattern `bully`, and of a barrier.
+_BULLY_BYTES, _BARRIER_BYTES = 200_000, 8
+#: Patterns in which every rank has something for every other.
+_TO_ALL = {"alltoall", "pairwise-alltoall", "ring"}
+#: Messages that a rank sends: one, one a round, or one a neighbour.
+_ONE = {
+    "binomial-bcast",
+    "binomial-reduce",
+    "broadcast",
+    "transpose",
+    "bit-reversal",
+    "shift",
+    "permutation",
+    "incast",
+    "pingpong",
+}
+_ROUNDS = {"recursive-doubling-allreduce", "dissemination-barrier", "allreduce"}
+_NEIGHBOURS = {"halo-2d": 4, "halo-3d": 6, "halo-27": 26, "sweep-3d": 24}
+#: Of all others: neighbours and rounds.
+_MOST_A_RANK = 280
+
+
+def messages_of(pattern: str, ranks: float, bytes_per_rank: float = 0.0) -> float:
+    """Messages of all ranks together; for some patterns more with more bytes."""
+    kind = pattern.partition(":")[0]
+    if kind in _TO_ALL:
+        return ranks * ranks
+    if kind in _ONE:
+        return ranks
+    if kind in _ROUNDS:
+        return ranks * math.ceil(math.log2(max(ranks, 2))) if math.isfinite(ranks) else math.inf
+    if kind in ("barrier", "barrier-with-bully"):
+        return ranks * max(bytes_per_rank / _BARRIER_BYTES, _MOST_A_RANK)
+    if kind == "bully":
+        return ranks * max(bytes_per_rank / _BULLY_BYTES, 1)
+    return ranks * _NEIGHBOURS.get(kind, _MOST_A_RANK)
+
+
+def exchange_s(bytes_per_rank: float) -> float:
+    """How long an exchange lasts at least, in simulated seconds."""
+    return bytes_per_rank / NODE_BYTES_PER_S + LEAST_S
+
+
+def background_packets(nodes: float, load_gib_per_s: float, lasts_s: float, packet_bytes: float) -> float:
+    """Packets that nodes send beside an exchange while it lasts."""
+    return nodes * load_gib_per_s * _GIB * lasts_s / packet_bytes

@@ -1,0 +1,29 @@
+"""How many nodes a machine has that a request names."""
+
+from __future__ import annotations
+
+import math
+
+#: Nodes of the machines that have names.
+NAMED_NODES = {"theta": 3_456, "edison": 5_760, "cori": 13_056, "slingshot": 2_048, "quartz1": 3_072}
+
+
+def nodes_of(topology: str) -> float:
+    """Nodes of a generated machine, 0 for one that is not known; beyond what a number holds, infinite."""
+    kind, _, rest = topology.partition(":")
+    if not rest:
+        return float(NAMED_NODES.get(kind, 0))
+    try:
+        if kind == "torus":
+            return _product(rest)
+        if kind == "xgft":
+            return _product(rest.split(";")[1])
+        if kind == "dragonfly":
+            return _product(",".join(rest.split(",")[:3])) * 4
+    except (IndexError, ValueError):
+        return 0.0
+    return 0.0
+
+
+def _product(numbers: str) -> float:
+    return float(math.prod(float(one) for one in numbers.split(",")))

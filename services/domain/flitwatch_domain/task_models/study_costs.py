@@ -1,0 +1,173 @@
+"""What each published study needs: sizes times repetitions times messages, from the parameters and the studies' own defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from flitwatch_domain.task_models.exchanges import background_packets, exchange_s, messages_of
+from flitwatch_domain.task_models.node_counts import nodes_of
+
+Needs = dict[str, float]
+Parameters = dict[str, Any]
+
+#: Nodes of the machines of Hoefler's figures 11 and 13, and sides of the tori of figure 16 (`flitwatch_simulation.studies`).
+_FIG11 = (132, 576, 1_152, 3_456, 4_608)
+_FIG13 = (144, 288, 1_152, 2_304, 3_456, 10_368, 20_736)
+_FIG16_2D = (10, 14, 17, 20, 22, 24, 26, 28, 30, 31, 44, 54, 70, 77, 83, 89)
+_FIG16_3D = (4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 17, 18, 19, 20)
+_RATIOS = 9
+#: Wang's applications: ranks, bytes a rank, and the sum of the loads of figure 7.
+_WANG = {"crystal-router": (1_000, 190e3, 3.61), "fill-boundary": (1_000, 760e3, 3.61), "amg": (1_728, 75e3, 36.5)}
+_DESENSI_TOPOLOGY, _DESENSI_PACKET = "dragonfly:4,6,16,24", 64
+_PATTERN_OF = {"fft": "alltoall", "milc": "halo3d", "sweep": "sweep3d", "amg": "amg"}
+_COLLECTIVES = ("allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d")
+
+
+def needs_of_study(study: str, parameters: Parameters) -> Needs:
+    """The fields of `costs.Limits` that a study needs."""
+    name = study.removeprefix("hoefler-")
+    threads = {"threads": float(parameters.get("threads") or 1)}
+    if name in ("fig11", "fig13", "fig15", "fig16"):
+        return threads | _sweep(name, parameters)
+    if name == "ebb":
+        return threads | _bisection(parameters)
+    if study.startswith("wang-"):
+        return threads | _wang(study, parameters)
+    if study in ("desensi-fig8-collectives", "desensi-fig10"):
+        return threads | _collectives(study, parameters)
+    if study.startswith("desensi-"):
+        return threads | _ping_pongs(study, parameters)
+    if study.startswith("taffet-"):
+        return threads | _taffet(study, parameters)
+    return threads
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _sweep(name: str, parameters: Parameters) -> Needs:
+    """Collectives at flow level: a machine and a ratio a point."""
+    ratios = len(parameters["ratios"]) if parameters.get("ratios") else _RATIOS
+    sizes: list[float]
+    match name:
+        case "fig11":
+            own = [float(nodes) for nodes in _FIG11] if parameters.get("stand_ins", True) else []
+            sizes = [*own, *(nodes_of(one["spec"]) for one in parameters.get("fabrics", []))]
+        case "fig13":
+            given = parameters.get("topologies")
+            sizes, ratios = (
+                [float(n) for n in _FIG13] if given is None else [nodes_of(one) for one in _listed(given)],
+                1,
+            )
+        case "fig15":
+            given = parameters.get("topologies")
+            sizes = [10_000.0, 8_000.0] if given is None else [nodes_of(one) for one in given.values()]
+        case _:
+            sides = (parameters.get("k_2d") or _FIG16_2D, parameters.get("k_3d") or _FIG16_3D)
+            sizes, ratios = [float(side) ** (2 + n) for n, given in enumerate(sides) for side in given], 1
+    runs = float(parameters.get("runs", 1_000))
+    rules = len(_listed(parameters["semantics"])) if parameters.get("semantics") else 2
+    pattern = parameters.get("pattern", "binomial-bcast")
+    work = sum(messages_of(pattern, nodes) for nodes in sizes) * ratios * rules * runs
+    return {"nodes": max(sizes, default=0.0), "runs": runs, "work": work}
+
+
+def _bisection(parameters: Parameters) -> Needs:
+    """Random bisections: half of the nodes send to the other half."""
+    given, runs = parameters.get("topology"), float(parameters.get("runs", 1_000))
+    sizes = [float(nodes) for nodes in _FIG11] if given is None else [nodes_of(given)]
+    return {"nodes": max(sizes), "runs": runs, "work": runs * sum(sizes) / 2}
+
+
+def _wang(study: str, parameters: Parameters) -> Needs:
+    nodes, size = nodes_of(parameters.get("topology", "theta")), float(parameters.get("packet_bytes", 2_048))
+    factor, load = float(parameters.get("load", 1.0)), float(parameters.get("load_gib_per_s", 1.0))
+    wanted = parameters.get("applications")
+    needs = {"nodes": nodes, "simulations": 0.0, "messages": 0.0, "packets": 0.0}
+    for application in _WANG if wanted is None else wanted:
+        usual, volume, loads = _WANG[application]
+        ranks = float(parameters.get("ranks") or usual)
+        # Figure 3: five placements and two routings; figure 7: two of each over the loads; figures 8 to 10: three and two, alone and beside two kinds of traffic.
+        runs, amounts, beside = {"wang-fig3": (10, 10.0, 0), "wang-fig7": (20, 4 * loads, 0)}.get(study, (18, 18.0, 12))
+        needs["simulations"] += runs
+        needs["messages"] = max(needs["messages"], messages_of(application, ranks, volume * factor))
+        needs["packets"] += ranks * volume * factor * amounts / size
+        lasts_s = exchange_s(volume * factor)
+        needs["packets"] += beside * background_packets(max(nodes - ranks, 0), load, lasts_s, size)
+    return needs
+
+
+def _repeats(parameters: Parameters, usual: int) -> float:
+    return float(parameters.get("repeats") or parameters.get("runs") or usual)
+
+
+def _ping_pongs(study: str, parameters: Parameters) -> Needs:
+    """Ping-pongs beside background on a quarter of the machine."""
+    largest = float(parameters.get("largest_bytes", 1 << 20))
+    repeats = _repeats(parameters, 8)
+    sizes: Iterable[float]
+    match study:
+        case "desensi-fig3":
+            sizes = (16_384.0,) * 4
+        case "desensi-fig5":
+            sizes = (128, 1_024, 16_384, 262_144, largest)
+        case "desensi-fig7":
+            sizes = (float(parameters.get("size_bytes", 1 << 20)),) * 4
+        case "desensi-fig8":
+            sizes = (128, 4_096, 65_536, largest) * 6
+        case _:
+            sizes = parameters.get("sizes") or (128, 1_024, 16_384, 262_144, 1 << 20)
+            repeats = float(parameters.get("allocations") or parameters.get("runs") or 40)
+    return _beside(parameters, [(2, 1.0, size) for size in sizes], repeats)
+
+
+def _collectives(study: str, parameters: Parameters) -> Needs:
+    ranks, volume = float(parameters.get("ranks", 64)), float(parameters.get("kbytes", 32.0)) * 1_000
+    if study == "desensi-fig10":
+        wanted = parameters.get("applications")
+        patterns = [_PATTERN_OF[one] for one in (_PATTERN_OF if wanted is None else wanted)]
+    else:
+        given = parameters.get("patterns")
+        patterns = list(_COLLECTIVES if given is None else given)
+    # Two allocations, three ways to route.
+    cases = [(ranks, messages_of(pattern, ranks, volume) / ranks, volume) for pattern in patterns] * 6
+    return _beside(parameters, cases, _repeats(parameters, 4))
+
+
+def _beside(parameters: Parameters, cases: list[tuple[float, float, float]], repeats: float) -> Needs:
+    """Cases of ranks, messages a rank and bytes a rank on De Sensi's machine, each so often beside background traffic."""
+    nodes = nodes_of(parameters.get("topology", _DESENSI_TOPOLOGY))
+    load = float(parameters.get("load_gib_per_s", 1.0))
+    packets = 0.0
+    for ranks, messages, volume in cases:
+        packets += ranks * max(volume / _DESENSI_PACKET, messages)
+        packets += background_packets(nodes / 4, load, 2 * exchange_s(volume), _DESENSI_PACKET)
+    most = max((ranks * messages for ranks, messages, _ in cases), default=0.0)
+    return {"nodes": nodes, "simulations": len(cases) * repeats, "messages": most, "packets": packets * repeats}
+
+
+def _taffet(study: str, parameters: Parameters) -> Needs:
+    if study == "taffet-table2.1":
+        nodes = float(parameters.get("leaves", 16)) * float(parameters.get("nodes", 32))
+        # Six neighbours of a rank, and a path through every spine; of 27 points some ranks have more.
+        paths = nodes * 26 * float(parameters.get("spines", 16))
+        return {
+            "nodes": nodes,
+            "simulations": 4.0,
+            "messages": paths,
+            "packets": 4 * float(parameters.get("mpackets", 4)) * 1e6,
+        }
+    usual = "quartz1" if study == "taffet-table5.1" else "xgft:2;32,72;1,16"
+    nodes = nodes_of(parameters.get("topology") or usual)
+    if study == "taffet-table5.1":
+        volume = float(parameters.get("mbytes", 10)) * 1e6
+        packets = 4 * nodes * volume / float(parameters.get("packet_bytes", 4_096))
+        return {"nodes": nodes, "simulations": 4.0, "messages": 5 * nodes, "packets": packets}
+    if study == "taffet-pf3d":
+        volume = float(parameters.get("mbytes", 4)) * 1e6
+        # 52 nodes three times; twice beside 24 that send twelve times as much.
+        return {"nodes": nodes, "simulations": 3.0, "packets": (3 * 52 + 2 * 24 * 12) * volume / 4_096}
+    volume = float(parameters.get("kbytes", 2_000)) * 1e3
+    return {"nodes": nodes, "simulations": 9.0, "messages": 768 * 26 * 5.0, "packets": 9 * 768 * volume / 4_096}
