@@ -55,9 +55,7 @@ def _fault(one: Any) -> str:
 
 def refusal(problem: ValidationError) -> BadInput:
     """The first faults of arguments in words; what was given is not repeated."""
-    faults = [
-        f"{'.'.join(map(str, one['loc'])) or 'the arguments'}: {_fault(one)}" for one in problem.errors()[:3]
-    ]
+    faults = [f"{'.'.join(map(str, one['loc'])) or 'the arguments'}: {_fault(one)}" for one in problem.errors()[:3]]
     return BadInput("; ".join(faults), advice="docs/contracts/tasks.md has the arguments of every task.")
 
 
