@@ -179,6 +179,11 @@ screenshots: browser python ## every page in both themes to docs/screenshots (UR
 	@if [ -z "$(URL)" ] && [ -d "$(DATA)" ]; then cd tests && ../$(PY) -m e2e.site "$(abspath $(DATA))" node ../web/tests/e2e/screenshots.mjs "$(or $(ONLY),measured)"; fi
 	@$(PY) tests/e2e/pictures.py docs/screenshots
 
+.PHONY: mutants
+# A fork for each change, after the libraries are loaded: a change costs the suite's tests alone.
+mutants: python-all ## change one token at a time and see whether tests notice: SUITE=blame, SAMPLE=40, SEED=1; REPORT=1 writes docs/mutants.md
+	@cd tests && OMP_NUM_THREADS=1 ../.venv/bin/python -m mutants $(SUITE) --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1) $(if $(REPORT),--report)
+
 .PHONY: scorecard
 scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=2: fewer seeds of each world)
 	.venv/bin/flitwatch scorecard $(if $(SEEDS),--seeds $(SEEDS)) --out docs

@@ -10,13 +10,18 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import spearmanr
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_ml.tables import _amount, _named, _number, _time
 
 Floats = NDArray[np.float64]
-#: What the file of runs must have, and what is no circumstance of a run although it is a number.
-NEEDED, NO_COVARIATE = ("run", "start", "time_s"), ("run", "start", "time_s", "end", "nodes")
+#: What the file of runs must have.
+NEEDED = ("run", "start", "time_s")
+#: Starts lie from 1970 to 9999; milliseconds since 1970 do not.
+LATEST_S = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+#: A column whose order is that of the run times up to this rank correlation is the run time in other words, no circumstance.
+THE_TIME_ITSELF = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +75,10 @@ def read_measured(runs: Path, exposure: Path) -> MeasuredRuns:
     nodes = numbers.get("nodes")
     if nodes is not None and (nodes <= 0).any():
         raise BadInput("a run has no nodes", where=ordered[int(np.argmax(nodes <= 0))][0])
-    kept = [name for name, values in numbers.items() if np.ptp(values) > 0 and name not in ("run", "start")]
     time_s = np.array([_time(row["time_s"], where, "run") for where, row in ordered])
+    varied = [name for name, values in numbers.items() if np.ptp(values) > 0]
+    the_time = [name for name in varied if _is_the_time(numbers[name], time_s)]
+    kept = [name for name in varied if name not in the_time]
     users, amounts, told = _exposure(exposure, {run: at for at, run in enumerate(names)}, runs)
     return MeasuredRuns(
         names,
@@ -82,15 +89,23 @@ def read_measured(runs: Path, exposure: Path) -> MeasuredRuns:
         nodes,
         np.column_stack([numbers[name] for name in kept]) if kept else np.zeros((len(names), 0)),
         amounts,
-        list(_notes(columns, numbers, kept, len(names) - len(told))),
+        list(_notes(columns, numbers, varied, the_time, len(names) - len(told))),
     )
 
 
-def _notes(columns: dict[str, Floats | None], numbers: dict[str, Floats], kept: list[str], alone: int) -> Iterator[str]:
+def _is_the_time(values: Floats, time_s: Floats) -> bool:
+    return bool(np.ptp(time_s) > 0 and abs(spearmanr(values, time_s).statistic) >= THE_TIME_ITSELF)
+
+
+def _notes(
+    columns: dict[str, Floats | None], numbers: dict[str, Floats], varied: list[str], the_time: list[str], alone: int
+) -> Iterator[str]:
     text = [name for name in columns if name not in numbers]
     if text:
         yield f"columns of text are left out: {', '.join(text[:10])}"
-    constant = [name for name in numbers if name not in kept]
+    if the_time:
+        yield f"columns that only repeat the run time are left out: {', '.join(the_time[:10])}"
+    constant = [name for name in numbers if name not in varied]
     if constant:
         yield f"columns that are the same in every run explain nothing: {', '.join(constant[:10])}"
     if alone:
@@ -139,15 +154,18 @@ def _is_number(text: str) -> bool:
 def _start(text: str, where: str) -> float:
     if not text:
         raise BadInput("a run has no start", where=where)
+    advice = "Write 2025-01-31T12:00:00Z or epoch seconds"
     if _is_number(text):
-        return _number(text, where, "start")
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise BadInput(
-            f"start is no time: {text[:40]!r}", where=where, advice="Write 2025-01-31T12:00:00Z or epoch seconds"
-        ) from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        second = _number(text, where, "start")
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise BadInput(f"start is no time: {text[:40]!r}", where=where, advice=advice) from None
+        second = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if not 0 <= second <= LATEST_S:
+        raise BadInput(f"start does not lie from 1970 to 9999: {text[:40]!r}", where=where, advice=advice)
+    return second
 
 
 def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -74,6 +74,8 @@ def test_epoch_seconds_and_any_order_of_rows_give_the_same(capfd, tmp_path) -> N
     [
         (lambda r, e: ([[r[0][0], "", *r[0][2:]], *r[1:]], e), "runs.csv:2: a run has no start"),
         (lambda r, e: ([[r[0][0], "yesterday", *r[0][2:]], *r[1:]], e), "start is no time"),
+        (lambda r, e: ([[r[0][0], "1735689600000", *r[0][2:]], *r[1:]], e), "start does not lie from 1970 to 9999"),
+        (lambda r, e: ([[r[0][0], "1e30", *r[0][2:]], *r[1:]], e), "start does not lie from 1970 to 9999"),
         (lambda r, e: ([[*r[0][:2], "nan", *r[0][3:]], *r[1:]], e), "time is not a finite number"),
         (lambda r, e: ([[*r[0][:2], "0", *r[0][3:]], *r[1:]], e), "must be above zero"),
         (lambda r, e: ([[*r[0][:4], "", "milc"], *r[1:]], e), "groups is not a number"),
@@ -92,6 +94,15 @@ def test_a_bad_table_gets_one_clear_line_and_no_name(capfd, tmp_path, spoil, wor
         blame(tmp_path, *spoil(*tables()))
     said = capfd.readouterr()
     assert leave.value.code == 1 and words in said.err and said.out == "" and said.err.count("\n") == 1
+
+
+def test_a_column_that_repeats_the_run_time_is_no_circumstance(capfd, tmp_path) -> None:
+    runs, exposure = tables()
+    minutes = [[*row[:4], row[2] / 60, row[5]] for row in runs]
+    blame(tmp_path, minutes, exposure)
+    answer = json.loads(capfd.readouterr().out)
+    assert answer["users"][0]["verdict"] == "named" and answer["drivers"] == []
+    assert "columns that only repeat the run time are left out: groups" in answer["notes"]
 
 
 def test_another_delimiter_and_empty_files_are_named(capfd, tmp_path) -> None:

@@ -34,6 +34,8 @@ LEAST_PERIODS = 4
 LEAST_LEFT = 0.1
 #: A user's score is compared with permutations of days and of weeks: as many to see how far it wanders, and as many more for a p-value.
 WANDER, PERMUTATIONS = 400, 2000
+#: Permutations x runs that are held at a time: beyond 5,000 runs there are fewer permutations, at least as many as a p-value of a hundredth and a spread need.
+HELD, LEAST_WANDER, LEAST_PERMUTATIONS = 10_000_000, 100, 200
 #: What a permutation's p-value must be below.
 BLOCK_P = 0.01
 #: A shift that would be found in four of five sets.
@@ -193,7 +195,8 @@ class CalendarBlame(BlameEstimator):
         if not self._orders:
             rng = np.random.default_rng(self.seed)
             blocks = [days(self._start)] + ([self._period] if self._unit == "week" else [])
-            self._orders = [block_orders(block, WANDER, rng) for block in blocks]
+            count = _permutations(len(self._times), LEAST_WANDER, WANDER)
+            self._orders = [block_orders(block, count, rng) for block in blocks]
         return np.maximum(design_effect(problem, self._orders, users) / problem.day_effect(users), 1.0)
 
     def _given_others(self, user: int) -> Problem:
@@ -208,7 +211,8 @@ class CalendarBlame(BlameEstimator):
         plain = ExposureBlame(max_selected=self.max_selected, min_exposed=self.min_exposed).fit(
             self._amounts, self._times, hour_and_weekend(self._start) if self.calendar_.strata else None
         )
-        self._many_orders = block_orders(self._period, PERMUTATIONS, np.random.default_rng([self.seed, 1]))
+        count = _permutations(len(self._times), LEAST_PERMUTATIONS, PERMUTATIONS)
+        self._many_orders = block_orders(self._period, count, np.random.default_rng([self.seed, 1]))
         short = len(np.unique(self._period)) < LEAST_PERIODS
         for user in range(users):
             q = self.q_value_[user]
@@ -290,3 +294,7 @@ class CalendarBlame(BlameEstimator):
         hopeful = self.testable_ & (z > 0.5) & (np.array(self.verdict_) != NAMED)
         needed = len(self._times) * (wanted / np.where(hopeful, z, np.nan)) ** 2
         self.runs_needed_ = np.where(needed > len(self._times), np.ceil(needed), np.nan)
+
+
+def _permutations(runs: int, least: int, most: int) -> int:
+    return max(min(HELD // runs, most), least)

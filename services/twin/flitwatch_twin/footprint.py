@@ -83,7 +83,11 @@ def footprints(
 def _nodes_on_routers(machine: Machine, nodes: list[IntArray]) -> Array:
     job = np.repeat(np.arange(len(nodes)), [len(held) for held in nodes])
     place = job * machine.routers + machine.node_router[np.concatenate([np.empty(0, np.int32), *nodes])]
-    return np.bincount(place, minlength=len(nodes) * machine.routers).reshape(len(nodes), -1).astype(np.float32)
+    return (
+        np.bincount(place, minlength=len(nodes) * machine.routers)
+        .reshape(len(nodes), machine.routers)
+        .astype(np.float32)
+    )
 
 
 def _io(

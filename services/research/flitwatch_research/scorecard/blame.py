@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from flitwatch_domain.blame import NAMED
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.strata import days, hour_and_weekend, normal_scores
+from flitwatch_ml.work.blame import fitted as served
 from flitwatch_research.scoring import score_all
 from flitwatch_twin.campaign import Campaign, generate
 
@@ -17,7 +19,10 @@ Rows = Iterator[dict[str, Any]]
 
 
 def _estimate(fitted: Any) -> dict[str, Any]:
+    """The ranking, and the q-value of each user; an estimator that gives verdicts names nobody beyond them."""
     q_values = [None if np.isnan(q) else float(q) for q in fitted.q_value_]
+    if hasattr(fitted, "verdict_"):
+        q_values = [q if verdict == NAMED else None for q, verdict in zip(q_values, fitted.verdict_, strict=True)]
     return {"ranking": [int(user) for user in fitted.ranking_], "q": q_values}
 
 
@@ -28,7 +33,10 @@ def methods(campaign: Campaign) -> dict[str, Any]:
         "mi, present throughout (the paper)": PresenceBlame(rule="throughout").fit(campaign.overlap, times),
         "mi, any overlap, strata": PresenceBlame(rule="any").fit(campaign.overlap, times, strata),
         "exposure, marginal": ExposureBlame(max_selected=0).fit(campaign.exposure, times, strata),
-        "exposure, conditional (ours)": ExposureBlame().fit(campaign.exposure, times, strata),
+        "exposure, conditional": ExposureBlame().fit(campaign.exposure, times, strata),
+        "calendar (ours, as served)": served(
+            campaign.exposure, times, campaign.run_start_s, np.asarray(campaign.circumstances)
+        ),
     }
 
 

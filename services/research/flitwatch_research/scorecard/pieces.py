@@ -144,6 +144,7 @@ def _code(word: str) -> str:
 
     estimators = Path(str(flitwatch_ml.__file__)).parent
     own = [Path(__file__).parent / f"{word}.py", estimators / "folds.py", Path(str(scoring.__file__))]
+    own += [path for path in [estimators / "work" / f"{word}.py"] if path.exists()]
     digest = hashlib.sha256(code_version().encode())
     for path in [*own, *sorted((estimators / word).glob("*.py"))]:
         digest.update(path.name.encode() + path.read_bytes())

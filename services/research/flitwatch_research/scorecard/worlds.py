@@ -11,7 +11,7 @@ import numpy as np
 from flitwatch_research.scoring import EFFECT_SIZES
 from flitwatch_twin.campaign import WORLDS, split
 
-OURS, PAPER = "exposure, conditional (ours)", "mi, present throughout (the paper)"
+OURS, PAPER = "calendar (ours, as served)", "mi, present throughout (the paper)"
 #: Worlds whose counters or run times differ for a forecast or a deviation model; the others change who is there.
 COUNTER_WORLDS = ("plain", "variation5", "missing", "variation15", "law", "drift", "everything")
 Rows = list[dict[str, Any]]
