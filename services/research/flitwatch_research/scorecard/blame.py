@@ -35,7 +35,7 @@ def methods(campaign: Campaign) -> dict[str, Any]:
         "exposure, marginal": ExposureBlame(max_selected=0).fit(campaign.exposure, times, strata),
         "exposure, conditional": ExposureBlame().fit(campaign.exposure, times, strata),
         "calendar (ours, as served)": served(
-            campaign.exposure, times, campaign.run_start_s, np.asarray(campaign.circumstances)
+            campaign.exposure, times, campaign.run_start_s.astype(float), np.asarray(campaign.circumstances)
         ),
     }
 
