@@ -827,6 +827,9 @@ class MiniGhost(TypedDict):
     threads: NotRequired[int]
     topology: NotRequired[str | None]
     kbytes: NotRequired[float]
+    variables: NotRequired[int]
+    compute: NotRequired[float]
+    imbalance: NotRequired[float]
 
 
 Size: TypeAlias = int
