@@ -1,0 +1,333 @@
+"""The constants and edges of an explanation, each where one token more or less would be another answer."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from domain.test_explanation import CURVE, GROUP, OWN, T0, beside, earlier, link, made, scene, scenery, scores, steps
+
+from flitwatch_domain.explanation import slowdown
+from flitwatch_domain.explanation.candidates import Blamed, ranked
+from flitwatch_domain.explanation.carriers import Count, carrying
+
+
+def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
+    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+    assert "Stalls per flit on its routers went from 0.1 to 2." in told["detail"]
+    for own in (Count(None, None, 1e6, 2e6), Count(1e6, 1e5, None, None)):
+        assert "Stalls per flit" not in made(steps(1.5, 20), scenery(beside(1, T0 + 100), own=own))["detail"]
+
+
+@pytest.mark.parametrize(("count", "before", "after"), [
+    (Count(10.0, 5.0, 4.0, 8.0), 0.5, 2.0),
+    (Count(0.0, 0.0, 4.0, 0.0), None, 0.0),
+    (Count(10.0, None, None, 8.0), None, None),
+])  # fmt: skip
+def test_a_ratio_needs_flits_and_stalls(count: Count, before: float | None, after: float | None) -> None:
+    assert (count.before, count.after) == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rose"), [(1.0, 1.21, True), (1.0, 1.19, False), (0.001, 0.051, True), (0.001, 0.049, False)]
+)
+def test_a_rise_is_a_fifth_and_is_felt(before: float, after: float, rose: bool) -> None:
+    assert Count(1e6, before * 1e6, 1e6, after * 1e6).rose is rose
+
+
+def test_where_nothing_flowed_before_any_felt_stall_is_a_rise() -> None:
+    assert Count(0.0, 0.0, 100.0, 6.0).rose is True and Count(0.0, 0.0, 100.0, 4.0).rose is False
+
+
+def test_ten_links_are_listed_by_what_they_gained() -> None:
+    told = carrying([link(number, 0.1, 1.0 + number) for number in range(15)])
+    assert [one.link for one in told] == list(range(14, 4, -1))
+
+
+def test_twenty_candidates_are_listed_and_all_are_counted() -> None:
+    told = made(steps(1.5, 20), scenery(*(beside(number, T0 - 900, sent=(1e9, 1e9), most=1e9) for number in range(25))))
+    assert len(told["candidates"]) == 20 and told["candidates_total"] == 25
+
+
+def test_a_start_counts_fully_within_five_seconds_and_nothing_beyond_ninety() -> None:
+    at = {
+        late: ranked([beside(1, T0 + 95 - late, sent=(1e12, 1e12), most=1e12)], scene())[0]
+        for late in (0.0, 5.0, 35.0, 90.0, 90.5)
+    }
+    assert at[0.0].timing == at[5.0].timing == 1.0
+    assert at[35.0].timing == pytest.approx(math.exp(-1)) and at[90.0].timing == pytest.approx(math.exp(-85 / 30))
+    assert at[90.0].change == "started" and at[90.5].change == "none"
+    just, late = (ranked([beside(1, T0 + 110 + after)], scene())[0] for after in (5.0, 5.5))
+    assert (
+        just.change == "started" and late.change == "none" and "after the slow stretch had begun" in str(late.why_not)
+    )
+
+
+def test_a_change_is_twice_the_most_before() -> None:
+    changes = {
+        sent: ranked([beside(1, T0 - 900, sent=(1e9, sent), most=2e9)], scene())[0].change for sent in (3.9e9, 4.0e9)
+    }
+    assert changes == {3.9e9: "none", 4.0e9: "sends more"}
+    assert ranked([beside(1, T0 - 900, sent=(1e9, 9e9), most=1e9)], scene())[0].timing == 0.3
+
+
+def test_presence_is_the_share_of_the_slow_stretch() -> None:
+    whole, half, gone = (ranked([beside(1, T0 + 100, end_s=end)], scene())[0] for end in (T0 + 300, T0 + 205, T0 + 110))
+    assert (whole.presence, half.presence, gone.presence) == (1.0, 0.5, 0.0)
+    assert gone.why_not == "it ended as the slow stretch began" and half.why_not is None
+
+
+def test_what_a_job_shares_is_counted() -> None:
+    one = ranked([beside(1, T0 + 100, routers=np.array([6, 7, 8, 12, 12]))], scene())[0]
+    assert (one.shared_routers, one.shared_groups, one.shared_links) == (2, 1, 0)
+    # Three of its five nodes are in the group that holds all of the slow job's.
+    assert one.exposure == pytest.approx(3.0) and one.reach == pytest.approx(0.6)
+    far = ranked([beside(1, T0 + 100, routers=np.array([15]))], scene())[0]
+    assert (far.shared_groups, far.exposure, far.reach) == (0, 0.0, 0.1)
+
+
+def test_the_load_is_the_share_of_what_was_added_and_reaches() -> None:
+    near, far = (
+        beside(1, T0 + 100, routers=OWN, sent=(0, 1e12)),
+        beside(2, T0 + 100, routers=np.arange(10, 20), sent=(0, 1e12)),
+    )
+    loads = {one.job.job_id: one.load for one in ranked([near, far], scene())}
+    assert loads["1"] == pytest.approx(1 / 1.1) and loads["2"] == pytest.approx(0.1 / 1.1)
+    assert GROUP[OWN].max() == 0
+
+
+def test_only_a_named_user_is_blamed() -> None:
+    for verdict, factor in (("named", 2.0), ("cannot tell", 1.0), (None, 1.0)):
+        assert ranked([beside(1, T0 + 100, blamed=Blamed(1, 1e-9, verdict))], scene())[0].blame == factor
+
+
+def test_scores_are_shares() -> None:
+    assert sum(
+        scores(beside(1, T0 + 100), beside(2, T0 + 60), beside(3, T0 + 108, end_s=T0 + 200)).values()
+    ) == pytest.approx(1.0)
+
+
+def test_missing_first_steps_move_the_onset_by_their_usual_time() -> None:
+    watched = steps(1.5, 30)
+    late = slowdown.Steps(watched.step[10:], watched.time_s[10:], T0, watched.earlier_s)
+    line = slowdown.timeline(late, slowdown.usual_steps(watched.earlier_s)[0])
+    usual = np.median(watched.earlier_s, axis=0)
+    assert line.begin_s[0] == pytest.approx(T0 + usual[:10].sum(), abs=1e-6)
+    assert line.end_s[0] - line.begin_s[0] == pytest.approx(late.time_s[0]) and line.guessed_s[-1] == pytest.approx(
+        usual[:10].sum()
+    )
+    unknown = slowdown.timeline(
+        slowdown.Steps(np.array([2, 3]), np.array([4.0, 6.0]), T0, np.full((0, 0), np.nan)), np.full(0, np.nan)
+    )
+    assert unknown.begin_s[0] == pytest.approx(T0 + 10.0)
+
+
+def test_two_steps_are_slow_where_they_take_half_again_and_three_from_a_tenth() -> None:
+    quiet = np.zeros(30)
+    for length, factor, slow in (
+        (2, 1.55, True),
+        (2, 1.45, False),
+        (3, 1.45, True),
+        (12, 1.12, True),
+        (12, 1.08, False),
+    ):
+        ratio = quiet.copy()
+        ratio[10 : 10 + length] = math.log(factor)
+        found = slowdown.elevated(ratio, 0.02)
+        assert (found is not None) == slow, (length, factor)
+        assert found is None or found[:2] == (10, 10 + length - 1)
+
+
+def test_the_score_of_a_stretch_is_its_mean_by_its_standard_error() -> None:
+    ratio = np.zeros(40)
+    ratio[10:26] = 0.3
+    found = slowdown.elevated(ratio, 0.1)
+    assert found is not None and found[2] == pytest.approx(0.3 * 4 / 0.1)
+    assert slowdown.elevated(ratio, 0.19) is not None and slowdown.elevated(ratio, 0.21) is None
+
+
+def test_the_first_of_two_like_stretches_is_kept_apart_from_the_second() -> None:
+    ratio = np.zeros(60)
+    ratio[5:10], ratio[40:52] = 0.4, 0.4
+    found = slowdown.elevated(ratio, 0.02)
+    assert found is not None and found[:2] == (40, 51)
+    assert slowdown.onset_steps(ratio, 40, 51, 0.02) == (40, 40)
+
+
+def test_noise_without_earlier_runs_is_that_of_the_run() -> None:
+    taken = 5 * np.exp(np.random.default_rng(4).normal(0, 0.2, 60))
+    taken[40:] *= 1.4
+    # By a fiftieth of noise this is many standard errors; by the run's own noise it is few.
+    alone = slowdown.Steps(np.arange(60), taken, T0, np.full((0, 0), math.nan))
+    spread = float(np.median(np.abs(np.log(taken / np.median(taken))))) / 0.6745
+    ratio = np.log(taken / np.median(taken))
+    assert (slowdown.of_steps(alone) is None) == (slowdown.elevated(ratio, spread) is None)
+    assert slowdown.elevated(ratio, 0.02) is not None
+
+
+def test_two_steps_say_nothing_and_two_earlier_runs_say_nothing_of_what_is_usual() -> None:
+    watched = steps(4.0, 0)
+    assert slowdown.of_steps(slowdown.Steps(watched.step[:2], watched.time_s[:2], T0, watched.earlier_s)) is None
+    assert np.isnan(slowdown.usual_steps(earlier(2))[0]).all()
+    usual, sigma = slowdown.usual_steps(earlier(200))
+    assert np.allclose(usual, CURVE, rtol=0.01) and sigma == 0.02
+    assert slowdown.usual_steps(CURVE * np.exp(np.random.default_rng(5).normal(0, 0.1, (200, 60))))[1] == pytest.approx(
+        0.1, rel=0.03
+    )
+
+
+def test_lost_and_left_seconds() -> None:
+    usual = np.tile(np.full(60, 10.0), (5, 1))
+    taken = np.full(40, 10.0)
+    taken[20:] = 15.0
+    found = slowdown.of_steps(slowdown.Steps(np.arange(40), taken, T0, usual))
+    assert found is not None and (found.factor, found.lost_s, found.left_s) == (1.5, 100.0, 200.0)
+    assert (found.first_step, found.last_step, found.runs, found.end_s, found.onset_s) == (20, 39, 5, None, T0 + 200)
+    assert (found.low_s, found.high_s) == (T0 + 190, T0 + 215)
+
+
+def test_a_rise_needs_six_values_and_a_fifth() -> None:
+    at = T0 + 10 * np.arange(12.0)
+    for factor, found in ((1.25, True), (1.15, False), (0.5, False)):
+        value = np.where(at >= T0 + 60, factor, 1.0)
+        assert (slowdown.rise(slowdown.Series(at, value, 10.0), T0 + 40, T0 + 80) is not None) == found
+    value = np.where(at >= T0 + 60, 4.0, 1.0)
+    assert slowdown.rise(slowdown.Series(at[3:9], value[3:9], 10.0), T0 + 50, T0 + 70) == T0 + 60
+    assert slowdown.rise(slowdown.Series(at[4:9], value[4:9], 10.0), T0 + 50, T0 + 70) is None
+    # A fall within the interval is no rise, and one outside it is not looked at.
+    assert slowdown.rise(slowdown.Series(at, value, 10.0), T0 + 85, T0 + 100) is None
+
+
+def named_of(*jobs, nics: bool = True, first: int = 20) -> tuple[str | None, str]:
+    told = made(steps(1.5, first), scenery(*jobs, nics=nics))
+    return told["named"], " ".join(told["reasons"])
+
+
+def test_a_job_that_sends_more_is_named_where_next_to_nothing_else_changed() -> None:
+    def more(number: int, sent: float):
+        return beside(number, T0 - 900, sent=(1e9, sent), most=1e9)
+
+    assert named_of(more(1, 9.1e11), more(2, 1e11))[0] == "1"
+    name, reasons = named_of(more(1, 8e11), more(2, 2e11))
+    assert name is None and "several that ran before sent more" in reasons
+
+
+def test_a_score_of_exactly_the_least_is_enough() -> None:
+    jobs = [beside(number, T0 + 100, routers=OWN, sent=(0, sent)) for number, sent in ((1, 6e11), (2, 2e11), (3, 2e11))]
+    assert named_of(*jobs)[0] == "1"
+    assert (
+        named_of(
+            beside(1, T0 + 100, routers=OWN, sent=(0, 5.9e11)),
+            *jobs[1:],
+            beside(4, T0 + 100, routers=OWN, sent=(0, 1e10)),
+        )[0]
+        is None
+    )
+
+
+def test_without_network_cards_the_named_job_holds_a_tenth_of_the_exposure() -> None:
+    new = beside(1, T0 + 100, routers=OWN[:1], sent=None)
+    assert named_of(new, beside(2, T0 - 900, routers=np.repeat(OWN[:3], 3), sent=None), nics=False)[0] == "1"
+    name, reasons = named_of(new, beside(2, T0 - 900, routers=np.repeat(OWN[:5], 2), sent=None), nics=False)
+    assert name is None and "too few nodes" in reasons
+
+
+def test_links_that_touch_a_job_are_counted() -> None:
+    from dataclasses import replace
+
+    held = replace(scene(), links=[(0, 10), (6, 17), (15, 16), (1, 2)])
+    one = ranked([beside(1, T0 + 100, routers=np.array([6, 10]))], held)[0]
+    assert one.shared_links == 2
+
+
+def test_the_moment_is_the_middle_of_the_narrowed_interval() -> None:
+    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+    assert told["slowdown"]["since"].timestamp() == T0 + 102.5 and told["slowdown"]["since_by"] == "counters"
+    assert (told["slowdown"]["since_low"].timestamp(), told["slowdown"]["since_high"].timestamp()) == (
+        T0 + 95,
+        T0 + 110,
+    )
+
+
+def test_holding_saves_what_the_steps_to_come_would_take_longer() -> None:
+    usual = np.tile(np.full(60, 10.0), (5, 1))
+    taken = np.where(np.arange(40) < 20, 10.0, 15.0)
+    running = slowdown.Steps(np.arange(40), taken, T0, usual)
+    told = made(running, scenery(beside(1, T0 + 200), onset_s=T0 + 200))
+    hold = told["remedies"][0]
+    assert (hold["kind"], hold["in_past"]) == ("hold", False) and hold["minutes_saved"] == pytest.approx(200 * 0.5 / 60)
+    for job in ({"state": "COMPLETED", "end_s": T0 + 500}, {"state": "SUSPENDED"}):
+        past = made(running, scenery(beside(1, T0 + 200), onset_s=T0 + 200), **job)["remedies"]
+        assert (
+            past[0]["kind"] == "delay"
+            and past[0]["minutes_saved"] == pytest.approx(100 / 60)
+            and all(one["in_past"] for one in past if one["kind"] != "tell")
+        )
+    gone = made(running, scenery(beside(1, T0 + 200, end_s=T0 + 299), onset_s=T0 + 200))
+    assert all(one["kind"] != "hold" for one in gone["remedies"])
+
+
+def test_three_steps_are_enough_and_may_all_be_slow() -> None:
+    watched = steps(2.0, 0)
+    found = slowdown.of_steps(slowdown.Steps(watched.step[:3], watched.time_s[:3], T0, watched.earlier_s))
+    assert found is not None and found.from_start and found.first_step == 0
+
+
+def test_the_onset_may_be_a_step_that_was_half_slow_on_either_side() -> None:
+    ratio = np.zeros(30)
+    ratio[10:20] = 0.4
+    assert slowdown.onset_steps(ratio, 10, 19, 0.05) == (10, 10)
+    before, within = ratio.copy(), ratio.copy()
+    before[9] = 0.2
+    assert slowdown.onset_steps(before, 10, 19, 0.05) == (9, 10)
+    within[10] = 0.2
+    low, high = slowdown.onset_steps(within, 10, 19, 0.05)
+    assert low == 10 and high == 11
+
+
+def test_the_rise_is_looked_for_half_an_interval_to_either_side() -> None:
+    at = T0 + np.arange(200.0)
+    value = np.select([at < T0 + 60, at < T0 + 102], [1.0, 2.0], 0.05)
+    assert slowdown.rise(slowdown.Series(at, value, 1.0), T0 + 40, T0 + 80) == T0 + 60
+
+
+def elapsed(seconds: float, past: list[float], **job: object) -> float | None:
+    from domain.test_explanation import JOB
+
+    from flitwatch_domain.explanation import answer
+
+    return answer.elapsed_factor({**JOB, **job}, answer.Past(np.array(past)), T0 + seconds)
+
+
+def test_elapsed_time_is_long_beyond_nine_in_ten_and_a_running_job_only_above_usual() -> None:
+    past = [100.0, 100.0, 100.0, 120.0, 120.0]
+    assert elapsed(110, past) == 1.0 and elapsed(130, past) == 1.3 and elapsed(105, past) == 1.05
+    assert elapsed(100, past) is None and elapsed(90, past, state="COMPLETED", end_s=T0 + 90) == 0.9
+    assert elapsed(500, past, state="FAILED", end_s=T0 + 500) is None
+
+
+def test_a_stretch_below_a_tenth_is_no_slowness_whatever_found_it() -> None:
+    from domain.test_explanation import JOB
+
+    from flitwatch_domain.explanation import answer
+
+    held = answer.Past(np.array([100.0, 101, 99, 100]))
+    job = {**JOB, "state": "COMPLETED", "end_s": T0 + 105}
+    found = slowdown.Slowdown("counters", 1.05, 5.0, T0, T0, T0 + 10, None, False)
+    told = answer.explanation(job, answer.Watched(None, None, held), found, scenery(beside(1, T0 + 100)), T0 + 300)
+    assert (told["verdict"], told["named"], told["slowdown"], told["links"], told["groups"]) == (
+        "not slow",
+        None,
+        None,
+        [],
+        [],
+    )
+
+
+def test_groups_are_summed_over_the_links_that_end_in_them() -> None:
+    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+    (group,) = told["groups"]
+    assert (group["group"], group["nodes"], group["rose"]) == (1, 0, True)
+    assert group["stall_ratio_after"] == pytest.approx(2.0) and group["stall_ratio_before"] == pytest.approx(0.1)
+    assert told["routers"] == {"routers": 8, "stall_ratio_before": 0.1, "stall_ratio_after": 2.0, "rose": True}
