@@ -12,6 +12,7 @@ import pytest
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import endpoint_finder, endpoint_table
+from flitwatch_domain.fabric.endpoint_names import number_finder
 from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
@@ -108,3 +109,11 @@ def test_reconstruction_with_and_without_the_jobs_is_of_the_same_pairs(tmp_path:
     assert alone.measured.pairs.src.tolist() == given.measured.pairs.src.tolist()
     assert alone.size.tolist() == given.size.tolist()
     assert len(endpoint_table(fabric)) == 32
+
+
+def test_a_number_among_separators_is_a_number() -> None:
+    """strip() takes ASCII's separators for blanks, and int() does not."""
+    find = number_finder(4)
+    assert find("\x1d\x1d3 ", "here") == 3
+    with pytest.raises(BadInput, match="from 0 to 3"):
+        find("\x1c4", "here")

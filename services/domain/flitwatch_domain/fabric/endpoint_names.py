@@ -84,10 +84,12 @@ def number_finder(endpoints: int) -> Find:
     """The same where nothing but the number of endpoints is known."""
 
     def find(text: str, where: str) -> int:
-        if not _NUMBER.fullmatch(text.strip()):
+        # strip() takes separators for blanks that int() does not.
+        digits = text.strip()
+        if not _NUMBER.fullmatch(digits):
             raise BadInput(f"{text[:40]!r} is not an endpoint's number", where=where)
-        if int(text) >= endpoints:
+        if int(digits) >= endpoints:
             raise BadInput(f"endpoints go from 0 to {endpoints - 1}", where=where)
-        return int(text)
+        return int(digits)
 
     return find
