@@ -1,7 +1,17 @@
 """One model a task: what its arguments are. The API checks a request by it before anything is stored, the worker again before it runs.
 
-machines.py names what simulations are made of; simulations.py, studies.py, routes.py and measured.py have the arguments of each
-package's tasks; requests.py is the body of `POST /tasks`, and so the list of what may be started from outside.
+What happens, in order: `requests` reads the body of `POST /tasks`: a name, and the arguments that this name has; `costs` estimates what they need
+and holds that against the limits of the caller's role; the row is stored; the worker calls `read_arguments` again before it runs the task.
+
+Open
+
+- `base` for what all arguments share: no unknown fields, no conversions, no number without bounds;
+- `requests` for the list of what may be started from outside;
+- `machines` for topologies, routes and traffic as requests name them, without a file;
+- `simulations`, `studies`, `routes` and `measured` for the arguments of each package's tasks;
+- `costs` for limits by role, with `study_costs` for published studies, `exchanges` for messages and `node_counts` for sizes of machines.
+
+A new task is a model here, a line in `requests`, a line in `costs`, and a handler in the package that runs it.
 """
 
 from __future__ import annotations
