@@ -125,7 +125,7 @@ def test_arrow_and_json_give_the_same_series(fw: flitwatch_client.Client, api: S
 
 
 def test_stalls_of_every_router_and_the_same_as_parquet(fw: flitwatch_client.Client, api: Served, world: World) -> None:
-    table = fw.stalls("small", start=T0, end=THROUGH, step_s=10)
+    table = fw.stalls("small", start=np.float64(T0), end=np.int64(THROUGH), step_s=10)
     assert table.columns == ["ts", "router", "flits", "stall_cycles", "ratio"]
     assert table.arrow.schema.metadata[b"fabric"] == b"small"
     assert len(table.to_pandas()) == len(table.to_polars()) == len(table)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import orjson
 
-from flitwatch_domain.errors import MissingDependency, Unavailable
+from flitwatch_domain.errors import BadInput, MissingDependency, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import ibnetdiscover
 from flitwatch_ingest.collectors.publisher import Publisher
@@ -211,19 +211,23 @@ class InfinibandCollector:
     def run(
         self, stop: threading.Event, interval_s: float, discovery_s: float, say: Callable[[str], None], store: Callable[[Fabric], None]
     ) -> None:  # fmt: skip
-        """Read every `interval_s`, and the topology anew every `discovery_s`, until `stop` is set."""
+        """Read every `interval_s`, and the topology anew every `discovery_s`, until `stop` is set.
+
+        A topology that cannot be read is tried again in the next round; meanwhile the ports of the one before are read.
+        """
         fabric: Fabric | None = None
         discovered_at = 0.0
         while not stop.is_set():
             begun = time.monotonic()
-            try:
-                if fabric is None or begun - discovered_at >= discovery_s:
+            if fabric is None or begun - discovered_at >= discovery_s:
+                try:
                     fabric, discovered_at = self.discover(), begun
                     store(fabric)
+                except (BadInput, Unavailable) as problem:
+                    say(f"waiting for the subnet's topology: {problem.message}")
+            if fabric is not None:
                 for text in told(self.read(fabric)):
                     say(text)
-            except Unavailable as away:
-                say(f"waiting for the subnet: {away.message}")
             self._publisher.pulse.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
 
     def _ask(self, device: Device) -> Answer:

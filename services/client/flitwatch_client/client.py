@@ -335,7 +335,10 @@ def _time(value: Time | None) -> str | None:
     """A time as the API reads it; a datetime without a zone is local, as Python means it."""
     if value is None or isinstance(value, str):
         return value
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else repr(value)
+    # Numbers of numpy print their type.
+    return (
+        value.astimezone(UTC).isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else repr(float(value))
+    )
 
 
 def _fit(values: Sequence[Any] | None, rows: int) -> list[Any]:

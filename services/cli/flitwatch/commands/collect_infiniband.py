@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.commands.following import publishing, say, session
+from flitwatch.commands.following import finish, publishing, say, session
 from flitwatch.console import emit
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def infiniband(
 
         if not once:
             collector.run(stop, interval_s or 10.0, discovery_s, say, keep)
-            emit({"published": publisher.published, "rejected": publisher.rejected}, as_json)
+            finish(publisher, as_json)
             return
         begun = time.monotonic()
         fabric = collector.discover()

@@ -1,0 +1,66 @@
+"""A collector of an InfiniBand subnet goes on reading ports while the topology cannot be read anew."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any, cast
+
+from flitwatch_domain.errors import BadInput, Unavailable
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.generators import xgft
+from flitwatch_domain.pulse import Pulse
+from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools
+
+
+class Subnet(Tools):
+    """The answers of a subnet whose second discovery finds nobody and whose third is garbled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        fabric = xgft(2, [2, 2], [1, 2])
+        lids = {"switch_lids": [1 + r for r in range(len(fabric.routers))], "lids": [], "adapter_ports": []}
+        object.__setattr__(self, "fabric", replace(fabric, attributes={**fabric.attributes, **lids}))
+        object.__setattr__(self, "asked", [])
+
+    def discover(self, name: str) -> Fabric:
+        self.asked.append(name)  # type: ignore[attr-defined]
+        match len(self.asked):  # type: ignore[attr-defined]
+            case 2:
+                raise Unavailable("ibnetdiscover failed")
+            case 3:
+                raise BadInput("line 7 is no switch")
+        return cast(Fabric, self.fabric)  # type: ignore[attr-defined]
+
+    def counters(self, lid: int, ports: Any, extended: bool) -> Any:
+        return {port: {"PortXmitData": 1, "PortXmitWait": 2} for port in ports}, ""
+
+
+class Log:
+    """Counts what is published by round."""
+
+    def __init__(self, rounds: int, stop: threading.Event) -> None:
+        self.pulse, self.published, self.rounds, self._most, self._stop = Pulse(), 0, [], rounds, stop
+
+    def publish(self, *_: object, **__: object) -> None:
+        self.published += 1
+
+    def flush(self) -> None:
+        self.rounds.append(self.published)
+        if len(self.rounds) == self._most:
+            self._stop.set()
+
+
+def test_ports_are_read_while_the_topology_cannot_be() -> None:
+    stop = threading.Event()
+    said: list[str] = []
+    stored: list[Fabric] = []
+    log = Log(4, stop)
+    subnet = Subnet()
+    InfinibandCollector(subnet, cast(Any, log), "ib").run(stop, 0.01, 0.0, said.append, stored.append)
+    assert len(log.rounds) == 4 and log.rounds[0] > 0
+    assert [late - early for early, late in zip([0, *log.rounds], log.rounds, strict=False)] == [log.rounds[0]] * 4
+    assert [text for text in said if "topology" in text] == [
+        "waiting for the subnet's topology: ibnetdiscover failed", "waiting for the subnet's topology: line 7 is no switch",
+    ]  # fmt: skip
+    assert len(stored) == 2
