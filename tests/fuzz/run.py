@@ -1,5 +1,5 @@
 """Fuzz importers: `run.py SECONDS [TARGET...]`, SECONDS each, `--at-a-time` of them. Prints a line each and one JSON object at the end.
-`run.py 0 [TARGET...] --merge` takes into tests/fuzz/corpus what earlier runs found that covers more.
+`run.py 0 [TARGET...] --merge` takes what earlier runs found into tests/fuzz/found, and keeps there only what covers more than the rest.
 
 C++ importers run under libFuzzer with ASan and UBSan (services/noise_core/fuzz), Python's under Atheris (targets.py). Finds are left in build/fuzz/finds, the
 output of each target in build/fuzz/NAME.log.
@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from inputs import inputs, pack, unpack, written
 from targets import SHARED_MEMORY, TARGETS
 
 HERE = Path(__file__).resolve().parent
@@ -31,8 +32,6 @@ FINDS = BUILD / "finds"
 #: A key, a name or a punctuated number of a format; without quotes and backslashes, which a dictionary would have to escape.
 WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_.:-]{2,39}")
 MOST_WORDS = 400
-#: How libFuzzer names what it found.
-FOUND = re.compile("[0-9a-f]{40}")
 #: Of an input on a core of its own; longer is a find.
 SLOWEST_S = 20
 
@@ -84,9 +83,8 @@ def build(names: Sequence[str]) -> None:
 def dictionary(name: str) -> Path | None:
     """A target's words for libFuzzer: those of the inputs that people wrote, which mutations of bytes would hardly come upon. None where there are none."""
     words: set[bytes] = set()
-    for written in (HERE / "corpus" / name).iterdir():
-        if not FOUND.fullmatch(written.name):
-            words.update(WORD.findall(written.read_bytes()))
+    for path in written(name):
+        words.update(WORD.findall(path.read_bytes()))
     if not words:
         return None
     path = BUILD / f"{name}.dict"
@@ -108,7 +106,8 @@ def fuzz(name: str, program: Path, corpus: Path, seconds: int, slowest_s: int, f
     words = dictionary(name)
     if words is not None:
         limits.append(f"-dict={words}")
-    command = [program, grown, HERE / "corpus" / name, f"-artifact_prefix={FINDS}/{name}-", *limits]
+    start = unpack(name, Path(files) / "corpus" / name)
+    command = [program, grown, start, f"-artifact_prefix={FINDS}/{name}-", *limits]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, "TMPDIR": files})
         _, status, used = os.wait4(process.pid, 0)
@@ -121,8 +120,14 @@ def fuzz(name: str, program: Path, corpus: Path, seconds: int, slowest_s: int, f
     if process.returncode:
         print(*said.splitlines()[-40:], sep="\n", file=sys.stderr)
     return Fuzzed(
-        name, inputs, took, used.ru_utime + used.ru_stime, covered[-1] if covered else "cov: none", int(peak[-1]) if peak else 0, process.returncode
-    )  # fmt: skip
+        name,
+        inputs,
+        took,
+        used.ru_utime + used.ru_stime,
+        covered[-1] if covered else "cov: none",
+        int(peak[-1]) if peak else 0,
+        process.returncode,
+    )
 
 
 def program_of(name: str, cxx: bool) -> Path:
@@ -138,20 +143,36 @@ def program_of(name: str, cxx: bool) -> Path:
 
 
 def merge(names: Sequence[str], corpus: Path) -> list[str]:
-    """Take new inputs that cover more into tests/fuzz/corpus; return the targets for which that failed."""
+    """Keep the fewest inputs, of those kept and those in `corpus`, that cover as much; return the targets for which that failed."""
     cxx = [name for name in names if name not in TARGETS]
     build(cxx)
     failed = []
     for name in names:
-        kept, grown = HERE / "corpus" / name, corpus / name
-        if not grown.is_dir():
-            continue
-        before = len(list(kept.iterdir()))
-        with (BUILD / f"{name}-merge.log").open("wb") as out:
-            command = [program_of(name, name in cxx), "-merge=1", "-max_len=8192", f"-timeout={SLOWEST_S}", kept, grown]
-            ended = subprocess.run(command, stdout=out, stderr=out).returncode
-        print(f"{name}: {len(list(kept.iterdir())) - before} inputs more, exit {ended}", flush=True)
-        failed += [name] if ended else []
+        with tempfile.TemporaryDirectory(prefix="flitwatch-fuzz-", dir=SHARED_MEMORY) as files:
+            covering, before = Path(files) / "covering", {data for _, data in inputs(name)}
+            people = {path.name for path in written(name)}
+            covering.mkdir()
+            for path in written(name):
+                shutil.copy(path, covering)
+            folders = [
+                covering,
+                unpack(name, Path(files) / "kept"),
+                *([corpus / name] if (corpus / name).is_dir() else []),
+            ]
+            with (BUILD / f"{name}-merge.log").open("wb") as out:
+                command = [
+                    program_of(name, name in cxx),
+                    "-merge=1",
+                    "-max_len=8192",
+                    f"-timeout={SLOWEST_S}",
+                    *folders,
+                ]
+                ended = subprocess.run(command, stdout=out, stderr=out, env={**os.environ, "TMPDIR": files}).returncode
+            if ended:
+                failed.append(name)
+            else:
+                pack(name, {path.name: path.read_bytes() for path in covering.iterdir() if path.name not in people})
+            print(f"{name}: {len(before)} inputs before, {len(list(inputs(name)))} now, exit {ended}", flush=True)
     return failed
 
 
@@ -208,7 +229,7 @@ def main() -> int:
         help="where new inputs go (build/fuzz/corpus)",
     )
     parser.add_argument(
-        "--merge", action="store_true", help="take from that folder into tests/fuzz/corpus what covers more"
+        "--merge", action="store_true", help="take from that folder into tests/fuzz/found what covers more"
     )
     asked = parser.parse_args()
     unknown = sorted(set(asked.targets) - set(everything))
@@ -231,9 +252,13 @@ def main() -> int:
     fuzzed = run(asked.targets or everything, asked.seconds, asked.at_a_time, asked.corpus, say)
     found = [one.name for one in fuzzed if one.status]
     summary = {
-        "targets": len(fuzzed), "seconds_each": asked.seconds, "inputs": sum(one.inputs for one in fuzzed),
-        "core_s": round(sum(one.core_s for one in fuzzed)), "crashes": len(found), "finds_in": found,
-    }  # fmt: skip
+        "targets": len(fuzzed),
+        "seconds_each": asked.seconds,
+        "inputs": sum(one.inputs for one in fuzzed),
+        "core_s": round(sum(one.core_s for one in fuzzed)),
+        "crashes": len(found),
+        "finds_in": found,
+    }
     print(json.dumps(summary))
     print(f"{len(fuzzed) - len(found)} passed, {len(found)} failed")
     if found:

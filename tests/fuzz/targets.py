@@ -6,6 +6,7 @@ Only `FlitwatchError` may come out of a target. An input of several files is cut
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import orjson
 
 from flitwatch.commands.imports import noise_bench
 from flitwatch_alerting.config import read_config
@@ -25,7 +27,7 @@ from flitwatch_domain.importers.local import LocalText
 from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.sampler.plan import SamplerPlan
 from flitwatch_ingest.schemas import Claims
-from flitwatch_ingest.sources import ldms_csv, ncl, sacct
+from flitwatch_ingest.sources import clustercockpit, flux, ldms_csv, ncl, pbs, sacct, swf
 from flitwatch_ingest.sources.ncl_run import read_run_json
 from flitwatch_ingest.writer import accounts
 from flitwatch_ingest.writer.gathered import OUR_FAULT, Gathered
@@ -40,7 +42,7 @@ from flitwatch_simulation.workloads.dag import read_dag
 from flitwatch_simulation.workloads.dumpi import read_dumpi
 from flitwatch_simulation.workloads.traffic import read_traffic_csv
 from flitwatch_slurm.cluster import read_pending
-from flitwatch_stream import topics
+from flitwatch_stream import shapes, topics
 from flitwatch_stream.log import Record
 from flitwatch_twin.spec import load_spec
 
@@ -97,6 +99,34 @@ def sacct_output(data: bytes) -> None:
     for job in sacct.decode(data, "fuzz")[0]:
         sacct.record(job)
         assert job.array_task is None or job.array_task >= 0
+
+
+def _jobs(
+    reader: pbs.PbsReader | flux.FluxReader | swf.SwfReader | clustercockpit.ClusterCockpitReader, data: bytes
+) -> None:
+    for item in (*reader.read(io.BytesIO(data), "fuzz"), *reader.rest()):
+        if isinstance(item, tuple):
+            accounts.job_of(shapes.parse_job(orjson.dumps(sacct.record(item[0]))))
+
+
+def pbs_accounting(data: bytes) -> None:
+    """An accounting log of PBS."""
+    _jobs(pbs.PbsReader(), data)
+
+
+def flux_jobs(data: bytes) -> None:
+    """Jobs of Flux as JSON."""
+    _jobs(flux.FluxReader(), data)
+
+
+def workload_format(data: bytes) -> None:
+    """A log in the Standard Workload Format."""
+    _jobs(swf.SwfReader(), data)
+
+
+def clustercockpit_meta(data: bytes) -> None:
+    """A job of ClusterCockpit's archive."""
+    _jobs(clustercockpit.ClusterCockpitReader(), data)
 
 
 def aries_ncl(data: bytes) -> None:
@@ -292,6 +322,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     for target in (
         cray_interconnect, ibnetdiscover, topology_spec, dragonview, sacct_output, aries_ncl, aries_ncl_yaml, run_json, ldms_store_csv,
         noise_bench_lines, message_dag, dumpi_text, traffic_csv, routed_traffic, jobs_csv, twin_spec, host_list, sensing_epoch, lft_tables, run_tables, alert_config,
-        sampler_plan, squeue_json, ldms_topic, own_records,
+        sampler_plan, squeue_json, ldms_topic, own_records, pbs_accounting, flux_jobs, workload_format, clustercockpit_meta,
     )
 }  # fmt: skip
