@@ -1,6 +1,7 @@
 // One perturbed binomial broadcast on half of the endpoints, on one core: seconds, counts a second, and peak memory.
-// Prints one JSON object a topology. Arguments: runs a topology (default 300), then names to run only those; run it under
-// `valgrind --tool=callgrind` (built for x86-64-v3) for counted instructions, for seconds wander: tests/benchmarks/flow.py does both.
+// Prints one JSON object a topology. Arguments: runs a topology (default 300), then names to run only those; run it
+// under `valgrind --tool=callgrind` (built for x86-64-v3) for counted instructions, for seconds wander:
+// tests/benchmarks/flow.py does both.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -43,10 +44,12 @@ void measure(const Case& one, std::uint32_t runs) {
   std::sort(batches.begin(), batches.end());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("{\"bench\":\"flow-collective\",\"topology\":\"%s\",\"endpoints\":%u,\"runs\":%u,\"cpu_ms_per_run\":%.4f,\"cpu_ms_per_run_median\":%.4f,"
-              "\"increments_per_s\":%.4g,\"limit_ms\":%.3g,\"peak_rss_mib\":%.1f}\n",
-              one.name, n, 5 * experiment.runs, batches.front(), batches[2], increments_per_s, one.limit_ms,
-              static_cast<double>(usage.ru_maxrss) / 1024);
+  std::printf(
+      "{\"bench\":\"flow-collective\",\"topology\":\"%s\",\"endpoints\":%u,\"runs\":%u,\"cpu_ms_per_run\":%.4f,\"cpu_"
+      "ms_per_run_median\":%.4f,"
+      "\"increments_per_s\":%.4g,\"limit_ms\":%.3g,\"peak_rss_mib\":%.1f}\n",
+      one.name, n, 5 * experiment.runs, batches.front(), batches[2], increments_per_s, one.limit_ms,
+      static_cast<double>(usage.ru_maxrss) / 1024);
 }
 
 }  // namespace
@@ -54,5 +57,7 @@ void measure(const Case& one, std::uint32_t runs) {
 int main(int argc, char** argv) {
   const auto runs = static_cast<std::uint32_t>(argc > 1 ? std::atoi(argv[1]) : 300);
   for (const Case& one : kCases)
-    if (argc <= 2 || std::any_of(argv + 2, argv + argc, [&](const char* name) { return std::string(name) == one.name; })) measure(one, runs);
+    if (argc <= 2 ||
+        std::any_of(argv + 2, argv + argc, [&](const char* name) { return std::string(name) == one.name; }))
+      measure(one, runs);
 }

@@ -1,5 +1,6 @@
 // Link counts of random permutations in bulk, on one core: increments a second. Prints one JSON object a topology.
-// Arguments: repetitions (default 200), then names to run only those; under `valgrind --tool=callgrind` for counted instructions.
+// Arguments: repetitions (default 200), then names to run only those; under `valgrind --tool=callgrind` for counted
+// instructions.
 #include <time.h>
 
 #include <algorithm>
@@ -52,8 +53,10 @@ void measure(const Case& one, int repetitions) {
     best = std::min(best, cpu_s() - started);
     if (i == 0) increments = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   }
-  std::printf("{\"bench\":\"flow-counting\",\"topology\":\"%s\",\"endpoints\":%u,\"increments\":%llu,\"cpu_us\":%.1f,\"increments_per_s\":%.4g,\"least_per_s\":3e8}\n",
-              one.name, n, static_cast<unsigned long long>(increments), 1e6 * best, static_cast<double>(increments) / best);
+  std::printf(
+      "{\"bench\":\"flow-counting\",\"topology\":\"%s\",\"endpoints\":%u,\"increments\":%llu,\"cpu_us\":%.1f,"
+      "\"increments_per_s\":%.4g,\"least_per_s\":3e8}\n",
+      one.name, n, static_cast<unsigned long long>(increments), 1e6 * best, static_cast<double>(increments) / best);
 }
 
 }  // namespace
@@ -61,5 +64,7 @@ void measure(const Case& one, int repetitions) {
 int main(int argc, char** argv) {
   const int repetitions = std::max(1, argc > 1 ? std::atoi(argv[1]) : 200);
   for (const Case& one : kCases)
-    if (argc <= 2 || std::any_of(argv + 2, argv + argc, [&](const char* name) { return std::string(name) == one.name; })) measure(one, repetitions);
+    if (argc <= 2 ||
+        std::any_of(argv + 2, argv + argc, [&](const char* name) { return std::string(name) == one.name; }))
+      measure(one, repetitions);
 }

@@ -47,15 +47,17 @@ struct Fabric {
 };
 
 std::unique_ptr<packet::Network> make_network(std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src,
-                                              Array<std::uint32_t> dst, Array<double> bandwidth_bps, Array<double> latency_ns,
-                                              Array<std::int32_t> buffer_bytes, Array<std::uint32_t> order, double router_delay_ns,
+                                              Array<std::uint32_t> dst, Array<double> bandwidth_bps,
+                                              Array<double> latency_ns, Array<std::int32_t> buffer_bytes,
+                                              Array<std::uint32_t> order, double router_delay_ns,
                                               std::uint32_t largest_packet_bytes) {
   flitwatch::sim::LinkArrays links;
   links.src = copy(src);
   links.dst = copy(dst);
   links.bandwidth_bps = copy(bandwidth_bps);
   const flitwatch::sim::Graph graph(routers, endpoints, std::move(links));
-  return std::make_unique<packet::Network>(graph, packet::LinkParameters{copy(latency_ns), copy(buffer_bytes), copy(order)},
+  return std::make_unique<packet::Network>(graph,
+                                           packet::LinkParameters{copy(latency_ns), copy(buffer_bytes), copy(order)},
                                            router_delay_ns, largest_packet_bytes);
 }
 
@@ -64,8 +66,8 @@ std::vector<packet::GeneratorSpec> generators(nb::list rows) {
   for (nb::handle row : rows) {
     const nb::tuple t = nb::cast<nb::tuple>(row);
     specs.push_back({nb::cast<std::uint32_t>(t[0]), nb::cast<std::uint32_t>(t[1]), nb::cast<std::uint32_t>(t[2]),
-                     nb::cast<std::uint64_t>(t[3]), nb::cast<std::uint64_t>(t[4]), nb::cast<double>(t[5]), nb::cast<bool>(t[6]),
-                     nb::cast<bool>(t[7]), nb::cast<std::uint8_t>(t[8])});
+                     nb::cast<std::uint64_t>(t[3]), nb::cast<std::uint64_t>(t[4]), nb::cast<double>(t[5]),
+                     nb::cast<bool>(t[6]), nb::cast<bool>(t[7]), nb::cast<std::uint8_t>(t[8])});
   }
   return specs;
 }
@@ -122,7 +124,7 @@ nb::dict describe(packet::RunResult&& r, std::size_t links) {
   out["nic_responses"] = nic(&packet::NicCounters::responses);
   out["nic_stalled_ps"] = nic(&packet::NicCounters::stalled_ps);
   out["nic_latency_ps"] = nic(&packet::NicCounters::latency_ps);
-  const auto sample = [&]<class T>(T packet::SampleRecord::*field) {
+  const auto sample = [&]<class T>(T packet::SampleRecord::* field) {
     std::vector<T> values;
     values.reserve(r.samples.size());
     for (const packet::SampleRecord& record : r.samples) values.push_back(record.*field);
@@ -158,12 +160,14 @@ NB_MODULE(_packet, m) {
            [](packet::WorkloadSpec& w, Array<std::uint8_t> kind, Array<std::uint32_t> rank, Array<std::uint32_t> match,
               Array<std::uint64_t> amount, Array<std::uint32_t> requires_begin, Array<std::uint32_t> required,
               Array<std::uint8_t> mode, Array<std::uint32_t> endpoint_of_rank, Array<std::uint8_t> job_of_rank) {
-             w.ops = {copy(kind), copy(rank), copy(match), copy(amount), copy(requires_begin), copy(required), copy(mode)};
+             w.ops = {copy(kind),           copy(rank),     copy(match), copy(amount),
+                      copy(requires_begin), copy(required), copy(mode)};
              w.endpoint_of_rank = copy(endpoint_of_rank);
              w.job_of_rank = copy(job_of_rank);
            })
       .def("set_flows",
-           [](packet::WorkloadSpec& w, Array<std::uint32_t> src, Array<std::uint32_t> dst, Array<std::uint64_t> bytes, int job) {
+           [](packet::WorkloadSpec& w, Array<std::uint32_t> src, Array<std::uint32_t> dst, Array<std::uint64_t> bytes,
+              int job) {
              w.flows = {copy(src), copy(dst), copy(bytes)};
              w.flow_job = static_cast<std::uint8_t>(job);
            })
@@ -179,96 +183,116 @@ NB_MODULE(_packet, m) {
       .def_rw("seed", &packet::WorkloadSpec::seed);
 
   nb::class_<Fabric>(m, "Fabric", "A network with its routing policy.")
-      .def("simulate",
-           [](const Fabric& f, const packet::WorkloadSpec& workload, std::uint32_t packet_bytes, std::uint64_t seed, bool nic_protocol,
-              std::uint32_t outstanding, double mark_after_ns, std::uint32_t jobs, int engine, packet::RunControl& control) {
-             packet::EngineOptions options{packet_bytes, seed, nic_protocol, outstanding,
-                                           static_cast<packet::Time>(mark_after_ns * 1000), jobs};
-             packet::RunResult result;
-             {
-               nb::gil_scoped_release released;
-               result = packet::simulate(*f.network, *f.routing, workload, options, static_cast<packet::EngineKind>(engine), control);
-             }
-             return describe(std::move(result), f.network->links());
-           },
-           "workload"_a, "packet_bytes"_a, "seed"_a, "nic_protocol"_a, "outstanding"_a, "mark_after_ns"_a, "jobs"_a, "engine"_a,
-           "control"_a)
-      .def("static_table",
-           [](const Fabric& f) {
-             const auto* tree = std::get_if<std::unique_ptr<packet::Tree>>(f.routing.get());
-             std::vector<std::uint32_t> table;
-             if (tree) {
-               const auto& ports = (*tree)->table();
-               table.reserve(ports.size());
-               for (std::size_t i = 0; i < ports.size(); ++i) {
-                 const std::uint32_t router = static_cast<std::uint32_t>(i % f.network->routers());
-                 table.push_back(ports[i] == 255 ? packet::kNil : f.network->link_of_port(router * f.network->stride() + ports[i]));
-               }
-             }
-             return numpy(std::move(table), {tree ? f.network->endpoints() : 0, f.network->routers()});
-           },
-           "Links that a tree's static routes take: uint32[endpoint, router], 2^32 - 1 where none.");
-
-  m.def("dragonfly",
-        [](std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src, Array<std::uint32_t> dst, Array<double> bandwidth_bps,
-           Array<double> latency_ns, Array<std::int32_t> buffer_bytes, Array<std::uint32_t> order, double router_delay_ns,
-           std::uint32_t largest_packet_bytes, Array<std::int32_t> group, bool through_router, std::vector<double> bias_ns) {
-          auto f = std::make_unique<Fabric>();
-          f->network = make_network(routers, endpoints, src, dst, bandwidth_bps, latency_ns, buffer_bytes, order, router_delay_ns,
-                                    largest_packet_bytes);
-          packet::DragonflyOptions options;
-          options.through_router = through_router;
-          if (bias_ns.size() != 8) throw std::invalid_argument("bias_ns needs 8 values: 4 modes x hops 0 and 1");
-          for (int i = 0; i < 8; ++i) options.bias_ps[i / 2][i % 2] = static_cast<packet::Time>(bias_ns[i] * 1000);
-          f->routing = std::make_unique<packet::Routing>(std::make_unique<packet::Dragonfly>(*f->network, copy(group), options));
-          return f.release();
-        },
-        nb::rv_policy::take_ownership);
-  m.def("tree",
-        [](std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src, Array<std::uint32_t> dst, Array<double> bandwidth_bps,
-           Array<double> latency_ns, Array<std::int32_t> buffer_bytes, Array<std::uint32_t> order, double router_delay_ns,
-           std::uint32_t largest_packet_bytes, Array<std::int32_t> level, Array<std::uint32_t> table, std::uint32_t vcs) {
-          auto f = std::make_unique<Fabric>();
-          f->network = make_network(routers, endpoints, src, dst, bandwidth_bps, latency_ns, buffer_bytes, order, router_delay_ns,
-                                    largest_packet_bytes);
-          std::vector<std::uint8_t> ports;  // links [endpoint][router] become ports
-          ports.reserve(table.size());
-          for (std::size_t i = 0; i < table.size(); ++i) {
-            const std::uint32_t link = table.data()[i], router = static_cast<std::uint32_t>(i % routers);
-            if (link == packet::kNil) {
-              ports.push_back(255);
-              continue;
+      .def(
+          "simulate",
+          [](const Fabric& f, const packet::WorkloadSpec& workload, std::uint32_t packet_bytes, std::uint64_t seed,
+             bool nic_protocol, std::uint32_t outstanding, double mark_after_ns, std::uint32_t jobs, int engine,
+             packet::RunControl& control) {
+            packet::EngineOptions options{
+                packet_bytes, seed, nic_protocol, outstanding, static_cast<packet::Time>(mark_after_ns * 1000), jobs};
+            packet::RunResult result;
+            {
+              nb::gil_scoped_release released;
+              result = packet::simulate(*f.network, *f.routing, workload, options,
+                                        static_cast<packet::EngineKind>(engine), control);
             }
-            if (link >= f->network->links() || f->network->port_of_link(link) / f->network->stride() != router)
-              throw std::invalid_argument("a route leaves router " + std::to_string(router) + " by link " + std::to_string(link) + ", which is not its own");
-            ports.push_back(static_cast<std::uint8_t>(f->network->port_of_link(link) % f->network->stride()));
+            return describe(std::move(result), f.network->links());
+          },
+          "workload"_a, "packet_bytes"_a, "seed"_a, "nic_protocol"_a, "outstanding"_a, "mark_after_ns"_a, "jobs"_a,
+          "engine"_a, "control"_a)
+      .def(
+          "static_table",
+          [](const Fabric& f) {
+            const auto* tree = std::get_if<std::unique_ptr<packet::Tree>>(f.routing.get());
+            std::vector<std::uint32_t> table;
+            if (tree) {
+              const auto& ports = (*tree)->table();
+              table.reserve(ports.size());
+              for (std::size_t i = 0; i < ports.size(); ++i) {
+                const std::uint32_t router = static_cast<std::uint32_t>(i % f.network->routers());
+                table.push_back(ports[i] == 255 ? packet::kNil
+                                                : f.network->link_of_port(router * f.network->stride() + ports[i]));
+              }
+            }
+            return numpy(std::move(table), {tree ? f.network->endpoints() : 0, f.network->routers()});
+          },
+          "Links that a tree's static routes take: uint32[endpoint, router], 2^32 - 1 where none.");
+
+  m.def(
+      "dragonfly",
+      [](std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src, Array<std::uint32_t> dst,
+         Array<double> bandwidth_bps, Array<double> latency_ns, Array<std::int32_t> buffer_bytes,
+         Array<std::uint32_t> order, double router_delay_ns, std::uint32_t largest_packet_bytes,
+         Array<std::int32_t> group, bool through_router, std::vector<double> bias_ns) {
+        auto f = std::make_unique<Fabric>();
+        f->network = make_network(routers, endpoints, src, dst, bandwidth_bps, latency_ns, buffer_bytes, order,
+                                  router_delay_ns, largest_packet_bytes);
+        packet::DragonflyOptions options;
+        options.through_router = through_router;
+        if (bias_ns.size() != 8) throw std::invalid_argument("bias_ns needs 8 values: 4 modes x hops 0 and 1");
+        for (int i = 0; i < 8; ++i) options.bias_ps[i / 2][i % 2] = static_cast<packet::Time>(bias_ns[i] * 1000);
+        f->routing =
+            std::make_unique<packet::Routing>(std::make_unique<packet::Dragonfly>(*f->network, copy(group), options));
+        return f.release();
+      },
+      nb::rv_policy::take_ownership);
+  m.def(
+      "tree",
+      [](std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src, Array<std::uint32_t> dst,
+         Array<double> bandwidth_bps, Array<double> latency_ns, Array<std::int32_t> buffer_bytes,
+         Array<std::uint32_t> order, double router_delay_ns, std::uint32_t largest_packet_bytes,
+         Array<std::int32_t> level, Array<std::uint32_t> table, std::uint32_t vcs) {
+        auto f = std::make_unique<Fabric>();
+        f->network = make_network(routers, endpoints, src, dst, bandwidth_bps, latency_ns, buffer_bytes, order,
+                                  router_delay_ns, largest_packet_bytes);
+        std::vector<std::uint8_t> ports;  // links [endpoint][router] become ports
+        ports.reserve(table.size());
+        for (std::size_t i = 0; i < table.size(); ++i) {
+          const std::uint32_t link = table.data()[i], router = static_cast<std::uint32_t>(i % routers);
+          if (link == packet::kNil) {
+            ports.push_back(255);
+            continue;
           }
-          f->routing = std::make_unique<packet::Routing>(std::make_unique<packet::Tree>(*f->network, copy(level), std::move(ports), vcs));
-          return f.release();
-        },
-        nb::rv_policy::take_ownership);
+          if (link >= f->network->links() || f->network->port_of_link(link) / f->network->stride() != router)
+            throw std::invalid_argument("a route leaves router " + std::to_string(router) + " by link " +
+                                        std::to_string(link) + ", which is not its own");
+          ports.push_back(static_cast<std::uint8_t>(f->network->port_of_link(link) % f->network->stride()));
+        }
+        f->routing = std::make_unique<packet::Routing>(
+            std::make_unique<packet::Tree>(*f->network, copy(level), std::move(ports), vcs));
+        return f.release();
+      },
+      nb::rv_policy::take_ownership);
 
   using Choice = packet::RoutingChoice;
   nb::class_<Choice>(m, "RoutingChoice", "De Sensi 2019, algorithm 1; select() answers with a DragonflyMode's number.")
-      .def("__init__",
-           [](Choice* self, double latency_factor, double stall_factor, std::uint32_t oldest, std::uint64_t threshold_bytes) {
-             new (self) Choice(packet::RoutingChoiceOptions{latency_factor, stall_factor, oldest, threshold_bytes});
-           },
-           "latency_factor"_a = 0.8, "stall_factor"_a = 1.5, "oldest"_a = 16, "threshold_bytes"_a = 4096)
-      .def("select",
-           [](Choice& c, std::uint64_t bytes, bool all_to_all) {
-             switch (c.select(bytes, all_to_all)) {
-               case Choice::Mode::kAdaptive: return static_cast<int>(packet::DragonflyMode::kAdaptive0);
-               case Choice::Mode::kHighBias: return static_cast<int>(packet::DragonflyMode::kAdaptive3);
-               default: return static_cast<int>(packet::DragonflyMode::kAdaptive1);
-             }
-           },
-           "bytes"_a, "all_to_all"_a = false)
+      .def(
+          "__init__",
+          [](Choice* self, double latency_factor, double stall_factor, std::uint32_t oldest,
+             std::uint64_t threshold_bytes) {
+            new (self) Choice(packet::RoutingChoiceOptions{latency_factor, stall_factor, oldest, threshold_bytes});
+          },
+          "latency_factor"_a = 0.8, "stall_factor"_a = 1.5, "oldest"_a = 16, "threshold_bytes"_a = 4096)
+      .def(
+          "select",
+          [](Choice& c, std::uint64_t bytes, bool all_to_all) {
+            switch (c.select(bytes, all_to_all)) {
+              case Choice::Mode::kAdaptive:
+                return static_cast<int>(packet::DragonflyMode::kAdaptive0);
+              case Choice::Mode::kHighBias:
+                return static_cast<int>(packet::DragonflyMode::kAdaptive3);
+              default:
+                return static_cast<int>(packet::DragonflyMode::kAdaptive1);
+            }
+          },
+          "bytes"_a, "all_to_all"_a = false)
       .def_prop_ro("decided", &Choice::decided)
       .def("observe", &Choice::observe, "latency_cycles"_a, "stalls_per_flit"_a)
-      .def_static("time_cycles",
-                  [](std::uint64_t bytes, double latency_cycles, double stalls_per_flit, bool get) {
-                    return Choice::time_cycles(bytes, latency_cycles, stalls_per_flit, get ? Choice::Transfer::kGet : Choice::Transfer::kPut);
-                  },
-                  "bytes"_a, "latency_cycles"_a, "stalls_per_flit"_a, "get"_a = false);
+      .def_static(
+          "time_cycles",
+          [](std::uint64_t bytes, double latency_cycles, double stalls_per_flit, bool get) {
+            return Choice::time_cycles(bytes, latency_cycles, stalls_per_flit,
+                                       get ? Choice::Transfer::kGet : Choice::Transfer::kPut);
+          },
+          "bytes"_a, "latency_cycles"_a, "stalls_per_flit"_a, "get"_a = false);
 }

@@ -14,9 +14,14 @@ namespace {
 
 Kind kind_of(Wire wire) {
   switch (wire) {
-    case Wire::kFloat: case Wire::kDouble: return Kind::kReal;
-    case Wire::kString: case Wire::kBytes: return Kind::kText;
-    default: return Kind::kUnsigned;
+    case Wire::kFloat:
+    case Wire::kDouble:
+      return Kind::kReal;
+    case Wire::kString:
+    case Wire::kBytes:
+      return Kind::kText;
+    default:
+      return Kind::kUnsigned;
   }
 }
 
@@ -30,7 +35,9 @@ class Cursor {
  public:
   explicit Cursor(std::string_view record) : begin_(record.data()), end_(begin_ + record.size()), p_(begin_) {}
 
-  Fault fault(Code code, std::size_t field) const { return {code, static_cast<std::int32_t>(field), static_cast<std::uint32_t>(p_ - begin_)}; }
+  Fault fault(Code code, std::size_t field) const {
+    return {code, static_cast<std::int32_t>(field), static_cast<std::uint32_t>(p_ - begin_)};
+  }
   bool at_end() const { return p_ == end_; }
   std::size_t left() const { return static_cast<std::size_t>(end_ - p_); }
 
@@ -78,7 +85,8 @@ class Cursor {
   }
   Code value(Wire wire, Value& out) {
     switch (wire) {
-      case Wire::kLong: case Wire::kInt: {
+      case Wire::kLong:
+      case Wire::kInt: {
         std::int64_t value = 0;
         const Code code = number(value);
         out.integer = static_cast<std::uint64_t>(value);
@@ -90,15 +98,19 @@ class Cursor {
         out.real = value;
         return Code::kNone;
       }
-      case Wire::kDouble: return raw(&out.real, sizeof out.real);
+      case Wire::kDouble:
+        return raw(&out.real, sizeof out.real);
       case Wire::kBoolean: {
         unsigned char value;
         if (const Code code = raw(&value, 1); code != Code::kNone) return code;
         out.integer = value;
         return value > 1 ? Code::kSyntax : Code::kNone;
       }
-      case Wire::kNull: return Code::kNone;
-      case Wire::kString: case Wire::kBytes: break;
+      case Wire::kNull:
+        return Code::kNone;
+      case Wire::kString:
+      case Wire::kBytes:
+        break;
     }
     std::int64_t length;
     if (const Code code = number(length); code != Code::kNone) return code;
@@ -164,9 +176,12 @@ class Filler {
     return Code::kNone;
   }
   Code leave_unknown(const Field& field) {
-    if (field.kind == Kind::kReal) row_.reals[field.slot] = std::nan("");
-    else if (field.kind == Kind::kText) row_.texts[field.slot] = {};
-    else unknown(field.slot);
+    if (field.kind == Kind::kReal)
+      row_.reals[field.slot] = std::nan("");
+    else if (field.kind == Kind::kText)
+      row_.texts[field.slot] = {};
+    else
+      unknown(field.slot);
     return Code::kNone;
   }
   void unknown(std::uint32_t slot) {
@@ -185,13 +200,19 @@ class Filler {
         row_.integers[slot] = value.integer;
         if (wire.zero_is_unknown && value.integer == 0) unknown(slot);
         break;
-      case Kind::kReal: row_.reals[slot] = value.real; break;
-      case Kind::kText: row_.texts[slot] = value.text; break;
+      case Kind::kReal:
+        row_.reals[slot] = value.real;
+        break;
+      case Kind::kText:
+        row_.texts[slot] = value.text;
+        break;
     }
     if (field.role == Role::kIdentity) {
       char digits[24];
-      if (field.kind == Kind::kText) row_.identity += value.text;
-      else row_.identity.append(digits, std::to_chars(digits, digits + sizeof digits, value.integer).ptr);
+      if (field.kind == Kind::kText)
+        row_.identity += value.text;
+      else
+        row_.identity.append(digits, std::to_chars(digits, digits + sizeof digits, value.integer).ptr);
       row_.identity += '\x1f';
     }
     return Code::kNone;
@@ -226,9 +247,11 @@ AvroSchema::AvroSchema(const Plan& plan, std::vector<AvroField> fields) : plan_(
     const AvroField& wire = fields_[i];
     if (field.role == Role::kTime && (wire.list || (kind_of(wire.wire) == Kind::kUnsigned && wire.time_unit_us <= 0)))
       throw std::invalid_argument("the time " + field.name + " needs a unit");
-    if (field.role != Role::kTime && (kind_of(wire.wire) != field.kind || (wire.list != (field.length != 0) && !(wire.list && field.length == 0))))
+    if (field.role != Role::kTime &&
+        (kind_of(wire.wire) != field.kind || (wire.list != (field.length != 0) && !(wire.list && field.length == 0))))
       throw std::invalid_argument("column " + field.name + " is of another type than its Avro field");
-    const bool plain = wire.wire == Wire::kLong && wire.null_branch < 0 && !wire.list && !wire.zero_is_unknown && field.role == Role::kValue;
+    const bool plain = wire.wire == Wire::kLong && wire.null_branch < 0 && !wire.list && !wire.zero_is_unknown &&
+                       field.role == Role::kValue;
     if (plain && !steps_.empty() && steps_.back().count > 0 && steps_.back().slot + steps_.back().count == field.slot)
       ++steps_.back().count;
     else
@@ -254,7 +277,8 @@ Fault AvroSchema::decode(std::string_view record, Row& row) const {
   return {};
 }
 
-Fault measure_lists(const std::vector<AvroField>& fields, std::string_view record, std::vector<std::uint32_t>& lengths) {
+Fault measure_lists(const std::vector<AvroField>& fields, std::string_view record,
+                    std::vector<std::uint32_t>& lengths) {
   constexpr std::uint64_t kMost = 1 << 16;
   Cursor in(record);
   lengths.assign(fields.size(), 0);

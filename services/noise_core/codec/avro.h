@@ -17,11 +17,11 @@ enum class Wire : std::uint8_t { kLong, kInt, kFloat, kDouble, kString, kBytes, 
 // How one field of the plan (same index) stands in the record.
 struct AvroField {
   Wire wire = Wire::kLong;
-  std::int8_t null_branch = -1;     // the union branch that is null; -1: no union
-  std::int8_t value_branch = -1;    // the union branch of the value
+  std::int8_t null_branch = -1;   // the union branch that is null; -1: no union
+  std::int8_t value_branch = -1;  // the union branch of the value
   bool list = false;
-  bool zero_is_unknown = false;     // the producer writes 0 for what it cannot send
-  std::int32_t time_unit_us = 0;    // of the time field: microseconds a unit
+  bool zero_is_unknown = false;   // the producer writes 0 for what it cannot send
+  std::int32_t time_unit_us = 0;  // of the time field: microseconds a unit
 };
 
 class AvroSchema {

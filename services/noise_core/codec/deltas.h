@@ -6,13 +6,15 @@
 
 namespace flitwatch::codec {
 
-// A modular difference from here on is a counter that went back (a reset), not one that wrapped. Less is exact in a double, which the tables hold.
+// A modular difference from here on is a counter that went back (a reset), not one that wrapped. Less is exact in a
+// double, which the tables hold.
 inline constexpr std::uint64_t kPlausible = std::uint64_t{1} << 53;
 // Counters that all moved by less need no sum: a record has at most 2^14.
 inline constexpr std::uint64_t kSmall = kPlausible >> 14;
 
 // Writes after - before modulo 2^64; false where a counter, or all together, moved implausibly far.
-inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after, std::uint64_t* out) {
+inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after,
+                        std::uint64_t* out) {
   std::uint64_t any = 0;
   const std::size_t n = before.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -20,7 +22,8 @@ inline bool take_deltas(std::span<const std::uint64_t> before, std::span<const s
     out[i] = delta;
     any |= delta;
   }
-  if (any < kSmall) [[likely]] return true;
+  if (any < kSmall) [[likely]]
+    return true;
   if (any >= kPlausible) return false;
   std::uint64_t sum = 0;  // the sums of a record must fit as well
   for (std::size_t i = 0; i < n; ++i) {

@@ -16,7 +16,9 @@ constexpr std::size_t kEvident = 3;
 constexpr double kStep = 16;
 constexpr std::size_t kMostHeld = History::kKept;
 
-bool same(std::span<const std::uint64_t> a, const std::uint64_t* b) { return std::memcmp(a.data(), b, a.size_bytes()) == 0; }
+bool same(std::span<const std::uint64_t> a, const std::uint64_t* b) {
+  return std::memcmp(a.data(), b, a.size_bytes()) == 0;
+}
 
 }  // namespace
 
@@ -24,7 +26,8 @@ Engine::~Engine() {
   for (std::uint32_t i = 0; i < instances_.size(); ++i) leave(i);
 }
 
-std::uint32_t Engine::add_instance(std::uint32_t width, bool ordered, const Chart* chart, std::int64_t component, const Target& target) {
+std::uint32_t Engine::add_instance(std::uint32_t width, bool ordered, const Chart* chart, std::int64_t component,
+                                   const Target& target) {
   const auto index = static_cast<std::uint32_t>(instances_.size());
   instances_.push_back(Instance{chart, component, target, ordered, false, false, false, false, -1, History(width), {}});
   if (deltas_.size() < width) deltas_.resize(width);
@@ -59,7 +62,8 @@ void Engine::leave(std::uint32_t index) {
 }
 
 void Engine::set_tally(std::uint32_t index, const std::vector<bool>& mine) {
-  const auto [found, added] = tally_index_.try_emplace({instances_[index].chart, mine}, static_cast<std::int32_t>(tallies_.size()));
+  const auto [found, added] =
+      tally_index_.try_emplace({instances_[index].chart, mine}, static_cast<std::int32_t>(tallies_.size()));
   if (added) tallies_.push_back(std::make_unique<Tally>(*instances_[index].chart, mine));
   instances_[index].tally = found->second;
 }
@@ -93,9 +97,11 @@ Outcome Engine::push(std::uint32_t index, const Arrival& a) {
     in.refused = true;
     return Outcome::kLate;
   }
-  // A late sample lies between its neighbours in value too. One that does not, while they agree, was taken after a clock went back.
+  // A late sample lies between its neighbours in value too. One that does not, while they agree, was taken after a
+  // clock went back.
   const std::span<const std::uint64_t> values(a.values, h.width());
-  if (in.ordered && !follows(values, h.values(at)) && (at == h.first() || follows(h.values(at - 1), h.values(at))) && went_on(in, a))
+  if (in.ordered && !follows(values, h.values(at)) && (at == h.first() || follows(h.values(at - 1), h.values(at))) &&
+      went_on(in, a))
     return hold(in, index, a, Code::kNone);
   if (!in.held.empty()) {
     flush_held(in, index);
@@ -135,7 +141,8 @@ bool Engine::went_on(const Instance& in, const Arrival& a) const {
 }
 
 Outcome Engine::hold(Instance& in, std::uint32_t index, const Arrival& a, Code code) {
-  in.held.push_back({a.time_us, a.offset, a.partition, code, {a.values, a.values + in.history.width()}, std::string(a.record)});
+  in.held.push_back(
+      {a.time_us, a.offset, a.partition, code, {a.values, a.values + in.history.width()}, std::string(a.record)});
   if (clock_is_back(in)) {
     restart(in, index);
   } else if (in.held.size() >= kMostHeld) {
@@ -148,11 +155,13 @@ Outcome Engine::hold(Instance& in, std::uint32_t index, const Arrival& a, Code c
 bool Engine::clock_is_back(const Instance& in) const {
   const auto& held = in.held;
   if (!in.ordered)
-    return held.size() >= kMostHeld && std::is_sorted(held.begin(), held.end(), [](const Held& x, const Held& y) { return x.time_us < y.time_us; });
+    return held.size() >= kMostHeld &&
+           std::is_sorted(held.begin(), held.end(), [](const Held& x, const Held& y) { return x.time_us < y.time_us; });
   if (held.size() < kEvident) return false;
   const History& h = in.history;
   const double step = moved(h.values(h.size() - 1), held.front().values);
-  const double around = std::max(moved(held.front().values, held.back().values), moved(h.values(h.first()), h.values(h.size() - 1)));
+  const double around =
+      std::max(moved(held.front().values, held.back().values), moved(h.values(h.first()), h.values(h.size() - 1)));
   // Where nothing moves, old data and a clock set back look alike until many have come.
   return step + around == 0 ? held.size() >= kMostHeld : step <= kStep * around;
 }
@@ -166,7 +175,8 @@ bool Engine::passed_by(const Instance& in, const Arrival& a) const {
   const std::span<const std::uint64_t> values(a.values, h.width());
   if (!follows(in.held.back().values, values)) return false;
   const double step = moved(h.values(h.size() - 1), in.held.front().values);
-  return step <= kStep * std::max(moved(in.held.front().values, values), moved(h.values(h.first()), h.values(h.size() - 1)));
+  return step <=
+         kStep * std::max(moved(in.held.front().values, values), moved(h.values(h.first()), h.values(h.size() - 1)));
 }
 
 void Engine::restart(Instance& in, std::uint32_t index) {
@@ -177,7 +187,8 @@ void Engine::restart(Instance& in, std::uint32_t index) {
   Sample from = h.newest();
   from.time_us = held.front().time_us;
   const Tally* tally = nullptr;
-  if (in.ordered && in.tally >= 0 && take_deltas(h.values(h.size() - 1), held.front().values, deltas_.data())) tally = tallies_[static_cast<std::size_t>(in.tally)].get();
+  if (in.ordered && in.tally >= 0 && take_deltas(h.values(h.size() - 1), held.front().values, deltas_.data()))
+    tally = tallies_[static_cast<std::size_t>(in.tally)].get();
   note(in, index, from, h.newest().time_us, GapReason::kClockBack, true, tally);
   h.clear();
   for (const Held& sample : held) insert_held(in, index, sample);
@@ -189,8 +200,10 @@ void Engine::flush_held(Instance& in, std::uint32_t index) {
   const std::vector<Held> held = std::move(in.held);
   in.held.clear();
   for (const Held& sample : held) {
-    if (sample.code == Code::kNone) insert_held(in, index, sample);
-    else letters.push_back({sample.partition, sample.offset, sample.code, sample.time_us, sample.record});
+    if (sample.code == Code::kNone)
+      insert_held(in, index, sample);
+    else
+      letters.push_back({sample.partition, sample.offset, sample.code, sample.time_us, sample.record});
   }
 }
 
@@ -200,12 +213,15 @@ void Engine::insert_held(Instance& in, std::uint32_t index, const Held& sample) 
   const int at = h.place(sample.time_us);
   const bool repeats = at < h.size() && h[at].time_us == sample.time_us;
   if (repeats || (at == h.first() && h.full())) {
-    letters.push_back({sample.partition, sample.offset, repeats ? Code::kConflict : Code::kLate, sample.time_us, sample.record});
+    letters.push_back(
+        {sample.partition, sample.offset, repeats ? Code::kConflict : Code::kLate, sample.time_us, sample.record});
     return;
   }
   const Arrival a{sample.time_us, sample.offset, sample.partition, sample.values.data(), sample.record};
-  if (at == h.size()) append(in, index, a);
-  else insert(in, index, at, a);
+  if (at == h.size())
+    append(in, index, a);
+  else
+    insert(in, index, at, a);
   revived.emplace_back(index, sample.record);
 }
 
@@ -225,7 +241,8 @@ std::int64_t Engine::clock_us(double fraction) const {
   for (const Instance& in : instances_)
     if (!in.silent && in.history.size() > 0) times.push_back(in.history.newest().time_us);
   if (times.empty()) return -1;
-  const auto place = times.begin() + static_cast<std::ptrdiff_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(times.size() - 1));
+  const auto place = times.begin() + static_cast<std::ptrdiff_t>(std::clamp(fraction, 0.0, 1.0) *
+                                                                 static_cast<double>(times.size() - 1));
   std::nth_element(times.begin(), place, times.end());
   return *place;
 }
@@ -254,7 +271,8 @@ void Engine::give_up_held() {
 }
 
 std::size_t Engine::silent() const {
-  return static_cast<std::size_t>(std::count_if(instances_.begin(), instances_.end(), [](const Instance& in) { return in.silent; }));
+  return static_cast<std::size_t>(
+      std::count_if(instances_.begin(), instances_.end(), [](const Instance& in) { return in.silent; }));
 }
 
 std::int64_t Engine::replay_from(std::int32_t partition, std::int64_t position) const {

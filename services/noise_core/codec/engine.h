@@ -17,11 +17,11 @@
 namespace flitwatch::codec {
 
 struct Limits {
-  std::int64_t least_gap_us = 5'000'000;       // no segment shorter than this is silence
-  int usual_intervals = 3;                     // nor one shorter than this many usual intervals
-  std::int64_t first_gap_us = 180'000'000;     // while the usual interval is unknown
-  std::int64_t stopped_us = 10'000'000;        // an instance is not called silent before
-  std::int64_t parked_us = 60'000'000;         // silent for this long: only its last sample is kept
+  std::int64_t least_gap_us = 5'000'000;    // no segment shorter than this is silence
+  int usual_intervals = 3;                  // nor one shorter than this many usual intervals
+  std::int64_t first_gap_us = 180'000'000;  // while the usual interval is unknown
+  std::int64_t stopped_us = 10'000'000;     // an instance is not called silent before
+  std::int64_t parked_us = 60'000'000;      // silent for this long: only its last sample is kept
 };
 
 enum class Outcome : std::uint8_t { kFirst, kAccepted, kRepeat, kConflict, kHeld, kLate };
@@ -44,7 +44,9 @@ struct Target {
   bool counted() const { return wiring != nullptr && (router >= 0 || endpoints[kOwnEndpoint] >= 0); }
   int port_of(const Cell& cell) const { return cell.port == kOwnPort ? port : cell.port; }
   // Whose counters they are, where they are counted.
-  Claims::Device device() const { return {wiring->fabric, router < 0, router < 0 ? endpoints[kOwnEndpoint] : router, router < 0 ? -1 : port}; }
+  Claims::Device device() const {
+    return {wiring->fabric, router < 0, router < 0 ? endpoints[kOwnEndpoint] : router, router < 0 ? -1 : port};
+  }
 };
 
 // A gap row to put or to take away; keyed by instance, from and reason.
@@ -66,6 +68,35 @@ struct Letter {
   std::string record;
 };
 
+// clang-format off
+// States of an instance's time line. "Goes on": its values do not fall behind those of the arrival before it.
+//
+//   state      arrival                                        next       what is done                     outcome
+//   ---------  ---------------------------------------------  ---------  -------------------------------  ---------
+//   empty      any                                            following  append                           kFirst
+//   following  after the newest                               following  append, book its segment         kAccepted
+//   following  equal to a known sample                        following  nothing                          kRepeat
+//   following  at the time of a known sample, goes on         doubting   hold                             kHeld
+//   following  at the time of a known sample, does not        following  nothing                          kConflict
+//   following  before all samples kept, goes on               doubting   hold                             kHeld
+//   following  before all samples kept, does not              refused    nothing                          kLate
+//   following  between two in time, not in value, goes on     doubting   hold                             kHeld
+//   following  between two in time and in value               following  insert, book its segments anew   kAccepted
+//   doubting   the held samples show a clock set back         following  gap kClockBack, restart          kHeld
+//   doubting   after the newest, the held ones lead on to it  following  the same, then append            kAccepted
+//   doubting   fits the time line                             following  held: taken in, or dead letters  kAccepted
+//   doubting   History::kKept are held                        refused    held: taken in, or dead letters  kHeld
+//   refused    as following; nothing goes on                  refused    as following                     as there
+//   refused    accepted                                       following  as following                     kAccepted
+//
+// Beside that an instance is heard or not:
+//
+//   reporting  no sample for limit_us                         silent     flush held, open a gap kSilence
+//   silent     no sample for parked_us more                   parked     the history keeps its newest sample
+//   silent     a sample is taken in                           reporting  close the gap
+//
+// An instance whose values have no order (a digest of the row) has no silence. It holds only what comes before all samples kept.
+// clang-format on
 class Engine {
  public:
   Engine(Ledger& ledger, Limits limits) : ledger_(ledger), limits_(limits) {}
@@ -74,7 +105,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // `width`: values a sample, at least 1. Unordered values (a digest of the row) are compared but never subtracted.
-  std::uint32_t add_instance(std::uint32_t width, bool ordered, const Chart* chart, std::int64_t component, const Target& target);
+  std::uint32_t add_instance(std::uint32_t width, bool ordered, const Chart* chart, std::int64_t component,
+                             const Target& target);
   // Gives an instance another target (a fabric was imported): its history stays.
   void retarget(std::uint32_t instance, const Target& target);
   Outcome push(std::uint32_t instance, const Arrival& arrival);
@@ -116,7 +148,8 @@ class Engine {
     bool ordered;
     bool silent = false, parked = false;
     bool refused = false;  // the last arrival was refused as late
-    bool rebuilt = false;  // its samples came by a replay: who read them first may have noted a silence after the newest
+    bool rebuilt =
+        false;  // its samples came by a replay: who read them first may have noted a silence after the newest
     std::int32_t tally = -1;
     History history;
     std::vector<Held> held;
@@ -140,7 +173,8 @@ class Engine {
   void book(Instance& in, std::uint32_t index, int i, int sign);
   void count(const Instance& in, const Sample& sample, std::int64_t dt_us, int sign);
   void count_endpoints(const Instance& in, const Tally& tally, const Sample& sample, std::int64_t dt_us, int sign);
-  void note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason, bool put, const Tally* tally);
+  void note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason, bool put,
+            const Tally* tally);
   void track_replay_offset(const Instance& in, int i);
 
   Ledger& ledger_;
@@ -150,7 +184,8 @@ class Engine {
   std::vector<Instance> instances_;
   std::vector<std::unique_ptr<Tally>> tallies_;
   std::map<std::pair<const Chart*, std::vector<bool>>, std::int32_t> tally_index_;
-  std::map<std::int64_t, std::map<std::int32_t, std::int64_t>> open_;  // port bucket -> partition -> least offset it needs
+  std::map<std::int64_t, std::map<std::int32_t, std::int64_t>>
+      open_;  // port bucket -> partition -> least offset it needs
   std::vector<std::uint64_t> deltas_;
   std::vector<std::int64_t> cell_sums_;
 };

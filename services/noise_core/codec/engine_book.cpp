@@ -21,7 +21,8 @@ void Engine::classify_segment(Instance& in, std::uint32_t index, int i) {
     const unsigned nics = tallies_[static_cast<std::size_t>(in.tally)]->nics();
     for (unsigned nic = 0; nic < kNics; ++nic) {
       const std::int32_t endpoint = in.target.endpoints[nic];
-      if ((nics >> nic & 1) && endpoint >= 0 && in.target.wiring->own_sets[static_cast<std::size_t>(endpoint)] == 0) sample.timed |= static_cast<std::uint8_t>(1u << nic);
+      if ((nics >> nic & 1) && endpoint >= 0 && in.target.wiring->own_sets[static_cast<std::size_t>(endpoint)] == 0)
+        sample.timed |= static_cast<std::uint8_t>(1u << nic);
     }
   }
   sample.implausible = !take_deltas(h.values(i - 1), h.values(i), deltas_.data());
@@ -35,7 +36,8 @@ void Engine::classify_segment(Instance& in, std::uint32_t index, int i) {
 
 void Engine::take_back(Instance& in, std::uint32_t index, int i) {
   if (!in.ordered || in.history[i].effect == Effect::kNone) return;
-  if (in.history[i].effect != Effect::kReset) take_deltas(in.history.values(i - 1), in.history.values(i), deltas_.data());
+  if (in.history[i].effect != Effect::kReset)
+    take_deltas(in.history.values(i - 1), in.history.values(i), deltas_.data());
   book(in, index, i, -1);
   in.history[i].effect = Effect::kNone;
 }
@@ -46,9 +48,14 @@ void Engine::book(Instance& in, std::uint32_t index, int i, int sign) {
   const Sample& sample = in.history[i];
   const Tally* tally = sample.tally < 0 ? nullptr : tallies_[static_cast<std::size_t>(sample.tally)].get();
   switch (sample.effect) {
-    case Effect::kNone: break;
-    case Effect::kReset: note(in, index, before, sample.time_us, GapReason::kReset, sign > 0, nullptr); break;
-    case Effect::kSilence: note(in, index, before, sample.time_us, GapReason::kSilence, sign > 0, tally); break;
+    case Effect::kNone:
+      break;
+    case Effect::kReset:
+      note(in, index, before, sample.time_us, GapReason::kReset, sign > 0, nullptr);
+      break;
+    case Effect::kSilence:
+      note(in, index, before, sample.time_us, GapReason::kSilence, sign > 0, tally);
+      break;
     case Effect::kCounted:
       if (tally != nullptr && !tally->empty() && in.target.counted()) {
         tally->sum({deltas_.data(), in.history.width()}, cell_sums_.data());
@@ -66,7 +73,7 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
   const std::int64_t bucket = second - second % kPortBucketS;
   std::int64_t* values = nullptr;
   std::uint8_t* known = nullptr;
-  if (router >= 0 && tally.tiles() > 0 && !replaying_) {
+  if (router >= 0 && tally.adds_to_router() && !replaying_) {
     const std::size_t row = ledger_.routers.row({wiring.fabric, router, second});
     values = ledger_.routers.values(row);
     known = ledger_.routers.known(row);
@@ -75,7 +82,7 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
   }
   std::int64_t* port_values = nullptr;
   std::uint8_t* port_known = nullptr;
-  if (router >= 0 && tally.counted_ports() > 0 && (!replaying_ || bucket > replay_closed_s_)) {
+  if (router >= 0 && tally.adds_to_ports() && (!replaying_ || bucket > replay_closed_s_)) {
     const std::size_t row = wiring.port_sums.row({wiring.fabric, router, bucket});
     port_values = wiring.port_sums.values(row);
     port_known = wiring.port_sums.known(row);
@@ -108,7 +115,8 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
   if (!replaying_) count_endpoints(in, tally, sample, dt_us, sign);
 }
 
-void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sample& sample, std::int64_t dt_us, int sign) {
+void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sample& sample, std::int64_t dt_us,
+                             int sign) {
   std::array<std::ptrdiff_t, kEndpointPlaces> rows;
   rows.fill(-1);
   RowSums& sums = ledger_.endpoints;
@@ -119,10 +127,11 @@ void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sampl
     const std::int32_t endpoint = in.target.endpoints[place];
     if (endpoint < 0) continue;
     if (rows[place] < 0) {
-      rows[place] = static_cast<std::ptrdiff_t>(sums.row({in.target.wiring->fabric, endpoint, sample.time_us / 1'000'000}));
+      rows[place] =
+          static_cast<std::ptrdiff_t>(sums.row({in.target.wiring->fabric, endpoint, sample.time_us / 1'000'000}));
       if (sample.timed >> place & 1) {
         sums.samples(static_cast<std::size_t>(rows[place])) += sign;
-        add_to(sums.time_us(static_cast<std::size_t>(rows[place])), sign * dt_us);
+        if (tally.timed()) add_to(sums.time_us(static_cast<std::size_t>(rows[place])), sign * dt_us);
       }
     }
     const auto row = static_cast<std::size_t>(rows[place]);
@@ -132,7 +141,8 @@ void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sampl
 }
 
 // `deltas_` holds what was counted meanwhile where `tally` is given.
-void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason, bool put, const Tally* tally) {
+void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason,
+                  bool put, const Tally* tally) {
   if (replaying_) return;
   GapNote gap{index, reason, put, from.time_us, to_us, {}, 0};
   if (tally != nullptr && put) {
@@ -157,7 +167,9 @@ void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, s
 // The port bucket of sample `i` cannot be rebuilt without the samples by which its segment was judged.
 void Engine::track_replay_offset(const Instance& in, int i) {
   const Sample& sample = in.history[i];
-  if (in.target.router < 0 || sample.effect != Effect::kCounted || sample.tally < 0 || tallies_[static_cast<std::size_t>(sample.tally)]->counted_ports() == 0) return;
+  if (in.target.router < 0 || sample.effect != Effect::kCounted || sample.tally < 0 ||
+      !tallies_[static_cast<std::size_t>(sample.tally)]->adds_to_ports())
+    return;
   const std::int64_t second = sample.time_us / 1'000'000;
   const std::int64_t bucket = second - second % kPortBucketS;
   if (bucket <= ledger_.ports_closed_s) return;

@@ -8,27 +8,27 @@ namespace flitwatch::codec {
 enum class Code : std::uint8_t {
   kNone,
   // The record cannot be read.
-  kTruncated,     // ends inside a value
-  kSyntax,        // a byte that the format does not allow here
-  kTrailing,      // bytes after the record's end
-  kBadText,       // a string with a bad escape, a control character or bytes that are not UTF-8
-  kWrongType,     // a value of another type than its column
-  kTooLarge,      // an integer beyond 64 bits
-  kNotFinite,     // NaN or infinity where a number is needed
-  kNull,          // no value where one is needed
-  kRepeatedKey,   // a metric that stands twice
-  kNoTime,        // no timestamp
-  kTimeRange,     // a timestamp outside 1970 to 2106
-  kBranch,        // an Avro union branch or block count that does not exist
+  kTruncated,    // ends inside a value
+  kSyntax,       // a byte that the format does not allow here
+  kTrailing,     // bytes after the record's end
+  kBadText,      // a string with a bad escape, a control character or bytes that are not UTF-8
+  kWrongType,    // a value of another type than its column
+  kTooLarge,     // an integer beyond 64 bits
+  kNotFinite,    // NaN or infinity where a number is needed
+  kNull,         // no value where one is needed
+  kRepeatedKey,  // a metric that stands twice
+  kNoTime,       // no timestamp
+  kTimeRange,    // a timestamp outside 1970 to 2106
+  kBranch,       // an Avro union branch or block count that does not exist
   // The record is another row than the plan describes: another plan may fit.
   kUnknownKey,
   kMissingKey,
   kListLength,
-  kOtherNumber,   // a real number where the plan has an integer
+  kOtherNumber,  // a real number where the plan has an integer
   // The record is good but does not fit its instance's history.
-  kConflict,      // repeats a timestamp with other values
-  kLate,          // older than all samples kept
-  kFuture,        // far ahead of the clock
+  kConflict,  // repeats a timestamp with other values
+  kLate,      // older than all samples kept
+  kFuture,    // far ahead of the clock
 };
 
 // Whether another plan may fit.

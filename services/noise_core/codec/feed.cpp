@@ -39,8 +39,10 @@ std::uint32_t Feed::add_plan(std::vector<Field> fields, Chart chart, std::int32_
   if (chart.cell_of.size() != plan->counters() || chart.claim_of.size() != plan->counters())
     throw std::invalid_argument("one cell and one claim a counter is needed");
   for (const std::int32_t cell : chart.cell_of)
-    if (cell >= static_cast<std::int32_t>(chart.cells.size())) throw std::invalid_argument("a counter names a cell that is not there");
-  if (hint >= 0 && (hint >= static_cast<std::int32_t>(plan->fields().size()) || plan->fields()[static_cast<std::size_t>(hint)].kind != Kind::kText))
+    if (cell >= static_cast<std::int32_t>(chart.cells.size()))
+      throw std::invalid_argument("a counter names a cell that is not there");
+  if (hint >= 0 && (hint >= static_cast<std::int32_t>(plan->fields().size()) ||
+                    plan->fields()[static_cast<std::size_t>(hint)].kind != Kind::kText))
     throw std::invalid_argument("the hint field is not a text");
   const auto index = static_cast<std::uint32_t>(entries_.size());
   entries_.push_back(std::make_unique<Entry>(Entry{std::move(plan), std::move(chart), hint, {}}));
@@ -67,7 +69,8 @@ std::uint32_t Feed::add_instance(std::uint32_t plan, const Stranger& who, const 
   key_of(plan, row);
   const std::uint32_t counters = entries_.at(plan)->plan->counters();
   if (by_key_.contains(key_)) throw std::invalid_argument("this instance is known already");
-  const std::uint32_t index = engine_.add_instance(std::max(1u, counters), counters > 0, &entries_[plan]->chart, who.component, target);
+  const std::uint32_t index =
+      engine_.add_instance(std::max(1u, counters), counters > 0, &entries_[plan]->chart, who.component, target);
   by_key_.emplace(key_, index);
   places_.push_back({plan, observed});
   return index;
@@ -127,7 +130,9 @@ std::int32_t Feed::decode_json(std::string_view record, std::uint32_t index, Con
     const std::uint32_t plan = json_order_[i];
     const Fault found = codec::decode_json(*entries_[plan]->plan, record, row_);
     if (!found) {
-      if (i > 0) std::rotate(json_order_.begin(), json_order_.begin() + static_cast<std::ptrdiff_t>(i), json_order_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      if (i > 0)
+        std::rotate(json_order_.begin(), json_order_.begin() + static_cast<std::ptrdiff_t>(i),
+                    json_order_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       return static_cast<std::int32_t>(plan);
     }
     if (!is_mismatch(found.code)) {
@@ -152,7 +157,8 @@ Fault Feed::fault_of(std::uint32_t plan, std::string_view record) {
   return fault;
 }
 
-void Feed::book(std::uint32_t plan, std::uint32_t index, const Batch& batch, bool replaying, Consumed& out, std::map<std::string, std::uint32_t>& strangers) {
+void Feed::book(std::uint32_t plan, std::uint32_t index, const Batch& batch, bool replaying, Consumed& out,
+                std::map<std::string, std::uint32_t>& strangers) {
   if (row_.time_us > latest_us) {
     out.refused.push_back({index, static_cast<std::int32_t>(plan), {Code::kFuture, -1, 0}, row_.time_us});
     return;
@@ -163,7 +169,9 @@ void Feed::book(std::uint32_t plan, std::uint32_t index, const Batch& batch, boo
     const auto [stranger, added] = strangers.try_emplace(key_, static_cast<std::uint32_t>(out.strangers.size()));
     if (added) {
       const Entry& entry = *entries_[plan];
-      const std::string_view hint = entry.hint < 0 ? std::string_view{} : row_.texts[entry.plan->fields()[static_cast<std::size_t>(entry.hint)].slot];
+      const std::string_view hint = entry.hint < 0
+                                        ? std::string_view{}
+                                        : row_.texts[entry.plan->fields()[static_cast<std::size_t>(entry.hint)].slot];
       out.strangers.push_back({plan, row_.has_component, row_.component, row_.identity, std::string(hint)});
     }
     out.pending.push_back({index, Need::kInstance, stranger->second});
@@ -173,14 +181,26 @@ void Feed::book(std::uint32_t plan, std::uint32_t index, const Batch& batch, boo
   const std::uint64_t whole = layout.counters() == 0 ? digest(row_) : 0;
   const std::uint64_t* values = layout.counters() == 0 ? &whole : row_.integers.data();
   const std::uint32_t instance = found->second;
-  const Outcome outcome = engine_.push(instance, {row_.time_us, batch.offsets[index], batch.partitions[index], values, batch.records[index]});
+  const Outcome outcome = engine_.push(
+      instance, {row_.time_us, batch.offsets[index], batch.partitions[index], values, batch.records[index]});
   switch (outcome) {
-    case Outcome::kRepeat: ++out.repeats; return;
-    case Outcome::kHeld: ++out.held; return;
-    case Outcome::kConflict: out.refused.push_back({index, static_cast<std::int32_t>(plan), {Code::kConflict, -1, 0}, row_.time_us}); return;
-    case Outcome::kLate: out.refused.push_back({index, static_cast<std::int32_t>(plan), {Code::kLate, -1, 0}, row_.time_us}); return;
-    case Outcome::kFirst: ++out.first; break;
-    case Outcome::kAccepted: break;
+    case Outcome::kRepeat:
+      ++out.repeats;
+      return;
+    case Outcome::kHeld:
+      ++out.held;
+      return;
+    case Outcome::kConflict:
+      out.refused.push_back({index, static_cast<std::int32_t>(plan), {Code::kConflict, -1, 0}, row_.time_us});
+      return;
+    case Outcome::kLate:
+      out.refused.push_back({index, static_cast<std::int32_t>(plan), {Code::kLate, -1, 0}, row_.time_us});
+      return;
+    case Outcome::kFirst:
+      ++out.first;
+      break;
+    case Outcome::kAccepted:
+      break;
   }
   if (plan >= out.accepted.size()) out.accepted.resize(plan + 1);
   ++out.accepted[plan];
@@ -196,8 +216,10 @@ void Feed::observe(std::uint32_t plan) {
   kept.time_us.push_back(row_.time_us);
   kept.identity.push_back(row_.identity);
   kept.integers.insert(kept.integers.end(), row_.integers.begin(), row_.integers.end());
-  if (row_.unknown.empty()) kept.unknown.resize(kept.integers.size(), 0);
-  else kept.unknown.insert(kept.unknown.end(), row_.unknown.begin(), row_.unknown.end());
+  if (row_.unknown.empty())
+    kept.unknown.resize(kept.integers.size(), 0);
+  else
+    kept.unknown.insert(kept.unknown.end(), row_.unknown.begin(), row_.unknown.end());
   kept.reals.insert(kept.reals.end(), row_.reals.begin(), row_.reals.end());
   for (const std::string_view text : row_.texts) kept.texts.emplace_back(text);
 }

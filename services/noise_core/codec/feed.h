@@ -106,7 +106,8 @@ class Feed {
   std::int32_t decode(std::string_view record, std::uint32_t index, Consumed& out);
   std::int32_t decode_avro(std::string_view record, std::uint32_t index, Consumed& out);
   std::int32_t decode_json(std::string_view record, std::uint32_t index, Consumed& out);
-  void book(std::uint32_t plan, std::uint32_t index, const Batch& batch, bool replaying, Consumed& out, std::map<std::string, std::uint32_t>& strangers);
+  void book(std::uint32_t plan, std::uint32_t index, const Batch& batch, bool replaying, Consumed& out,
+            std::map<std::string, std::uint32_t>& strangers);
   void observe(std::uint32_t plan);
   void revive(bool replaying);
   void key_of(std::uint32_t plan, const Row& row);

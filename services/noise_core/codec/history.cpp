@@ -12,7 +12,8 @@ int History::place(std::int64_t time_us) const {
 }
 
 std::uint64_t* History::insert(int at, std::int64_t time_us, std::int64_t offset, std::int32_t partition) {
-  if (!values_) values_ = std::make_unique_for_overwrite<std::uint64_t[]>(static_cast<std::size_t>(width_) * (kKept + 1));
+  if (!values_)
+    values_ = std::make_unique_for_overwrite<std::uint64_t[]>(static_cast<std::size_t>(width_) * (kKept + 1));
   std::uint32_t used = 0;
   for (int i = first_; i < size_; ++i) used |= 1u << samples_[static_cast<std::size_t>(i)].slot;
   std::uint8_t slot = 0;
@@ -49,7 +50,8 @@ void History::park() {
 std::int64_t History::usual_interval_us(int i) const {
   std::int64_t least = 0;
   for (int k = i - 1; k >= 1 && k > i - 1 - kOlder; --k) {
-    const std::int64_t interval = samples_[static_cast<std::size_t>(k)].time_us - samples_[static_cast<std::size_t>(k - 1)].time_us;
+    const std::int64_t interval =
+        samples_[static_cast<std::size_t>(k)].time_us - samples_[static_cast<std::size_t>(k - 1)].time_us;
     least = least == 0 ? interval : std::min(least, interval);
   }
   return least;

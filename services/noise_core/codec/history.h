@@ -15,10 +15,10 @@ struct Sample {
   std::int64_t time_us = 0;
   std::int64_t offset = 0;
   std::int32_t partition = 0;
-  std::int32_t tally = -1;     // which tally counted the segment that ends here
+  std::int32_t tally = -1;  // which tally counted the segment that ends here
   Effect effect = Effect::kNone;
-  bool implausible = false;     // the counters cannot have moved so in that segment, looked at alone
-  std::uint8_t timed = 0;      // NICs whose seconds that segment counted
+  bool implausible = false;  // the counters cannot have moved so in that segment, looked at alone
+  std::uint8_t timed = 0;    // NICs whose seconds that segment counted
   std::uint8_t slot = 0;
 };
 
@@ -36,11 +36,14 @@ class History {
   Sample& operator[](int i) { return samples_[static_cast<std::size_t>(i)]; }
   const Sample& operator[](int i) const { return samples_[static_cast<std::size_t>(i)]; }
   const Sample& newest() const { return samples_[static_cast<std::size_t>(size_ - 1)]; }
-  std::span<const std::uint64_t> values(int i) const { return {values_.get() + width_ * samples_[static_cast<std::size_t>(i)].slot, width_}; }
+  std::span<const std::uint64_t> values(int i) const {
+    return {values_.get() + width_ * samples_[static_cast<std::size_t>(i)].slot, width_};
+  }
   std::uint32_t width() const { return width_; }
   // The first index with values whose time is not before `time_us`; size() if all are before.
   int place(std::int64_t time_us) const;
-  // Makes a sample at index `at`, the later ones move up; returns where its values go. One sample more than kKept may stand until `trim`.
+  // Makes a sample at index `at`, the later ones move up; returns where its values go. One sample more than kKept may
+  // stand until `trim`.
   std::uint64_t* insert(int at, std::int64_t time_us, std::int64_t offset, std::int32_t partition);
   // Lets go of what is beyond kKept values and kOlder times; indices move down by the number returned.
   int trim();

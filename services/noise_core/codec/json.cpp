@@ -27,7 +27,8 @@ class Reader {
     // The usual case: every key where it is expected.
     for (; field < fields; ++field) {
       const std::string_view literal = plan_.literal(field);
-      if (static_cast<std::size_t>(end_ - p_) < literal.size() || std::memcmp(p_, literal.data(), literal.size()) != 0) break;
+      if (static_cast<std::size_t>(end_ - p_) < literal.size() || std::memcmp(p_, literal.data(), literal.size()) != 0)
+        break;
       p_ += literal.size();
       if (p_ < end_ && *p_ <= ' ') skip_space();
       if (!value(field)) return fault_;
@@ -62,7 +63,8 @@ class Reader {
     skip_space();
     const std::size_t mark = row_.unescaped.size();
     std::string_view key;
-    const std::int32_t field = read_string(p_, begin_, end_, row_.unescaped, key, fault_) == nullptr ? -1 : plan_.find(key);
+    const std::int32_t field =
+        read_string(p_, begin_, end_, row_.unescaped, key, fault_) == nullptr ? -1 : plan_.find(key);
     row_.unescaped.resize(mark);
     p_ = comma;
     return field < 0 ? fail(Code::kUnknownKey) : fail(Code::kRepeatedKey, field);
@@ -101,7 +103,9 @@ class Reader {
       const char* const after = read_string(p_, begin_, end_, row_.unescaped, key, fault_);
       if (after == nullptr) return false;
       const auto& fields = plan_.fields();
-      std::int32_t field = expected < fields.size() && fields[expected].name == key ? static_cast<std::int32_t>(expected) : plan_.find(key);
+      std::int32_t field = expected < fields.size() && fields[expected].name == key
+                               ? static_cast<std::int32_t>(expected)
+                               : plan_.find(key);
       row_.unescaped.resize(mark);
       if (field < 0) {
         p_ = key_at;
@@ -145,8 +149,10 @@ class Reader {
     if (!scalar(field, field.slot, at)) return false;
     if (field.role == Role::kComponent) row_.has_component = true;
     if (field.role == Role::kIdentity) {
-      if (field.kind == Kind::kText) row_.identity += row_.texts[field.slot];
-      else row_.identity.append(from, p_);
+      if (field.kind == Kind::kText)
+        row_.identity += row_.texts[field.slot];
+      else
+        row_.identity.append(from, p_);
       row_.identity += '\x1f';
     }
     return true;
@@ -157,12 +163,16 @@ class Reader {
       case Kind::kUnsigned: {
         std::uint64_t number;
         if (!integer(number, at)) return false;
-        if (field.role == Role::kComponent) row_.component = static_cast<std::int64_t>(number);
-        else row_.integers[slot] = number;
+        if (field.role == Role::kComponent)
+          row_.component = static_cast<std::int64_t>(number);
+        else
+          row_.integers[slot] = number;
         return true;
       }
-      case Kind::kReal: return real(row_.reals[slot], at);
-      case Kind::kText: break;
+      case Kind::kReal:
+        return real(row_.reals[slot], at);
+      case Kind::kText:
+        break;
     }
     if (p_ >= end_) return fail(Code::kTruncated, at);
     if (*p_ != '"') return wrong_type(at);
@@ -266,7 +276,8 @@ class Reader {
     }
     if (p_ < end_ && *p_ == '.') {
       int scale = 100'000;
-      for (++p_; p_ < end_ && *p_ >= '0' && *p_ <= '9'; ++p_, scale /= 10) micros += static_cast<std::uint64_t>(*p_ - '0') * static_cast<std::uint64_t>(scale);
+      for (++p_; p_ < end_ && *p_ >= '0' && *p_ <= '9'; ++p_, scale /= 10)
+        micros += static_cast<std::uint64_t>(*p_ - '0') * static_cast<std::uint64_t>(scale);
     }
     if (p_ >= end_) return fail(Code::kTruncated, at);
     if (!ends_value(*p_)) {

@@ -10,7 +10,8 @@ namespace flitwatch::codec {
 void Claims::join(const Device& device, const Member& member) {
   auto& members = members_[device];
   members.push_back(member);
-  std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.component < b.component; });
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Member& a, const Member& b) { return a.component < b.component; });
   divide(members);
 }
 
@@ -19,8 +20,10 @@ void Claims::leave(const Device& device, Engine* engine, std::uint32_t instance)
   if (found == members_.end()) return;
   auto& members = found->second;
   std::erase_if(members, [&](const Member& m) { return m.engine == engine && m.instance == instance; });
-  if (members.empty()) members_.erase(found);
-  else divide(members);
+  if (members.empty())
+    members_.erase(found);
+  else
+    divide(members);
 }
 
 void Claims::divide(const std::vector<Member>& members) {
@@ -41,7 +44,8 @@ void Claims::divide(const std::vector<Member>& members) {
   }
 }
 
-Wiring& Ledger::wire(std::int32_t fabric, std::int32_t routers_, std::int32_t ports, std::int32_t endpoints_, std::vector<std::uint8_t> link_class) {
+Wiring& Ledger::wire(std::int32_t fabric, std::int32_t routers_, std::int32_t ports, std::int32_t endpoints_,
+                     std::vector<std::uint8_t> link_class) {
   if (link_class.size() != static_cast<std::size_t>(routers_) * static_cast<std::size_t>(ports))
     throw std::invalid_argument("one link class a router and port is needed");
   auto& slot = fabrics[fabric];

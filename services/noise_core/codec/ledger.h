@@ -17,17 +17,19 @@ class Engine;
 struct Wiring {
   std::int32_t fabric = 0;
   std::int32_t routers = 0, ports = 0, endpoints = 0;
-  std::vector<std::uint8_t> link_class;    // by router and port: 0 none, else 1 + the class
-  std::vector<std::int32_t> own_sets;      // by endpoint: live sets that are its own
+  std::vector<std::uint8_t> link_class;  // by router and port: 0 none, else 1 + the class
+  std::vector<std::int32_t> own_sets;    // by endpoint: live sets that are its own
   RowSums port_sums{0};
 
   int class_at(std::int32_t router, int port) const {
-    return link_class[static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) + static_cast<std::size_t>(port)];
+    return link_class[static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) +
+                      static_cast<std::size_t>(port)];
   }
 };
 
-// Several instances of one device may hold the same counter (four nodes that all sample their whole router): the live one with the
-// smallest component counts it, so that a device's row is the union of its instances and never a sum over repeats.
+// Several instances of one device may hold the same counter (four nodes that all sample their whole router): the live
+// one with the smallest component counts it, so that a device's row is the union of its instances and never a sum over
+// repeats.
 class Claims {
  public:
   struct Member {
@@ -65,10 +67,11 @@ struct Ledger {
   std::int64_t ports_closed_s = -1;  // port buckets up to here are written
 
   // Replaces the fabric's wiring; its port sums stay.
-  Wiring& wire(std::int32_t fabric, std::int32_t routers, std::int32_t ports, std::int32_t endpoints, std::vector<std::uint8_t> link_class);
+  Wiring& wire(std::int32_t fabric, std::int32_t routers, std::int32_t ports, std::int32_t endpoints,
+               std::vector<std::uint8_t> link_class);
 };
 
-inline constexpr int kClassColumns = 4;      // first of the router columns by class: flits, stalls of each class
+inline constexpr int kClassColumns = 4;  // first of the router columns by class: flits, stalls of each class
 inline constexpr std::int64_t kPortBucketS = 10;
 
 }  // namespace flitwatch::codec

@@ -29,12 +29,15 @@ inline int leading_digits(std::uint64_t word) {
 inline std::uint64_t eight_digits(std::uint64_t word) {
   word -= 0x3030303030303030u;
   word = word * 10 + (word >> 8);
-  return (((word & 0x000000FF000000FFu) * 0x000F424000000064u) + (((word >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >> 32;
+  return (((word & 0x000000FF000000FFu) * 0x000F424000000064u) +
+          (((word >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >>
+         32;
 }
 
 inline constexpr std::uint64_t kPowersOf10[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
-// Reads digits; returns where they end and sets `digits` to how many there were. The value wraps beyond 64 bits (`overflow` says so).
+// Reads digits; returns where they end and sets `digits` to how many there were. The value wraps beyond 64 bits
+// (`overflow` says so).
 inline const char* read_digits(const char* p, const char* end, std::uint64_t& value, int& digits, bool& overflow) {
   const char* const begin = p;
   std::uint64_t sum = 0;

@@ -16,12 +16,13 @@ struct Field {
   std::string name;
   Kind kind = Kind::kUnsigned;
   Role role = Role::kValue;
-  bool counter = false;       // a cumulative counter: its deltas are taken
-  std::uint32_t length = 0;   // elements of a list; 0: a scalar
-  std::uint32_t slot = 0;     // first place in the row's array of its kind; set by Plan
+  bool counter = false;      // a cumulative counter: its deltas are taken
+  std::uint32_t length = 0;  // elements of a list; 0: a scalar
+  std::uint32_t slot = 0;    // first place in the row's array of its kind; set by Plan
 };
 
-// Slots: counters come first among the integers, in field order, then the other integers. Time and component have no slot.
+// Slots: counters come first among the integers, in field order, then the other integers. Time and component have no
+// slot.
 class Plan {
  public:
   explicit Plan(std::vector<Field> fields);
@@ -54,10 +55,10 @@ struct Row {
   std::int64_t component = 0;
   bool has_component = false;
   std::vector<std::uint64_t> integers;
-  std::vector<std::uint8_t> unknown;   // integers that the producer could not send; empty: none
+  std::vector<std::uint8_t> unknown;  // integers that the producer could not send; empty: none
   std::vector<double> reals;
   std::vector<std::string_view> texts;
-  std::string identity;                // the identity fields, joined by a unit separator
+  std::string identity;  // the identity fields, joined by a unit separator
   std::string unescaped;
 
   // Makes room for a plan's row; keeps memory.

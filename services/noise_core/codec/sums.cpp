@@ -31,8 +31,10 @@ void RowSums::drop_through(std::int64_t bucket_s) {
     if (keys_[r].bucket_s <= bucket_s) continue;
     if (kept != r) {
       keys_[kept] = keys_[r];
-      std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(r * columns_), columns_, values_.begin() + static_cast<std::ptrdiff_t>(kept * columns_));
-      std::copy_n(known_.begin() + static_cast<std::ptrdiff_t>(r * columns_), columns_, known_.begin() + static_cast<std::ptrdiff_t>(kept * columns_));
+      std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(r * columns_), columns_,
+                  values_.begin() + static_cast<std::ptrdiff_t>(kept * columns_));
+      std::copy_n(known_.begin() + static_cast<std::ptrdiff_t>(r * columns_), columns_,
+                  known_.begin() + static_cast<std::ptrdiff_t>(kept * columns_));
       samples_[kept] = samples_[r];
       time_us_[kept] = time_us_[r];
     }

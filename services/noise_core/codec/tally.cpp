@@ -10,17 +10,25 @@ Tally::Tally(const Chart& chart, const std::vector<bool>& mine) : cells_(&chart.
     if (chart.cell_of[i] < 0 || (!mine.empty() && !mine[i])) continue;
     const auto cell = static_cast<std::uint32_t>(chart.cell_of[i]);
     used[cell] = true;
-    if (!runs_.empty() && runs_.back().cell == cell && runs_.back().first + runs_.back().count == i) ++runs_.back().count;
-    else runs_.push_back({i, 1, cell});
+    if (!runs_.empty() && runs_.back().cell == cell && runs_.back().first + runs_.back().count == i)
+      ++runs_.back().count;
+    else
+      runs_.push_back({i, 1, cell});
   }
   std::set<int> ports, counted;
   for (std::uint16_t c = 0; c < used.size(); ++c) {
     if (!used[c]) continue;
     active_.push_back(c);
     const Cell& cell = chart.cells[c];
-    if (cell.columns[0] >= 0 && cell.port != -1) ports.insert(cell.port);
-    if (cell.array == 0) counted.insert(cell.port);
-    tiles_ += cell.tiles;
+    if (cell.tiles < 0) {
+      lone_column_ |= cell.columns[0] >= 0;
+      lone_array_ |= cell.array >= 0;
+    } else {
+      timed_ = true;
+      if (cell.columns[0] >= 0 && cell.port != -1) ports.insert(cell.port);
+      if (cell.array == 0) counted.insert(cell.port);
+      tiles_ += cell.tiles;
+    }
     if (cell.place >= 0 && cell.place < kNics) nics_ |= 1u << cell.place;
   }
   tiles_ += static_cast<int>(ports.size());

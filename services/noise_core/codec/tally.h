@@ -17,21 +17,24 @@ inline constexpr std::int16_t kOwnPort = -2;
 
 // What a group of counters adds to; -1: nothing.
 struct Cell {
-  std::int16_t port = -1;                              // a tile or port, or kOwnPort
-  std::int8_t array = -1;                              // of the port: 0 flits, 1 stall cycles, 2 packets
-  std::array<std::int8_t, 3> columns{-1, -1, -1};      // of the router
-  std::int8_t class_part = -1;                         // of the port's link class: 0 flits, 1 stall cycles
-  std::int8_t place = -1;                              // endpoint: a NIC of the router, or kOwnEndpoint
+  std::int16_t port = -1;                          // a tile or port, or kOwnPort
+  std::int8_t array = -1;                          // of the port: 0 flits, 1 stall cycles, 2 packets
+  std::array<std::int8_t, 3> columns{-1, -1, -1};  // of the router
+  std::int8_t class_part = -1;                     // of the port's link class: 0 flits, 1 stall cycles
+  std::int8_t place = -1;                          // endpoint: a NIC of the router, or kOwnEndpoint
   std::int8_t endpoint_column = -1;
-  std::int32_t scale = 1;                              // of the endpoint column
-  std::int16_t tiles = 0;                              // tiles that a counter without a port stands for
+  std::int32_t scale = 1;  // of the endpoint column
+  // Tiles that a counter without a port stands for; below 0: the time of its port or endpoint is another set's to
+  // count.
+  std::int16_t tiles = 0;
 };
 
 // A plan's counters by cell, before it is known which of them an instance may count.
 struct Chart {
   std::vector<Cell> cells;
-  std::vector<std::int32_t> cell_of;    // a counter's cell, -1: it feeds no column
-  std::vector<std::uint32_t> claim_of;  // a counter's name as a number: two instances of a device must not count the same
+  std::vector<std::int32_t> cell_of;  // a counter's cell, -1: it feeds no column
+  std::vector<std::uint32_t>
+      claim_of;  // a counter's name as a number: two instances of a device must not count the same
 };
 
 class Tally {
@@ -45,6 +48,11 @@ class Tally {
   const std::vector<std::uint16_t>& active() const { return active_; }
   int tiles() const { return tiles_; }
   int counted_ports() const { return counted_ports_; }
+  bool adds_to_router() const { return tiles_ > 0 || lone_column_; }
+  bool adds_to_ports() const { return counted_ports_ > 0 || lone_array_; }
+  // Whether the time between two samples is the device's: of sets with one counter each, those of the data sent count
+  // it.
+  bool timed() const { return timed_; }
   // NICs of the router that this tally adds to, as bits.
   unsigned nics() const { return nics_; }
   // Sums deltas by cell; only the active cells of `sums` are written.
@@ -59,6 +67,7 @@ class Tally {
   std::vector<Run> runs_;
   std::vector<std::uint16_t> active_;
   int tiles_ = 0, counted_ports_ = 0;
+  bool lone_column_ = false, lone_array_ = false, timed_ = false;
   unsigned nics_ = 0;
 };
 

@@ -12,11 +12,16 @@ namespace {
 int sequence(const unsigned char* p, const unsigned char* end) {
   const unsigned lead = *p;
   if (lead < 0x80) return lead == 0 ? 0 : 1;
-  const int length = lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+  const int length = lead >= 0xC2 && lead < 0xE0   ? 2
+                     : lead >= 0xE0 && lead < 0xF0 ? 3
+                     : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                   : 0;
   if (length == 0 || end - p < length) return 0;
   for (int i = 1; i < length; ++i)
     if ((p[i] & 0xC0) != 0x80) return 0;
-  if ((lead == 0xE0 && p[1] < 0xA0) || (lead == 0xED && p[1] > 0x9F) || (lead == 0xF0 && p[1] < 0x90) || (lead == 0xF4 && p[1] > 0x8F)) return 0;
+  if ((lead == 0xE0 && p[1] < 0xA0) || (lead == 0xED && p[1] > 0x9F) || (lead == 0xF0 && p[1] < 0x90) ||
+      (lead == 0xF4 && p[1] > 0x8F))
+    return 0;
   return length;
 }
 
@@ -61,14 +66,30 @@ void append_utf8(std::string& out, std::uint32_t code) {
 const char* read_escape(const char* p, const char* end, std::string& out) {
   if (p >= end) return nullptr;
   switch (*p) {
-    case '"': case '\\': case '/': out += *p; return p + 1;
-    case 'b': out += '\b'; return p + 1;
-    case 'f': out += '\f'; return p + 1;
-    case 'n': out += '\n'; return p + 1;
-    case 'r': out += '\r'; return p + 1;
-    case 't': out += '\t'; return p + 1;
-    case 'u': break;
-    default: return nullptr;
+    case '"':
+    case '\\':
+    case '/':
+      out += *p;
+      return p + 1;
+    case 'b':
+      out += '\b';
+      return p + 1;
+    case 'f':
+      out += '\f';
+      return p + 1;
+    case 'n':
+      out += '\n';
+      return p + 1;
+    case 'r':
+      out += '\r';
+      return p + 1;
+    case 't':
+      out += '\t';
+      return p + 1;
+    case 'u':
+      break;
+    default:
+      return nullptr;
   }
   const int high = read_hex(p + 1, end);
   if (high <= 0) return nullptr;  // a NUL cannot be stored
@@ -80,7 +101,8 @@ const char* read_escape(const char* p, const char* end, std::string& out) {
   if (high > 0xDBFF || end - p < 6 || p[0] != '\\' || p[1] != 'u') return nullptr;
   const int low = read_hex(p + 2, end);
   if (low < 0xDC00 || low > 0xDFFF) return nullptr;
-  append_utf8(out, 0x10000u + ((static_cast<std::uint32_t>(high) - 0xD800u) << 10) + (static_cast<std::uint32_t>(low) - 0xDC00u));
+  append_utf8(out, 0x10000u + ((static_cast<std::uint32_t>(high) - 0xD800u) << 10) +
+                       (static_cast<std::uint32_t>(low) - 0xDC00u));
   return p + 6;
 }
 
@@ -97,7 +119,8 @@ bool is_clean_utf8(std::string_view bytes) {
   return true;
 }
 
-const char* read_string(const char* p, const char* begin, const char* end, std::string& unescaped, std::string_view& text, Fault& fault) {
+const char* read_string(const char* p, const char* begin, const char* end, std::string& unescaped,
+                        std::string_view& text, Fault& fault) {
   const char* const first = ++p;
   bool plain = true, ascii = true;
   for (;; ++p) {
@@ -126,7 +149,8 @@ const char* read_string(const char* p, const char* begin, const char* end, std::
     return p + 1;
   }
   // Reserved at once by the caller's record size, so that earlier views stay valid.
-  if (unescaped.capacity() < static_cast<std::size_t>(end - begin)) unescaped.reserve(static_cast<std::size_t>(end - begin));
+  if (unescaped.capacity() < static_cast<std::size_t>(end - begin))
+    unescaped.reserve(static_cast<std::size_t>(end - begin));
   const std::size_t at = unescaped.size();
   for (const char* q = first; q < p;) {
     if (*q != '\\') {

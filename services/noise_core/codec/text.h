@@ -11,8 +11,9 @@ namespace flitwatch::codec {
 // Whether the bytes are UTF-8 that a database takes: no overlong forms, no surrogates, no NUL.
 bool is_clean_utf8(std::string_view bytes);
 
-// Reads a JSON string whose opening quote is at `p`; returns where it ends, or nullptr with `fault` set. `text` views the record
-// itself, or `unescaped` where the string holds escapes.
-const char* read_string(const char* p, const char* begin, const char* end, std::string& unescaped, std::string_view& text, Fault& fault);
+// Reads a JSON string whose opening quote is at `p`; returns where it ends, or nullptr with `fault` set. `text` views
+// the record itself, or `unescaped` where the string holds escapes.
+const char* read_string(const char* p, const char* begin, const char* end, std::string& unescaped,
+                        std::string_view& text, Fault& fault);
 
 }  // namespace flitwatch::codec

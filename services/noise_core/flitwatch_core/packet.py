@@ -203,10 +203,16 @@ class Workload:
         if self.ops is not None:
             o = self.ops
             spec.set_ops(
-                _array(o.kind, np.uint8), _array(o.rank, np.uint32), _array(o.match, np.uint32), _array(o.amount, np.uint64),
-                _array(o.requires_begin, np.uint32), _array(o.required, np.uint32), _array(o.mode, np.uint8),
-                _array(o.endpoint_of_rank, np.uint32), _array(o.job_of_rank, np.uint8),
-            )  # fmt: skip
+                _array(o.kind, np.uint8),
+                _array(o.rank, np.uint32),
+                _array(o.match, np.uint32),
+                _array(o.amount, np.uint64),
+                _array(o.requires_begin, np.uint32),
+                _array(o.required, np.uint32),
+                _array(o.mode, np.uint8),
+                _array(o.endpoint_of_rank, np.uint32),
+                _array(o.job_of_rank, np.uint8),
+            )
         else:
             none = np.empty(0, np.uint8)
             spec.set_ops(none, empty, empty, np.empty(0, np.uint64), np.zeros(1, np.uint32), empty, none, empty, none)
@@ -225,9 +231,19 @@ class Workload:
                 parts.append(peers)
                 used += peers.size
             begin, count = lists[id(g.peers)]
-            rows.append((
-                g.endpoint, begin, count, g.message_bytes, g.total_bytes, g.interval_ns * 1000, g.poisson, g.burst, g.job,
-            ))  # fmt: skip
+            rows.append(
+                (
+                    g.endpoint,
+                    begin,
+                    count,
+                    g.message_bytes,
+                    g.total_bytes,
+                    g.interval_ns * 1000,
+                    g.poisson,
+                    g.burst,
+                    g.job,
+                )
+            )
         spec.set_generators(rows, np.concatenate(parts) if parts else empty)
         return spec
 
@@ -374,9 +390,15 @@ def dragonfly(
     Raises ValueError where a router of a group is more than two hops from another or two groups are not joined.
     """
     core = _packet.dragonfly(
-        routers, endpoints, *_link_arrays(links), router_delay_ns, largest_packet_bytes, _array(group, np.int32),
-        through_router, bias.flat(),
-    )  # fmt: skip
+        routers,
+        endpoints,
+        *_link_arrays(links),
+        router_delay_ns,
+        largest_packet_bytes,
+        _array(group, np.int32),
+        through_router,
+        bias.flat(),
+    )
     return PacketFabric(core, routers, endpoints, np.size(links.src))
 
 
@@ -396,17 +418,27 @@ def tree(
     Raises ValueError where an endpoint is out of reach, or the table's routes do not arrive or can deadlock.
     """
     core = _packet.tree(
-        routers, endpoints, *_link_arrays(links), router_delay_ns, largest_packet_bytes, _array(level, np.int32),
-        _array(np.ravel(table), np.uint32), virtual_lanes,
-    )  # fmt: skip
+        routers,
+        endpoints,
+        *_link_arrays(links),
+        router_delay_ns,
+        largest_packet_bytes,
+        _array(level, np.int32),
+        _array(np.ravel(table), np.uint32),
+        virtual_lanes,
+    )
     return PacketFabric(core, routers, endpoints, np.size(links.src))
 
 
 def _link_arrays(links: Links) -> tuple[NDArray[Any], ...]:
     return (
-        _array(links.src, np.uint32), _array(links.dst, np.uint32), _array(links.bandwidth_bps, np.float64),
-        _array(links.latency_ns, np.float64), _array(links.buffer_bytes, np.int32), _array(links.order, np.uint32),
-    )  # fmt: skip
+        _array(links.src, np.uint32),
+        _array(links.dst, np.uint32),
+        _array(links.bandwidth_bps, np.float64),
+        _array(links.latency_ns, np.float64),
+        _array(links.buffer_bytes, np.int32),
+        _array(links.order, np.uint32),
+    )
 
 
 def _array(values: ArrayLike, dtype: Any) -> NDArray[Any]:

@@ -32,7 +32,7 @@ __all__ = [
     "mask_of",
     "one_bit_variance",
     "standard_variance",
-]  # fmt: skip
+]
 
 
 def standard_variance(packets: float, path_links: float) -> float:

@@ -1,5 +1,6 @@
-// libFuzzer target: lines as the records of one topic (a line that begins with a zero byte as Avro), in batches of four, with a batch read again now and
-// then. Every record that was given ends in exactly one place, whatever counters jump, clocks do or rows repeat.
+// libFuzzer target: lines as the records of one topic (a line that begins with a zero byte as Avro), in batches of
+// four, with a batch read again now and then. Every record that was given ends in exactly one place, whatever counters
+// jump, clocks do or rows repeat.
 #include "codec/feed.h"
 
 #include <cstdlib>
@@ -66,7 +67,8 @@ class Topic {
     const Plan plan = flitwatch::fuzz::ldms_plan();
     feed_.add_plan(plan.fields(), no_chart(plan.counters()), -1, true);
     feed_.add_plan(tile_fields(), tile_chart(), 4, true);
-    feed_.add_avro(1, 1, {avro(Wire::kLong, 1'000), avro(Wire::kLong), avro(Wire::kLong), avro(Wire::kLong), avro(Wire::kString)});
+    feed_.add_avro(
+        1, 1, {avro(Wire::kLong, 1'000), avro(Wire::kLong), avro(Wire::kLong), avro(Wire::kLong), avro(Wire::kString)});
   }
 
   // Gives records to the feed, and again where they waited for an instance.
@@ -80,7 +82,8 @@ class Topic {
     while (!chosen.empty()) {
       const Consumed found = feed_.consume({views, partitions, offsets, chosen}, false);
       const std::uint64_t accepted = std::accumulate(found.accepted.begin(), found.accepted.end(), std::uint64_t{0});
-      check(accepted + found.repeats + found.held + found.refused.size() + found.pending.size() == chosen.size() && found.first <= accepted);
+      check(accepted + found.repeats + found.held + found.refused.size() + found.pending.size() == chosen.size() &&
+            found.first <= accepted);
       chosen.clear();
       for (const Stranger& who : found.strangers) meet(who);
       for (const Pending& waiting : found.pending)
@@ -117,7 +120,8 @@ class Topic {
       target.wiring = ledger_.fabrics.at(1).get();
       target.router = static_cast<std::int32_t>(static_cast<std::uint64_t>(who.component) % kRouters);
       target.port = static_cast<std::int32_t>(static_cast<std::uint64_t>(who.component) % kPorts);
-      target.endpoints[kOwnEndpoint] = static_cast<std::int32_t>(static_cast<std::uint64_t>(who.component) % kEndpoints);
+      target.endpoints[kOwnEndpoint] =
+          static_cast<std::int32_t>(static_cast<std::uint64_t>(who.component) % kEndpoints);
     }
     feed_.add_instance(who.plan, who, target, who.plan == 0);
   }

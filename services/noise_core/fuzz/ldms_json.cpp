@@ -1,4 +1,5 @@
-// libFuzzer target: any bytes as a store_avro_kafka JSON record either fill the plan's row or name a fault inside the record.
+// libFuzzer target: any bytes as a store_avro_kafka JSON record either fill the plan's row or name a fault inside the
+// record.
 #include "codec/json.h"
 #include "fuzz/ldms_plan.h"
 

@@ -26,12 +26,14 @@ inline codec::Plan ldms_plan() {
   });
 }
 
-inline void check_row(const codec::Plan& plan, const codec::Row& row, std::string_view record, const codec::Fault& fault) {
+inline void check_row(const codec::Plan& plan, const codec::Row& row, std::string_view record,
+                      const codec::Fault& fault) {
   if (fault) {
     if (fault.at > record.size() || fault.field >= static_cast<std::int32_t>(plan.fields().size())) std::abort();
     return;
   }
-  if (row.integers.size() != plan.integers() || row.reals.size() != plan.reals() || row.texts.size() != plan.texts()) std::abort();
+  if (row.integers.size() != plan.integers() || row.reals.size() != plan.reals() || row.texts.size() != plan.texts())
+    std::abort();
   if (row.time_us < 0 || row.time_us >= codec::kTimeEndUs) std::abort();
   std::size_t total = 0;
   for (std::string_view text : row.texts)

@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes as an Ethernet frame. Two bytes choose the variant and what is done to the frame; a header is found inside it or not at
-// all, and a checksum that was right stays right, one that was wrong stays wrong.
+// libFuzzer target: any bytes as an Ethernet frame. Two bytes choose the variant and what is done to the frame; a
+// header is found inside it or not at all, and a checksum that was right stays right, one that was wrong stays wrong.
 #include "packet_path/ip_mark.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ void check(bool holds) {
 }
 
 void check_place(const Header& header, const std::vector<std::uint8_t>& frame) {
-  check((header.at == nullptr) == (header.kind == Kind::kIpv6 || header.kind == Kind::kNotIp || header.kind == Kind::kTruncated));
+  check((header.at == nullptr) ==
+        (header.kind == Kind::kIpv6 || header.kind == Kind::kNotIp || header.kind == Kind::kTruncated));
   if (header.at == nullptr) return;
   check(header.bytes() >= 20 && header.at >= frame.data() && header.at + header.bytes() <= frame.data() + frame.size());
 }
@@ -43,8 +44,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::uint8_t> before = frame;
   const Header header = find_header(frame);
   check_place(header, frame);
-  if (header.kind == Kind::kAtomic) travel(header, data[0] % 2 ? Variant::kStandard : Variant::kOneBit, data[1]);
-  else check(frame == before);
+  if (header.kind == Kind::kAtomic)
+    travel(header, data[0] % 2 ? Variant::kStandard : Variant::kOneBit, data[1]);
+  else
+    check(frame == before);
   if (header.at == nullptr) return 0;
   // Nothing but the DS field, the identification and the checksum is ever written.
   const auto at = static_cast<std::size_t>(header.at - frame.data());

@@ -43,13 +43,18 @@ struct Split {
 
 class Collective {
  public:
-  Collective(const Options& options) : name_(options.collective), in_(options.collective_bytes), out_(options.collective_bytes) {}
+  Collective(const Options& options)
+      : name_(options.collective), in_(options.collective_bytes), out_(options.collective_bytes) {}
   void run(MPI_Comm comm) {
     const int n = static_cast<int>(in_.size());
-    if (name_ == "allreduce") MPI_Allreduce(in_.data(), out_.data(), n, MPI_BYTE, MPI_BOR, comm);
-    else if (name_ == "reduce") MPI_Reduce(in_.data(), out_.data(), n, MPI_BYTE, MPI_BOR, 0, comm);
-    else if (name_ == "bcast") MPI_Bcast(in_.data(), n, MPI_BYTE, 0, comm);
-    else MPI_Barrier(comm);
+    if (name_ == "allreduce")
+      MPI_Allreduce(in_.data(), out_.data(), n, MPI_BYTE, MPI_BOR, comm);
+    else if (name_ == "reduce")
+      MPI_Reduce(in_.data(), out_.data(), n, MPI_BYTE, MPI_BOR, 0, comm);
+    else if (name_ == "bcast")
+      MPI_Bcast(in_.data(), n, MPI_BYTE, 0, comm);
+    else
+      MPI_Barrier(comm);
   }
 
  private:
@@ -58,14 +63,14 @@ class Collective {
 };
 
 void exchange(const Split& split, std::vector<char>& out, std::vector<char>& in) {
-  MPI_Sendrecv(out.data(), static_cast<int>(out.size()), MPI_BYTE, split.send_to, 7, in.data(), static_cast<int>(in.size()), MPI_BYTE,
-               split.hear_from, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(out.data(), static_cast<int>(out.size()), MPI_BYTE, split.send_to, 7, in.data(),
+               static_cast<int>(in.size()), MPI_BYTE, split.hear_from, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 // One operation, started everywhere at one announced time. Returns the slowest rank's time, or a negative number where
 // some rank came too late for the window.
-double timed(const Options& options, const CommonClock& clock, const Split& split, MPI_Comm mine, Collective& collective, bool perturbed,
-             std::vector<char>& out, std::vector<char>& in) {
+double timed(const Options& options, const CommonClock& clock, const Split& split, MPI_Comm mine,
+             Collective& collective, bool perturbed, std::vector<char>& out, std::vector<char>& in) {
   double start = clock.now() + options.window_s;
   MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   double took = 0;
@@ -91,15 +96,19 @@ void measure(const Options& options, const World& world, const CommonClock& cloc
       if (split.ranks < 2) continue;
       MPI_Comm mine = MPI_COMM_NULL;
       MPI_Comm_split(MPI_COMM_WORLD, split.in_application ? 0 : 1, world.rank, &mine);
-      if (split.in_application) collective.run(mine);  // warm both communicators up
-      else exchange(split, out, in);
+      if (split.in_application)
+        collective.run(mine);  // warm both communicators up
+      else
+        exchange(split, out, in);
       std::vector<double> perturbed, quiet;
       int late = 0;
       for (int i = 0; i < options.repetitions; ++i)
         for (const bool noisy : {true, false}) {
           const double took = timed(options, clock, split, mine, collective, noisy, out, in);
-          if (took < 0) ++late;
-          else (noisy ? perturbed : quiet).push_back(took);
+          if (took < 0)
+            ++late;
+          else
+            (noisy ? perturbed : quiet).push_back(took);
         }
       MPI_Comm_free(&mine);
       if (world.rank != 0) continue;
@@ -112,10 +121,14 @@ void measure(const Options& options, const World& world, const CommonClock& cloc
         }
         return text + "]";
       };
-      std::printf("{\"kind\":\"noise-bench\",\"version\":1,\"network\":\"%s\",\"world\":%d,\"ranks\":%d,\"perturbing\":%d,\"ratio\":%.6g,\"split\":%d,"
-                  "\"seed\":%llu,\"collective\":\"%s\",\"collective_bytes\":%zu,\"perturbation_bytes\":%zu,\"late\":%d,\"perturbed_s\":%s,\"quiet_s\":%s}\n",
-                  options.network.c_str(), world.size, split.ranks, split.perturbing, ratio, number, static_cast<unsigned long long>(options.seed),
-                  options.collective.c_str(), options.collective_bytes, options.perturbation_bytes, late, list(perturbed).c_str(), list(quiet).c_str());
+      std::printf(
+          "{\"kind\":\"noise-bench\",\"version\":1,\"network\":\"%s\",\"world\":%d,\"ranks\":%d,\"perturbing\":%d,"
+          "\"ratio\":%.6g,\"split\":%d,"
+          "\"seed\":%llu,\"collective\":\"%s\",\"collective_bytes\":%zu,\"perturbation_bytes\":%zu,\"late\":%d,"
+          "\"perturbed_s\":%s,\"quiet_s\":%s}\n",
+          options.network.c_str(), world.size, split.ranks, split.perturbing, ratio, number,
+          static_cast<unsigned long long>(options.seed), options.collective.c_str(), options.collective_bytes,
+          options.perturbation_bytes, late, list(perturbed).c_str(), list(quiet).c_str());
       std::fflush(stdout);
     }
 }

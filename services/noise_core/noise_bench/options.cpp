@@ -12,7 +12,8 @@ Number number(const std::string& flag, const std::string& text, Number least, Nu
   std::istringstream in(text);
   Number value{};
   if (!(in >> value) || !in.eof() || value < least || value > most)
-    throw std::invalid_argument(flag + " needs a number from " + std::to_string(least) + " to " + std::to_string(most) + ", not '" + text + "'");
+    throw std::invalid_argument(flag + " needs a number from " + std::to_string(least) + " to " + std::to_string(most) +
+                                ", not '" + text + "'");
   return value;
 }
 
@@ -27,8 +28,10 @@ std::vector<double> ratios(const std::string& text) {
 }  // namespace
 
 std::string usage() {
-  return "noise_bench [--ratios 0.25,0.5] [--splits N] [--repetitions N] [--collective allreduce|reduce|bcast|barrier]\n"
-         "            [--collective-bytes 8] [--perturbation-bytes 10485760] [--seed 1] [--window-s 0.05] [--network NAME]\n"
+  return "noise_bench [--ratios 0.25,0.5] [--splits N] [--repetitions N] [--collective "
+         "allreduce|reduce|bcast|barrier]\n"
+         "            [--collective-bytes 8] [--perturbation-bytes 10485760] [--seed 1] [--window-s 0.05] [--network "
+         "NAME]\n"
          "Prints one JSON object a measurement; `flitwatch import noise-bench FILE` stores them.";
 }
 
@@ -38,23 +41,34 @@ Options parse_options(int argc, char** argv) {
     const std::string flag = argv[i];
     if (i + 1 >= argc) throw std::invalid_argument(flag + " needs a value");
     const std::string value = argv[i + 1];
-    if (flag == "--ratios") options.ratios = ratios(value);
-    else if (flag == "--splits") options.splits = number(flag, value, 1, 1'000'000);
-    else if (flag == "--repetitions") options.repetitions = number(flag, value, 1, 1'000'000);
-    else if (flag == "--collective") options.collective = value;
-    else if (flag == "--collective-bytes") options.collective_bytes = number<std::size_t>(flag, value, 1, std::size_t{1} << 30);
-    else if (flag == "--perturbation-bytes") options.perturbation_bytes = number<std::size_t>(flag, value, 1, std::size_t{1} << 30);
-    else if (flag == "--seed") options.seed = number<std::uint64_t>(flag, value, 0, ~std::uint64_t{0});
-    else if (flag == "--window-s") options.window_s = number(flag, value, 0.0001, 60.0);
-    else if (flag == "--network") options.network = value;
-    else throw std::invalid_argument("unknown option " + flag);
+    if (flag == "--ratios")
+      options.ratios = ratios(value);
+    else if (flag == "--splits")
+      options.splits = number(flag, value, 1, 1'000'000);
+    else if (flag == "--repetitions")
+      options.repetitions = number(flag, value, 1, 1'000'000);
+    else if (flag == "--collective")
+      options.collective = value;
+    else if (flag == "--collective-bytes")
+      options.collective_bytes = number<std::size_t>(flag, value, 1, std::size_t{1} << 30);
+    else if (flag == "--perturbation-bytes")
+      options.perturbation_bytes = number<std::size_t>(flag, value, 1, std::size_t{1} << 30);
+    else if (flag == "--seed")
+      options.seed = number<std::uint64_t>(flag, value, 0, ~std::uint64_t{0});
+    else if (flag == "--window-s")
+      options.window_s = number(flag, value, 0.0001, 60.0);
+    else if (flag == "--network")
+      options.network = value;
+    else
+      throw std::invalid_argument("unknown option " + flag);
   }
   constexpr std::array<const char*, 4> kKnown{"allreduce", "reduce", "bcast", "barrier"};
   bool known = false;
   for (const char* name : kKnown) known = known || options.collective == name;
   if (!known) throw std::invalid_argument("--collective must be allreduce, reduce, bcast or barrier");
   for (char c : options.network)
-    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20) throw std::invalid_argument("--network takes no quotes, backslashes or control characters");
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
+      throw std::invalid_argument("--network takes no quotes, backslashes or control characters");
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 namespace flitwatch::packet_path {
@@ -20,12 +21,16 @@ std::uint32_t netmask(std::uint8_t bits) { return bits == 0 ? 0 : ~0u << (32 - b
 }  // namespace
 
 Capture::Capture(const CaptureSpec& spec)
-    : spec_(spec), device_(Device::packet_socket(spec.network_namespace, spec.interface)), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    : spec_(spec),
+      device_(Device::packet_socket(spec.network_namespace, spec.interface)),
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (spec_.slice_ns < 1) throw std::invalid_argument("a slice of time must be longer than 0");
   for (const Source& source : spec_.sources)
-    if (source.set >= spec_.sets.size() || source.bits > 32) throw std::invalid_argument("a source has no set of links, or no network");
+    if (source.set >= spec_.sets.size() || source.bits > 32)
+      throw std::invalid_argument("a source has no set of links, or no network");
   // The longest network first, so that the first that fits is the one.
-  std::stable_sort(spec_.sources.begin(), spec_.sources.end(), [](const Source& a, const Source& b) { return a.bits > b.bits; });
+  std::stable_sort(spec_.sources.begin(), spec_.sources.end(),
+                   [](const Source& a, const Source& b) { return a.bits > b.bits; });
   for (const auto& set : spec_.sets) {
     auto& places = place_.emplace_back();
     for (std::size_t i = 0; i < set.size(); ++i)
@@ -49,10 +54,17 @@ void Capture::run() {
     int taken = 0;
     {
       const std::lock_guard lock(mutex_);
-      for (; taken < kBurst && device_.receive(arrived); ++taken) ++outcomes_[static_cast<std::size_t>(decode(arrived.frame, arrived.epoch_ns))];
+      for (; taken < kBurst && device_.receive(arrived); ++taken)
+        ++outcomes_[static_cast<std::size_t>(decode(arrived.frame, arrived.epoch_ns))];
     }
     if (taken == 0) ::usleep(1000);  // an interface that is down
   }
+  // What arrived before the stop still waits in the socket; the time bounds it where packets never cease.
+  const std::int64_t stopped_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::lock_guard lock(mutex_);
+  while (device_.receive(arrived) && arrived.epoch_ns <= stopped_ns)
+    ++outcomes_[static_cast<std::size_t>(decode(arrived.frame, arrived.epoch_ns))];
 }
 
 void Capture::add(std::span<std::uint8_t> frame, std::int64_t epoch_ns) {
@@ -61,7 +73,8 @@ void Capture::add(std::span<std::uint8_t> frame, std::int64_t epoch_ns) {
 }
 
 void Capture::set_contexts(std::vector<std::uint32_t> by_port, std::uint32_t other) {
-  if (!by_port.empty() && by_port.size() != kPorts) throw std::invalid_argument("contexts by port need 65,536 entries, or none");
+  if (!by_port.empty() && by_port.size() != kPorts)
+    throw std::invalid_argument("contexts by port need 65,536 entries, or none");
   const std::lock_guard lock(mutex_);
   by_port_ = std::move(by_port);
   other_ = other;
@@ -109,7 +122,8 @@ Capture::Sums* Capture::sums_of(const Key& key) {
   if (spec_.variant == Variant::kOneBit)
     fresh.receiver = std::make_unique<sampling::OneBitReceiver>(set, spec_.g);
   else
-    for (auto* column : {&fresh.traffic, &fresh.traffic_variance, &fresh.congested, &fresh.congested_variance}) column->assign(set.size(), 0.0);
+    for (auto* column : {&fresh.traffic, &fresh.traffic_variance, &fresh.congested, &fresh.congested_variance})
+      column->assign(set.size(), 0.0);
   return &fresh;
 }
 
@@ -117,7 +131,8 @@ Outcome Capture::decode(std::span<std::uint8_t> frame, std::int64_t epoch_ns) {
   const Header header = find_header(frame);
   if (header.kind == Kind::kTruncated) return Outcome::kTruncated;
   if (header.at == nullptr) return Outcome::kNotIpv4;
-  if (!spec_.addresses.empty() && std::find(spec_.addresses.begin(), spec_.addresses.end(), header.destination()) == spec_.addresses.end())
+  if (!spec_.addresses.empty() &&
+      std::find(spec_.addresses.begin(), spec_.addresses.end(), header.destination()) == spec_.addresses.end())
     return Outcome::kNotOurs;
   if (header.kind == Kind::kFragment) return Outcome::kFragment;
   if (header.kind != Kind::kAtomic || !header.marked()) return Outcome::kUnmarked;
@@ -136,7 +151,8 @@ Outcome Capture::decode(std::span<std::uint8_t> frame, std::int64_t epoch_ns) {
   sums->longest_path = std::max<std::uint32_t>(sums->longest_path, header.hops());
   if (spec_.variant == Variant::kStandard) {
     sums->traffic[place->second] += hops;
-    sums->traffic_variance[place->second] += hops * (hops - 1);  // of N (l - 1), section 2.3.2: each link is sampled once in l packets
+    sums->traffic_variance[place->second] +=
+        hops * (hops - 1);  // of N (l - 1), section 2.3.2: each link is sampled once in l packets
     if (header.congested()) {
       sums->congested[place->second] += hops;
       sums->congested_variance[place->second] += hops * (hops - 1);
@@ -154,16 +170,26 @@ Outcome Capture::decode(std::span<std::uint8_t> frame, std::int64_t epoch_ns) {
 }
 
 Taken Capture::finish(const Key& key, Sums& sums) const {
-  Taken taken{std::get<0>(key), std::get<1>(key), std::get<2>(key), sums.packets, sums.bytes, sums.longest_path, std::move(sums.traffic),
-              std::move(sums.traffic_variance), std::move(sums.congested), std::move(sums.congested_variance)};
+  Taken taken{std::get<0>(key),
+              std::get<1>(key),
+              std::get<2>(key),
+              sums.packets,
+              sums.bytes,
+              sums.longest_path,
+              std::move(sums.traffic),
+              std::move(sums.traffic_variance),
+              std::move(sums.congested),
+              std::move(sums.congested_variance)};
   if (spec_.variant == Variant::kStandard) return taken;
   sums.receiver->add(sums.batch);
   const auto traffic = sums.receiver->traffic(), congested = sums.receiver->congested();
   taken.traffic.assign(traffic.begin(), traffic.end());
   taken.congested.assign(congested.begin(), congested.end());
   // Q l^2 - N for each length of path (section 2.5.1), N as estimated.
-  for (const auto value : traffic) taken.traffic_variance.push_back(std::max(0.0, sums.squares - static_cast<double>(value)));
-  for (const auto value : congested) taken.congested_variance.push_back(std::max(0.0, sums.congested_squares - static_cast<double>(value)));
+  for (const auto value : traffic)
+    taken.traffic_variance.push_back(std::max(0.0, sums.squares - static_cast<double>(value)));
+  for (const auto value : congested)
+    taken.congested_variance.push_back(std::max(0.0, sums.congested_squares - static_cast<double>(value)));
   return taken;
 }
 

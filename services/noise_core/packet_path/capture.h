@@ -1,4 +1,5 @@
-// What a receiving host does (Taffet 2021, algorithm 6, figure 2.13): reads marks off an interface and adds them up by context and slice of time.
+// What a receiving host does (Taffet 2021, algorithm 6, figure 2.13): reads marks off an interface and adds them up by
+// context and slice of time.
 #pragma once
 
 #include <array>
@@ -48,7 +49,7 @@ struct CaptureSpec {
   std::vector<Source> sources;                   // the longest network that fits an address says its set
   std::vector<std::uint32_t> addresses;          // of this host; none: any destination counts
   std::int64_t slice_ns = 10'000'000'000;
-  std::size_t most_held_links = 4'000'000;       // in sums that were not taken yet: about 100 MB
+  std::size_t most_held_links = 4'000'000;  // in sums that were not taken yet: about 100 MB
 };
 
 // Sums of one slice, context and set of links; entry i belongs to the set's link i.

@@ -76,7 +76,10 @@ void name_of(ifreq& request, const std::string& interface) {
 
 Device::Device(int fd, bool tap) : fd_(fd), tap_(tap), buffer_(kMostFrame) {}
 Device::Device(Device&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), tap_(other.tap_), overruns_(other.overruns_), buffer_(std::move(other.buffer_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      tap_(other.tap_),
+      overruns_(other.overruns_),
+      buffer_(std::move(other.buffer_)) {}
 Device::~Device() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -89,13 +92,15 @@ Device Device::packet_socket(const std::string& network_namespace, const std::st
   const unsigned index = if_nametoindex(interface.c_str());
   if (index == 0) fail("interface '" + interface + "'");
   const auto set = [&](int level, int option, const auto& value) {
-    if (::setsockopt(socket.fd, level, option, &value, sizeof value) != 0) fail("an option of interface '" + interface + "'");
+    if (::setsockopt(socket.fd, level, option, &value, sizeof value) != 0)
+      fail("an option of interface '" + interface + "'");
   };
   const int on = 1;
   set(SOL_PACKET, PACKET_AUXDATA, on);
   set(SOL_PACKET, PACKET_IGNORE_OUTGOING, on);
   set(SOL_SOCKET, SO_TIMESTAMPNS, on);
-  if (::setsockopt(socket.fd, SOL_SOCKET, SO_RCVBUFFORCE, &kSocketBuffer, sizeof kSocketBuffer) != 0) set(SOL_SOCKET, SO_RCVBUF, kSocketBuffer);
+  if (::setsockopt(socket.fd, SOL_SOCKET, SO_RCVBUFFORCE, &kSocketBuffer, sizeof kSocketBuffer) != 0)
+    set(SOL_SOCKET, SO_RCVBUF, kSocketBuffer);
   packet_mreq all{};
   all.mr_ifindex = static_cast<int>(index);
   all.mr_type = PACKET_MR_PROMISC;
@@ -104,7 +109,8 @@ Device Device::packet_socket(const std::string& network_namespace, const std::st
   address.sll_family = AF_PACKET;
   address.sll_protocol = static_cast<std::uint16_t>(ETH_P_ALL << 8);
   address.sll_ifindex = static_cast<int>(index);
-  if (::bind(socket.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("interface '" + interface + "'");
+  if (::bind(socket.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    fail("interface '" + interface + "'");
   return {socket.release(), false};
 }
 
@@ -151,7 +157,8 @@ bool Device::receive(Arrived& arrived) {
       std::memcpy(&about, CMSG_DATA(one), sizeof about);
       arrived.unfinished_checksum = about.tp_status & TP_STATUS_CSUMNOTREADY;
       if (about.tp_status & TP_STATUS_VLAN_VALID && static_cast<std::size_t>(got) >= kAddresses) {
-        const std::uint16_t type = about.tp_status & TP_STATUS_VLAN_TPID_VALID ? about.tp_vlan_tpid : std::uint16_t{ETH_P_8021Q};
+        const std::uint16_t type =
+            about.tp_status & TP_STATUS_VLAN_TPID_VALID ? about.tp_vlan_tpid : std::uint16_t{ETH_P_8021Q};
         std::memmove(data - kTagBytes, data, kAddresses);
         std::uint8_t* const tag = data - kTagBytes + kAddresses;
         tag[0] = static_cast<std::uint8_t>(type >> 8);

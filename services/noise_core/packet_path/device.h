@@ -1,4 +1,5 @@
-// Where frames come from and go to: an interface's packet socket, or a TAP device whose kernel side belongs to the host's programs.
+// Where frames come from and go to: an interface's packet socket, or a TAP device whose kernel side belongs to the
+// host's programs.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 namespace flitwatch::packet_path {
 
 struct Arrived {
-  std::span<std::uint8_t> frame;   // valid until the next receive; VLAN tags that the kernel took off are back
-  std::int64_t epoch_ns = 0;       // when the kernel took it in
+  std::span<std::uint8_t> frame;     // valid until the next receive; VLAN tags that the kernel took off are back
+  std::int64_t epoch_ns = 0;         // when the kernel took it in
   bool unfinished_checksum = false;  // the sender left its transport checksum to a card that is not there
 };
 
@@ -26,7 +27,7 @@ class Device {
   int fd() const { return fd_; }
   bool receive(Arrived& arrived);                        // false: nothing is there
   bool send(std::span<const std::uint8_t> frame) const;  // false: the interface did not take it
-  std::uint64_t overruns();                              // frames that the kernel dropped because nobody read them, since the beginning
+  std::uint64_t overruns();  // frames that the kernel dropped because nobody read them, since the beginning
 
  private:
   Device(int fd, bool tap);

@@ -10,7 +10,8 @@ std::uint16_t word(const std::uint8_t* at) { return static_cast<std::uint16_t>(a
 
 // RFC 1624, equation 3: HC' = ~(~HC + ~m + m').
 void replace(std::uint8_t* header, std::size_t offset, std::uint16_t value) {
-  std::uint32_t sum = static_cast<std::uint16_t>(~word(header + 10)) + static_cast<std::uint16_t>(~word(header + offset)) + value;
+  std::uint32_t sum =
+      static_cast<std::uint16_t>(~word(header + 10)) + static_cast<std::uint16_t>(~word(header + offset)) + value;
   sum = (sum & 0xFFFF) + (sum >> 16);
   sum = (sum & 0xFFFF) + (sum >> 16);
   const auto checksum = static_cast<std::uint16_t>(~sum);
@@ -40,7 +41,8 @@ bool Header::checksum_right() const {
 
 Header find_header(std::span<std::uint8_t> frame) {
   std::size_t type_at = 12;
-  while (frame.size() >= type_at + 2 && (word(&frame[type_at]) == 0x8100 || word(&frame[type_at]) == 0x88A8)) type_at += kTagBytes;
+  while (frame.size() >= type_at + 2 && (word(&frame[type_at]) == 0x8100 || word(&frame[type_at]) == 0x88A8))
+    type_at += kTagBytes;
   if (frame.size() < type_at + 2) return {};
   const std::uint16_t type = word(&frame[type_at]);
   if (type == 0x86DD) return {Kind::kIpv6, nullptr};

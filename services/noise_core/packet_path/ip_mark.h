@@ -4,8 +4,9 @@
 //   ECN field  01: the sampled link was not congested, 11: it was
 //   identification  one-bit variant: the packet id, random; standard variant: the number of the sampled link
 //
-// Only atomic datagrams (RFC 6864: DF set, no fragment) are marked, because the identification of others belongs to their reassembly. The ECN
-// field tells marks from foreign code points with bit 7 set (EF, CS4 to CS7), which senders without ECT(1) leave at 00 or 10.
+// Only atomic datagrams (RFC 6864: DF set, no fragment) are marked, because the identification of others belongs to
+// their reassembly. The ECN field tells marks from foreign code points with bit 7 set (EF, CS4 to CS7), which senders
+// without ECT(1) leave at 00 or 10.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +59,8 @@ struct Hop {
 
 // Figure 2.11, the sending NIC; `id` is uniform over 16 bits. The checksum stays right.
 void begin(const Header& header, Variant variant, std::uint16_t id, const Hop& hop);
-// Figure 2.12, a switch: `random` is uniform over 32 bits. True where the link was taken into the reservoir. A checksum that was wrong stays wrong.
+// Figure 2.12, a switch: `random` is uniform over 32 bits. True where the link was taken into the reservoir. A checksum
+// that was wrong stays wrong.
 bool forward(const Header& header, Variant variant, std::uint32_t random, const Hop& hop);
 // A packet that takes no part must not read as one that does.
 void unmark(const Header& header);

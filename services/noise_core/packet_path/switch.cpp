@@ -24,14 +24,18 @@ std::int64_t clock_ns(clockid_t clock) {
 
 }  // namespace
 
-Switch::Switch(std::vector<PortSpec> ports, std::map<Address, std::size_t> table, Variant variant, std::uint32_t g, std::uint64_t seed)
+Switch::Switch(std::vector<PortSpec> ports, std::map<Address, std::size_t> table, Variant variant, std::uint32_t g,
+               std::uint64_t seed)
     : table_(std::move(table)), variant_(variant), state_(seed), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   for (const auto& [address, port] : table_)
-    if (port >= ports.size()) throw std::invalid_argument("the table names port " + std::to_string(port) + " of " + std::to_string(ports.size()));
+    if (port >= ports.size())
+      throw std::invalid_argument("the table names port " + std::to_string(port) + " of " +
+                                  std::to_string(ports.size()));
   for (const PortSpec& spec : ports)
-    ports_.push_back(std::make_unique<Port>(
-        spec, spec.tap ? Device::tap(spec.network_namespace, spec.interface) : Device::packet_socket(spec.network_namespace, spec.interface),
-        sampling::mask_of(spec.link, g ? g : sampling::kDefaultG)));
+    ports_.push_back(std::make_unique<Port>(spec,
+                                            spec.tap ? Device::tap(spec.network_namespace, spec.interface)
+                                                     : Device::packet_socket(spec.network_namespace, spec.interface),
+                                            sampling::mask_of(spec.link, g ? g : sampling::kDefaultG)));
 }
 
 Switch::~Switch() { ::close(wake_); }
@@ -64,7 +68,8 @@ void Switch::run() {
       next = take_due(now);
       next = std::min(next, send_due(now));
     }
-    const std::int64_t pause = std::clamp<std::int64_t>(next == kNever ? kSecond_ns : next - clock_ns(CLOCK_MONOTONIC), 0, kSecond_ns);
+    const std::int64_t pause =
+        std::clamp<std::int64_t>(next == kNever ? kSecond_ns : next - clock_ns(CLOCK_MONOTONIC), 0, kSecond_ns);
     const timespec limit{pause / kSecond_ns, pause % kSecond_ns};
     if (::ppoll(waits.data(), waits.size(), &limit, nullptr) <= 0) continue;
     const std::lock_guard lock(mutex_);
@@ -73,8 +78,9 @@ void Switch::run() {
   }
 }
 
-// Frames are in as of when the kernel took them, so that no queue forms while this switch is not run; and no faster than the cable carries them, so that none
-// forms where the sender was late and made up for it. What a real link would not have done, the queues do not see.
+// Frames are in as of when the kernel took them, so that no queue forms while this switch is not run; and no faster
+// than the cable carries them, so that none forms where the sender was late and made up for it. What a real link would
+// not have done, the queues do not see.
 void Switch::read(Port& port) {
   const std::int64_t now = clock_ns(CLOCK_MONOTONIC), epoch = clock_ns(CLOCK_REALTIME);
   Arrived arrived;
@@ -131,12 +137,23 @@ void Switch::take(std::size_t in, std::vector<std::uint8_t> frame, std::int64_t 
     return;
   }
   switch (find_header(frame).kind) {
-    case Kind::kNotIp: ++from.counts.not_ip; break;
-    case Kind::kIpv6: ++from.counts.ipv6; break;
-    case Kind::kFragment: ++from.counts.fragments; break;
-    case Kind::kFragmentable: ++from.counts.fragmentable; break;
-    case Kind::kTruncated: ++from.counts.broken; break;
-    case Kind::kAtomic: break;
+    case Kind::kNotIp:
+      ++from.counts.not_ip;
+      break;
+    case Kind::kIpv6:
+      ++from.counts.ipv6;
+      break;
+    case Kind::kFragment:
+      ++from.counts.fragments;
+      break;
+    case Kind::kFragmentable:
+      ++from.counts.fragmentable;
+      break;
+    case Kind::kTruncated:
+      ++from.counts.broken;
+      break;
+    case Kind::kAtomic:
+      break;
   }
   Address to;
   std::copy_n(frame.begin(), to.size(), to.begin());
@@ -175,7 +192,8 @@ bool Switch::mark(Port& from, Port& to, std::span<std::uint8_t> frame, bool cong
   const std::uint64_t draw = random();
   if (from.spec.origin) {
     const std::uint32_t one_of = from.spec.downsampling;
-    const bool chosen = header.kind == Kind::kAtomic && to.spec.link != 0 && one_of != 0 && (draw >> 32) * one_of >> 32 == 0;
+    const bool chosen =
+        header.kind == Kind::kAtomic && to.spec.link != 0 && one_of != 0 && (draw >> 32) * one_of >> 32 == 0;
     if (!chosen) {
       unmark(header);
       return false;

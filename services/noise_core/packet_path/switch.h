@@ -22,8 +22,8 @@ using Address = std::array<std::uint8_t, 6>;
 struct PortSpec {
   std::string interface, network_namespace;
   bool tap = false;
-  std::uint16_t link = 0;          // number of the link that leaves here; 0: not a link of the fabric (a host's own programs)
-  bool origin = false;             // packets that come in here begin their way: the sending NIC's work is done
+  std::uint16_t link = 0;  // number of the link that leaves here; 0: not a link of the fabric (a host's own programs)
+  bool origin = false;     // packets that come in here begin their way: the sending NIC's work is done
   std::uint32_t downsampling = 1;  // of an origin: one of so many packets is marked; 0: none
   bool flood = false;              // frames to everybody, and to addresses that the table lacks, leave here too
   Limits limits;
@@ -31,16 +31,18 @@ struct PortSpec {
 
 struct PortCounts {
   std::uint64_t received = 0, sent = 0, sent_bytes = 0;
-  std::uint64_t dropped = 0;                           // the queue was full, or the interface refused
-  std::uint64_t begun = 0, marked = 0, sampled = 0;    // out: marks begun here, marked packets, of these the ones that took this link
-  std::uint64_t congested = 0;                         // out: marked packets that found the link congested
+  std::uint64_t dropped = 0;  // the queue was full, or the interface refused
+  std::uint64_t begun = 0, marked = 0,
+                sampled = 0;    // out: marks begun here, marked packets, of these the ones that took this link
+  std::uint64_t congested = 0;  // out: marked packets that found the link congested
   std::uint64_t not_ip = 0, ipv6 = 0, fragments = 0, fragmentable = 0, broken = 0;  // in: passed as they came
   std::uint64_t unfinished_checksums = 0, overruns = 0, nowhere = 0;
 };
 
 class Switch {
  public:
-  Switch(std::vector<PortSpec> ports, std::map<Address, std::size_t> table, Variant variant, std::uint32_t g, std::uint64_t seed);
+  Switch(std::vector<PortSpec> ports, std::map<Address, std::size_t> table, Variant variant, std::uint32_t g,
+         std::uint64_t seed);
   ~Switch();
 
   void run();   // until `stop`

@@ -62,7 +62,8 @@ void fold(std::span<const T> u, Index mirror, std::span<T> out, bool adjoint, un
 }
 
 template <class T>
-void ascend(std::span<const T> y, std::span<const T> u, Index mirror, std::span<const T> shift, T sigma, std::span<T> moved, unsigned threads) {
+void ascend(std::span<const T> y, std::span<const T> u, Index mirror, std::span<const T> shift, T sigma,
+            std::span<T> moved, unsigned threads) {
   in_pieces(y.size(), threads, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t c = begin; c < end; ++c) {
       const T k = folded(u, mirror, c) + (shift.empty() ? T{0} : shift[c]);
@@ -132,13 +133,14 @@ double apart(std::span<const T> a, std::span<const T> b, unsigned threads) {
   return all;
 }
 
-#define FLITWATCH_FOR(T)                                                                                                      \
-  template void take<T>(std::span<const T>, Index, Index, std::span<T>, unsigned);                                            \
-  template void fold<T>(std::span<const T>, Index, std::span<T>, bool, unsigned);                                             \
-  template void ascend<T>(std::span<const T>, std::span<const T>, Index, std::span<const T>, T, std::span<T>, unsigned);      \
-  template void descend_free<T>(const Free<T>&, unsigned);                                                                    \
-  template void descend_pairs<T>(const Pairs<T>&, unsigned);                                                                  \
-  template void reflect<T>(std::span<T>, std::span<const T>, std::span<const T>, T, unsigned);                                \
+#define FLITWATCH_FOR(T)                                                                                      \
+  template void take<T>(std::span<const T>, Index, Index, std::span<T>, unsigned);                            \
+  template void fold<T>(std::span<const T>, Index, std::span<T>, bool, unsigned);                             \
+  template void ascend<T>(std::span<const T>, std::span<const T>, Index, std::span<const T>, T, std::span<T>, \
+                          unsigned);                                                                          \
+  template void descend_free<T>(const Free<T>&, unsigned);                                                    \
+  template void descend_pairs<T>(const Pairs<T>&, unsigned);                                                  \
+  template void reflect<T>(std::span<T>, std::span<const T>, std::span<const T>, T, unsigned);                \
   template double apart<T>(std::span<const T>, std::span<const T>, unsigned);
 FLITWATCH_FOR(float)
 FLITWATCH_FOR(double)

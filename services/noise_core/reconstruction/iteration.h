@@ -1,7 +1,9 @@
-// One iteration of the reconstruction's first-order solver in a few passes over memory: vectors of ten million values do not fit in any cache.
+// One iteration of the reconstruction's first-order solver in a few passes over memory: vectors of ten million values
+// do not fit in any cache.
 //
-// Indices say what the program's operators gather (services/routing, reconstruction/bases.py and sensing.py). An empty index means "the same place",
-// an index of the length of what it points into means "nothing there": zero. Ranges are cut into as many pieces as there are threads.
+// Indices say what the program's operators gather (services/routing, reconstruction/bases.py and sensing.py). An empty
+// index means "the same place", an index of the length of what it points into means "nothing there": zero. Ranges are
+// cut into as many pieces as there are threads.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +17,15 @@ using Index = std::span<const std::int32_t>;
 template <class T>
 void take(std::span<const T> x, Index at, Index less, std::span<T> out, unsigned threads);
 
-// Sum (below the diagonal) and difference (above) of mirrored places, or its adjoint. mirror[c] < c says that c is below.
+// Sum (below the diagonal) and difference (above) of mirrored places, or its adjoint. mirror[c] < c says that c is
+// below.
 template <class T>
 void fold(std::span<const T> u, Index mirror, std::span<T> out, bool adjoint, unsigned threads);
 
 // moved = y + sigma (fold(u) + shift), cut to [-1, 1]. Without a mirror nothing is folded; an empty shift is zero.
 template <class T>
-void ascend(std::span<const T> y, std::span<const T> u, Index mirror, std::span<const T> shift, T sigma, std::span<T> moved, unsigned threads);
+void ascend(std::span<const T> y, std::span<const T> u, Index mirror, std::span<const T> shift, T sigma,
+            std::span<T> moved, unsigned threads);
 
 // The second part of a dictionary, z: moved = z - tau (pull2 - pull1), ahead = 2 moved - z, left = -ahead;
 // the pulls are take(v1, home1, later1) and take(v2, home2, later2), and the first is kept.
@@ -35,8 +39,8 @@ struct Free {
 template <class T>
 void descend_free(const Free<T>& f, unsigned threads);
 
-// Pairs: moved = max(x - tau (first[first_of] + tail[tail_of] + pull[place]), least), ahead = 2 moved - x; ahead is added to `left` at the pairs' places,
-// and summed by group into first_sum and tail_sum.
+// Pairs: moved = max(x - tau (first[first_of] + tail[tail_of] + pull[place]), least), ahead = 2 moved - x; ahead is
+// added to `left` at the pairs' places, and summed by group into first_sum and tail_sum.
 template <class T>
 struct Pairs {
   std::span<const T> x, least, pull, first, tail;

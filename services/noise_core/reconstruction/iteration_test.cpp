@@ -1,4 +1,5 @@
-// Folding and taking against their definitions on a 3 x 3 matrix; every piece of a range is done once, whatever the number of threads.
+// Folding and taking against their definitions on a 3 x 3 matrix; every piece of a range is done once, whatever the
+// number of threads.
 #include "reconstruction/iteration.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,8 @@ TEST(Iteration, FoldIsSumBelowAndDifferenceAboveTheDiagonal) {
   EXPECT_EQ(folded, (std::vector<double>{-3, -14, 5, -24, 18, 40}));
   const std::vector<double> w{3, 1, 4, 1, 5, 9};
   fold<double>(w, kMirror, back, true, 2);
-  EXPECT_DOUBLE_EQ(std::inner_product(folded.begin(), folded.end(), w.begin(), 0.0), std::inner_product(u.begin(), u.end(), back.begin(), 0.0));
+  EXPECT_DOUBLE_EQ(std::inner_product(folded.begin(), folded.end(), w.begin(), 0.0),
+                   std::inner_product(u.begin(), u.end(), back.begin(), 0.0));
 }
 
 TEST(Iteration, WhatIsNotThereIsZero) {
@@ -35,11 +37,14 @@ TEST(Iteration, ThreadsChangeNothingButTheOrderOfSums) {
   std::vector<double> x(n), least(n), pull(n, 0.5), first{1, 2, 3}, tail{4, 5};
   std::iota(x.begin(), x.end(), 0.0);
   std::vector<std::int32_t> first_of(n), tail_of(n);
-  for (std::size_t k = 0; k < n; ++k) first_of[k] = static_cast<std::int32_t>(k % 3), tail_of[k] = static_cast<std::int32_t>(k % 2);
+  for (std::size_t k = 0; k < n; ++k)
+    first_of[k] = static_cast<std::int32_t>(k % 3), tail_of[k] = static_cast<std::int32_t>(k % 2);
   std::vector<std::vector<double>> sums;
   for (const unsigned threads : {1U, 4U}) {
     std::vector<double> moved(n), left(n, 1.0), first_sum(3, 7.0), tail_sum(2, 7.0);
-    descend_pairs(Pairs<double>{x, least, pull, first, tail, {}, first_of, tail_of, 0.25, moved, left, first_sum, tail_sum}, threads);
+    descend_pairs(
+        Pairs<double>{x, least, pull, first, tail, {}, first_of, tail_of, 0.25, moved, left, first_sum, tail_sum},
+        threads);
     EXPECT_DOUBLE_EQ(moved[0], 0.0);
     EXPECT_DOUBLE_EQ(moved[1000], 1000 - 0.25 * (2 + 4 + 0.5));
     EXPECT_DOUBLE_EQ(left[1000], 1 + 2 * moved[1000] - 1000);

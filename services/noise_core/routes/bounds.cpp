@@ -8,8 +8,9 @@ namespace flitwatch::routes {
 
 namespace {
 
-// m ports must take these items. Of the (k + 1) m + 1 - i largest, at least m + 1 - i ports take k + 1 or one takes more, so that at most k (i - 1) items
-// are on ports with fewer: one of the k (i - 1) + 1 largest shares its port with k others.
+// m ports must take these items. Of the (k + 1) m + 1 - i largest, at least m + 1 - i ports take k + 1 or one takes
+// more, so that at most k (i - 1) items are on ports with fewer: one of the k (i - 1) + 1 largest shares its port with
+// k others.
 double pigeonhole(std::vector<float>& bytes, int ports) {
   if (bytes.empty()) return 0;
   if (ports == 0) return std::numeric_limits<double>::infinity();
@@ -40,7 +41,8 @@ double spread(double bytes, int links) {
 class Working {
  public:
   Working(const Tree& tree, std::span<const std::uint8_t> cables) : tree_(tree), cables_(cables) {
-    if (!cables.empty() && static_cast<int>(cables.size()) != tree.links()) throw std::invalid_argument("give the number of working cables of every link");
+    if (!cables.empty() && static_cast<int>(cables.size()) != tree.links())
+      throw std::invalid_argument("give the number of working cables of every link");
   }
 
   int on(int link) const { return cables_.empty() ? 1 : cables_[link]; }
@@ -49,8 +51,12 @@ class Working {
     const TreeShape& shape = tree_.shape();
     return on(tree_.spine_to_leaf(leaf / shape.leaves * shape.spines + s, leaf % shape.leaves));
   }
-  int ups(int leaf) const { return count([&](int s) { return up(leaf, s); }); }
-  int downs(int leaf) const { return count([&](int s) { return down(leaf, s); }); }
+  int ups(int leaf) const {
+    return count([&](int s) { return up(leaf, s); });
+  }
+  int downs(int leaf) const {
+    return count([&](int s) { return down(leaf, s); });
+  }
 
   // Links of a pod's spines to cores, and of cores to a pod's spines.
   int out_of(int pod) const {
@@ -66,7 +72,8 @@ class Working {
     return links;
   }
 
-  // Spines of `leaf` from which spine `t` of another pod can be reached, for every t: by pair of pods, as [s * spines + t].
+  // Spines of `leaf` from which spine `t` of another pod can be reached, for every t: by pair of pods, as [s * spines +
+  // t].
   std::vector<std::uint8_t> joined(int pod, int to) const {
     const TreeShape& shape = tree_.shape();
     const int spines = shape.spines, per_group = tree_.spines_per_group();
@@ -76,7 +83,8 @@ class Working {
       for (int c = 0; c < shape.cores; ++c) {
         if (!on(tree_.spine_to_core(pod * spines + s, c))) continue;
         for (int q = 0; q < per_group; ++q)
-          if (on(tree_.core_to_spine(group * shape.cores + c, to, q))) result[static_cast<std::size_t>(s) * spines + group * per_group + q] = 1;
+          if (on(tree_.core_to_spine(group * shape.cores + c, to, q)))
+            result[static_cast<std::size_t>(s) * spines + group * per_group + q] = 1;
       }
     }
     return result;
@@ -94,14 +102,16 @@ class Working {
   std::span<const std::uint8_t> cables_;
 };
 
-// Items of one leaf for another share the spines that lead there at all: fewer than either leaf has where links failed at both ends.
+// Items of one leaf for another share the spines that lead there at all: fewer than either leaf has where links failed
+// at both ends.
 double pairwise(const Tree& tree, const Demand& demand, const Working& working) {
   const TreeShape& shape = tree.shape();
   double best = 0;
   std::vector<std::vector<float>> of(tree.leaves());
   std::vector<std::vector<std::uint8_t>> joined(static_cast<std::size_t>(shape.pods) * shape.pods);
   for (int leaf = 0; leaf < tree.leaves(); ++leaf) {
-    for (int i = demand.of_leaf[leaf]; i < demand.of_leaf[leaf + 1]; ++i) of[tree.leaf_of(demand.items[i].dest)].push_back(demand.items[i].bytes);
+    for (int i = demand.of_leaf[leaf]; i < demand.of_leaf[leaf + 1]; ++i)
+      of[tree.leaf_of(demand.items[i].dest)].push_back(demand.items[i].bytes);
     for (int to = 0; to < tree.leaves(); ++to) {
       if (of[to].empty()) continue;
       const int pod = tree.pod_of_leaf(leaf), other = tree.pod_of_leaf(to);
@@ -111,7 +121,9 @@ double pairwise(const Tree& tree, const Demand& demand, const Working& working) 
       for (int s = 0; s < shape.spines; ++s) {
         bool leaves = false, arrives = false;
         for (int t = 0; t < shape.spines; ++t) {
-          const auto at = [&](int from, int end) { return pod == other ? from == end : way[static_cast<std::size_t>(from) * shape.spines + end] != 0; };
+          const auto at = [&](int from, int end) {
+            return pod == other ? from == end : way[static_cast<std::size_t>(from) * shape.spines + end] != 0;
+          };
           leaves = leaves || (at(s, t) && working.down(to, t));
           arrives = arrives || (at(t, s) && working.up(leaf, t));
         }
@@ -151,7 +163,8 @@ Bounds bounds(const Tree& tree, const Demand& demand, std::span<const std::uint8
   }
   for (int p = 0; p < s.pods && s.groups; ++p)
     adaptive = std::max({adaptive, spread(pod_out[p], working.out_of(p)), spread(pod_in[p], working.into(p))});
-  const bool broken = std::any_of(cables.begin(), cables.end(), [&](std::uint8_t number) { return number != cables.front(); });
+  const bool broken =
+      std::any_of(cables.begin(), cables.end(), [&](std::uint8_t number) { return number != cables.front(); });
   if (broken) fixed = std::max(fixed, pairwise(tree, demand, working));
   return {adaptive, std::max(adaptive, fixed)};
 }

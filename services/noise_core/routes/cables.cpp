@@ -10,13 +10,20 @@ namespace {
 
 constexpr double kRounding = 1e-9;  // of a link's bytes: a smaller gain is none
 constexpr int kMostMoves = 4096;    // of entries of one link after the first pass
-constexpr int kMostForPairs = 128;  // entries of a link among which exchanges are looked for: with more of them the first pass is nearly even
+constexpr int kMostForPairs =
+    128;  // entries of a link among which exchanges are looked for: with more of them the first pass is nearly even
 
 // The cables of one link.
 class Link {
  public:
   Link(const Entries& all, int link, std::vector<std::int32_t>& cable)
-      : all_(all), first_(all.first[link]), last_(all.first[link + 1]), cables_(all.cables[link]), cable_(cable), load_(cables_ * all.slots), count_(cables_) {}
+      : all_(all),
+        first_(all.first[link]),
+        last_(all.first[link + 1]),
+        cables_(all.cables[link]),
+        cable_(cable),
+        load_(cables_ * all.slots),
+        count_(cables_) {}
 
   void share(std::span<const double> limit) {
     if (cables_ == 1) return std::fill(cable_.begin() + first_, cable_.begin() + last_, 0);
@@ -40,7 +47,9 @@ class Link {
     return most;
   }
 
-  double busiest(int cable) const { return *std::max_element(&load_[cable * all_.slots], &load_[cable * all_.slots] + all_.slots); }
+  double busiest(int cable) const {
+    return *std::max_element(&load_[cable * all_.slots], &load_[cable * all_.slots] + all_.slots);
+  }
 
   void put(std::int64_t entry, int cable, int sign) {
     for (int t = 0; t < all_.slots; ++t) load_[cable * all_.slots + t] += sign * bytes(entry)[t];
@@ -49,7 +58,8 @@ class Link {
   }
 
   bool holds_any() const {
-    return std::any_of(all_.held.begin() + first_, all_.held.begin() + last_, [](std::int32_t cable) { return cable >= 0; });
+    return std::any_of(all_.held.begin() + first_, all_.held.begin() + last_,
+                       [](std::int32_t cable) { return cable >= 0; });
   }
 
   bool within(std::span<const double> limit) const {
@@ -59,17 +69,21 @@ class Link {
     return true;
   }
 
-  // The largest entry first, to the cable that then carries least; entries without bytes to the cable with the fewest entries.
+  // The largest entry first, to the cable that then carries least; entries without bytes to the cable with the fewest
+  // entries.
   void lay(bool keep) {
     std::fill(load_.begin(), load_.end(), 0.0);
     std::fill(count_.begin(), count_.end(), 0);
     order_.clear();
     for (std::int64_t entry = first_; entry < last_; ++entry) {
       const int held = all_.held[entry];
-      if (keep && held >= 0 && held < cables_) put(entry, held, 1);
-      else order_.push_back(entry);
+      if (keep && held >= 0 && held < cables_)
+        put(entry, held, 1);
+      else
+        order_.push_back(entry);
     }
-    std::stable_sort(order_.begin(), order_.end(), [&](std::int64_t a, std::int64_t b) { return largest(a) > largest(b); });
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::int64_t a, std::int64_t b) { return largest(a) > largest(b); });
     for (const std::int64_t entry : order_) {
       int best = 0;
       for (int cable = 1; cable < cables_; ++cable) {
@@ -80,7 +94,8 @@ class Link {
     }
   }
 
-  // Takes an entry off the busiest cable, or exchanges it for one of another cable, as long as that lowers the larger of the two.
+  // Takes an entry off the busiest cable, or exchanges it for one of another cable, as long as that lowers the larger
+  // of the two.
   void improve() {
     const double least = kRounding * std::accumulate(load_.begin(), load_.end(), 0.0);
     for (int moves = 0; moves < kMostMoves; ++moves) {
@@ -149,9 +164,11 @@ class Link {
 
 std::vector<std::int32_t> share_cables(const Entries& entries, std::span<const double> limit) {
   const std::size_t links = entries.cables.size(), number = entries.held.size();
-  if (entries.first.size() != links + 1 || entries.bytes.size() != number * entries.slots || limit.size() != static_cast<std::size_t>(entries.slots))
+  if (entries.first.size() != links + 1 || entries.bytes.size() != number * entries.slots ||
+      limit.size() != static_cast<std::size_t>(entries.slots))
     throw std::invalid_argument("entries, cables, bytes and limits differ in length");
-  if (entries.first.front() != 0 || entries.first.back() != static_cast<std::int64_t>(number) || !std::is_sorted(entries.first.begin(), entries.first.end()))
+  if (entries.first.front() != 0 || entries.first.back() != static_cast<std::int64_t>(number) ||
+      !std::is_sorted(entries.first.begin(), entries.first.end()))
     throw std::invalid_argument("the entries of the links must follow one another");
   if (std::any_of(entries.cables.begin(), entries.cables.end(), [](std::int32_t cables) { return cables < 1; }))
     throw std::invalid_argument("a link without a cable takes no entries");

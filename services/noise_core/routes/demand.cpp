@@ -8,22 +8,26 @@ namespace flitwatch::routes {
 
 namespace {
 
-void reject(std::size_t row, const std::string& what) { throw std::invalid_argument("row " + std::to_string(row) + ": " + what); }
+void reject(std::size_t row, const std::string& what) {
+  throw std::invalid_argument("row " + std::to_string(row) + ": " + what);
+}
 
 }  // namespace
 
-Demand gather(const Tree& tree, std::span<const std::int32_t> src, std::span<const std::int32_t> dst, std::span<const double> bytes,
-              std::span<const std::int32_t> slot, int slots) {
+Demand gather(const Tree& tree, std::span<const std::int32_t> src, std::span<const std::int32_t> dst,
+              std::span<const double> bytes, std::span<const std::int32_t> slot, int slots) {
   const int endpoints = tree.endpoints();
   if (slots < 1) throw std::invalid_argument("traffic has at least one time slot");
   std::vector<double> flow(static_cast<std::size_t>(tree.leaves()) * endpoints * slots, 0);
   for (std::size_t i = 0; i < src.size(); ++i) {
-    if (src[i] < 0 || src[i] >= endpoints || dst[i] < 0 || dst[i] >= endpoints) reject(i, "endpoints go from 0 to " + std::to_string(endpoints - 1));
+    if (src[i] < 0 || src[i] >= endpoints || dst[i] < 0 || dst[i] >= endpoints)
+      reject(i, "endpoints go from 0 to " + std::to_string(endpoints - 1));
     if (!(bytes[i] >= 0) || !std::isfinite(bytes[i])) reject(i, "bytes must be a finite number from 0");
     const int at = slot.empty() ? 0 : slot[i];
     if (at < 0 || at >= slots) reject(i, "time slots go from 0 to " + std::to_string(slots - 1));
     const int leaf = tree.leaf_of(src[i]);
-    if (leaf != tree.leaf_of(dst[i])) flow[(static_cast<std::size_t>(leaf) * endpoints + dst[i]) * slots + at] += bytes[i];
+    if (leaf != tree.leaf_of(dst[i]))
+      flow[(static_cast<std::size_t>(leaf) * endpoints + dst[i]) * slots + at] += bytes[i];
   }
   Demand demand;
   demand.slots = slots;

@@ -1,5 +1,5 @@
-// What is to be routed: bytes from each leaf to each destination endpoint, in each of some time slots that follow one another. A leaf's table
-// has one port a destination, so the sources behind a leaf never part.
+// What is to be routed: bytes from each leaf to each destination endpoint, in each of some time slots that follow one
+// another. A leaf's table has one port a destination, so the sources behind a leaf never part.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,27 @@ struct Item {
 
 struct Demand {
   int slots = 1;
-  std::vector<Item> items;      // by leaf, then destination; only between different leaves, only above zero
-  std::vector<int> of_leaf;     // items of leaf l: [of_leaf[l], of_leaf[l + 1])
-  std::vector<int> of_dest;     // positions in by_dest of destination d: [of_dest[d], of_dest[d + 1])
-  std::vector<int> by_dest;     // item numbers, by destination
-  std::vector<float> by_slot;   // bytes by item * slots + slot
+  std::vector<Item> items;     // by leaf, then destination; only between different leaves, only above zero
+  std::vector<int> of_leaf;    // items of leaf l: [of_leaf[l], of_leaf[l + 1])
+  std::vector<int> of_dest;    // positions in by_dest of destination d: [of_dest[d], of_dest[d + 1])
+  std::vector<int> by_dest;    // item numbers, by destination
+  std::vector<float> by_slot;  // bytes by item * slots + slot
 
   const float* bytes(int item) const { return &by_slot[static_cast<std::size_t>(item) * slots]; }
 };
 
-// `slot`: of every row, from 0 to slots - 1; empty: all in one. Throws std::invalid_argument for endpoints or slots out of range or bytes that are negative or
-// not finite.
-Demand gather(const Tree& tree, std::span<const std::int32_t> src, std::span<const std::int32_t> dst, std::span<const double> bytes,
-              std::span<const std::int32_t> slot = {}, int slots = 1);
+// `slot`: of every row, from 0 to slots - 1; empty: all in one. Throws std::invalid_argument for endpoints or slots out
+// of range or bytes that are negative or not finite.
+Demand gather(const Tree& tree, std::span<const std::int32_t> src, std::span<const std::int32_t> dst,
+              std::span<const double> bytes, std::span<const std::int32_t> slot = {}, int slots = 1);
 
-// Lower bounds on the largest load of a link between switches, of all slots together; `cables`: how many work of each link, or empty for one each.
+// Lower bounds on the largest load of a link between switches, of all slots together; `cables`: how many work of each
+// link, or empty for one each.
 struct Bounds {
-  double adaptive;  // traffic of a leaf or pod spread evenly over its cables that work: z_AR of an intact tree, at most z_AR of a broken one
-  double fixed;     // with one port a destination: pigeonholes of the items of each leaf, on both sides, and of each pair of leaves
+  double adaptive;  // traffic of a leaf or pod spread evenly over its cables that work: z_AR of an intact tree, at most
+                    // z_AR of a broken one
+  double fixed;  // with one port a destination: pigeonholes of the items of each leaf, on both sides, and of each pair
+                 // of leaves
 };
 Bounds bounds(const Tree& tree, const Demand& demand, std::span<const std::uint8_t> cables);
 

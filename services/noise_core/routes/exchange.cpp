@@ -128,7 +128,8 @@ void Exchange::relocations(int f) {
         offer(out_change(f, p) + in_change(f, p), {{f, {p, p}}});
         continue;
       }
-      if (const double c = flow.from < 0 ? 0 : out_change(f, p); c < out) out = c, place.out = flow.from < 0 ? flow.out : p;
+      if (const double c = flow.from < 0 ? 0 : out_change(f, p); c < out)
+        out = c, place.out = flow.from < 0 ? flow.out : p;
       if (const double c = in_change(f, p); c < in) in = c, place.in = p;
     }
     if (place.out < 0 || (place.out == flow.out && place.in == flow.in)) continue;
@@ -147,14 +148,17 @@ void Exchange::swaps(int f, bool out) {
     const int b = out ? out_cell(vertex, p) : in_cell(vertex, p);
     const auto& list = members_[b];
     const int size = static_cast<int>(list.size());
-    for (int t = 0, at = size > kSample ? random_.below(size) : 0; t < size && t < kSample; ++t, at = at + 1 == size ? 0 : at + 1) {
+    for (int t = 0, at = size > kSample ? random_.below(size) : 0; t < size && t < kSample;
+         ++t, at = at + 1 == size ? 0 : at + 1) {
       const int g = list[at];
       const Flow& other = flows_[g];
       if (other.rigid || resting_[g] > moves_) continue;
       const double d = other.bytes - flow.bytes;
       const double change = cost(a, d) - cost(a, 0) + cost(b, -d) - cost(b, 0);
-      if (out) offer(change, {{f, {p, flow.in}}, {g, {mine, other.in}}});
-      else offer(change, {{f, {flow.out, p}}, {g, {other.out, mine}}});
+      if (out)
+        offer(change, {{f, {p, flow.in}}, {g, {mine, other.in}}});
+      else
+        offer(change, {{f, {flow.out, p}}, {g, {other.out, mine}}});
     }
   }
 }
@@ -167,12 +171,14 @@ void Exchange::sample(int vertex, bool out, int other_than, std::vector<int>& in
     if (p / per == other_than) continue;
     const auto& list = members_[out ? out_cell(vertex, p) : in_cell(vertex, p)];
     const int size = static_cast<int>(list.size());
-    for (int t = 0, at = size > each ? random_.below(size) : 0; t < size && t < each; ++t, at = at + 1 == size ? 0 : at + 1)
+    for (int t = 0, at = size > each ? random_.below(size) : 0; t < size && t < each;
+         ++t, at = at + 1 == size ? 0 : at + 1)
       if (resting_[list[at]] <= moves_) into.push_back(list[at]);
   }
 }
 
-// With another flow of the same start and another class: ports there change hands, at the ends each takes the cheapest of its new class.
+// With another flow of the same start and another class: ports there change hands, at the ends each takes the cheapest
+// of its new class.
 void Exchange::crossings(int f) {
   const Flow& flow = flows_[f];
   const int per = ports_.per_class;
@@ -181,7 +187,8 @@ void Exchange::crossings(int f) {
     const Flow& other = flows_[g];
     if (other.rigid) continue;
     if (other.to == flow.to) {
-      const int a = out_cell(flow.from, flow.out), b = out_cell(flow.from, other.out), c = in_cell(flow.to, flow.in), e = in_cell(flow.to, other.in);
+      const int a = out_cell(flow.from, flow.out), b = out_cell(flow.from, other.out), c = in_cell(flow.to, flow.in),
+                e = in_cell(flow.to, other.in);
       const double d = other.bytes - flow.bytes;
       if (!free_for(f, other.out) || !free_for(g, flow.out)) continue;
       offer(cost(a, d) - cost(a, 0) + cost(b, -d) - cost(b, 0) + cost(c, d) - cost(c, 0) + cost(e, -d) - cost(e, 0),
@@ -199,12 +206,14 @@ void Exchange::crossings(int f) {
       return least;
     };
     int mine = -1, its = -1;
-    const double change = start + cheapest(f, class_of(other.out) * per, mine) + cheapest(g, class_of(flow.out) * per, its);
+    const double change =
+        start + cheapest(f, class_of(other.out) * per, mine) + cheapest(g, class_of(flow.out) * per, its);
     offer(change, {{f, {other.out, mine}}, {g, {flow.out, its}}});
   }
 }
 
-// With one flow of the same start, one of the same end, both of another class, and a fourth of the first class that joins their other ends.
+// With one flow of the same start, one of the same end, both of another class, and a fourth of the first class that
+// joins their other ends.
 void Exchange::circles(int f) {
   const Flow& flow = flows_[f];
   auto fits = [&](int g, int out, int in) { return (!flows_[g].rigid || out == in) && free_for(g, out); };
@@ -216,7 +225,9 @@ void Exchange::circles(int f) {
     if (start >= best_.change) continue;
     for (const int h : some_in_) {
       const Flow& third = flows_[h];
-      if (third.from < 0 || third.from == flow.from || class_of(third.in) != class_of(second.out) || !fits(f, second.out, third.in)) continue;
+      if (third.from < 0 || third.from == flow.from || class_of(third.in) != class_of(second.out) ||
+          !fits(f, second.out, third.in))
+        continue;
       const int c = in_cell(flow.to, flow.in), e = in_cell(flow.to, third.in);
       const double d3 = third.bytes - flow.bytes, end = start + cost(c, d3) - cost(c, 0) + cost(e, -d3) - cost(e, 0);
       if (end >= best_.change) continue;
@@ -227,8 +238,12 @@ void Exchange::circles(int f) {
         const int p = out_cell(third.from, third.out), q = out_cell(third.from, fourth.out);
         const int r = in_cell(second.to, second.in), s = in_cell(second.to, fourth.in);
         const double d4 = fourth.bytes - third.bytes, d2 = fourth.bytes - second.bytes;
-        offer(end + cost(p, d4) - cost(p, 0) + cost(q, -d4) - cost(q, 0) + cost(r, d2) - cost(r, 0) + cost(s, -d2) - cost(s, 0),
-              {{f, {second.out, third.in}}, {g, {flow.out, fourth.in}}, {h, {fourth.out, flow.in}}, {k, {third.out, second.in}}});
+        offer(end + cost(p, d4) - cost(p, 0) + cost(q, -d4) - cost(q, 0) + cost(r, d2) - cost(r, 0) + cost(s, -d2) -
+                  cost(s, 0),
+              {{f, {second.out, third.in}},
+               {g, {flow.out, fourth.in}},
+               {h, {fourth.out, flow.in}},
+               {k, {third.out, second.in}}});
       }
     }
   }

@@ -1,7 +1,9 @@
-// Flows between vertices, each with a port at either end: ports are exchanged until no port of a vertex carries more than a limit.
+// Flows between vertices, each with a port at either end: ports are exchanged until no port of a vertex carries more
+// than a limit.
 //
-// Where each port has to take the same few flows, a flow that changes its port alone only moves the overload; flows that change places do not. Moves are
-// therefore exchanges: of two flows at one end, of two parallel flows, and of four flows in a circle, which leave every port its number of flows.
+// Where each port has to take the same few flows, a flow that changes its port alone only moves the overload; flows
+// that change places do not. Moves are therefore exchanges: of two flows at one end, of two parallel flows, and of four
+// flows in a circle, which leave every port its number of flows.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +18,8 @@ struct Flow {
   int from, to;  // vertices; from < 0: a flow whose class is settled, and that looks for a port at its end alone
   int dest;
   float bytes;
-  bool rigid;    // the same port at both ends, not only the same class; with from < 0 it stays where it is
-  int out, in;   // ports, at `from` and at `to`
+  bool rigid;   // the same port at both ends, not only the same class; with from < 0 it stays where it is
+  int out, in;  // ports, at `from` and at `to`
 };
 
 struct Ports {
@@ -30,8 +32,8 @@ class Exchange {
  public:
   Exchange(std::vector<Flow>& flows, int starts, int ends, int dests, const Ports& ports, Random& random);
 
-  // Lowers the sum of squares of what is above `limit` until nothing is, nothing was gained for long, or `go_on`, asked now and then, says no. Leaves the
-  // smallest largest load that it met.
+  // Lowers the sum of squares of what is above `limit` until nothing is, nothing was gained for long, or `go_on`, asked
+  // now and then, says no. Leaves the smallest largest load that it met.
   void settle(double limit, const std::function<bool()>& go_on);
   double largest() const;
 
@@ -69,12 +71,12 @@ class Exchange {
   Random& random_;
   double limit_ = 0, total_ = 0;
   std::vector<double> load_;
-  std::vector<std::vector<int>> members_;            // flows of each cell: of a vertex and one of its ports
-  std::vector<int> place_out_, place_in_;            // of a flow in its cells
-  std::vector<std::vector<int>> between_;            // flows of (from, to)
+  std::vector<std::vector<int>> members_;  // flows of each cell: of a vertex and one of its ports
+  std::vector<int> place_out_, place_in_;  // of a flow in its cells
+  std::vector<std::vector<int>> between_;  // flows of (from, to)
   std::vector<int> over_, over_place_;
-  std::vector<int> holder_, holders_;                // by port and destination: the `to` of what takes it, and how many
-  std::vector<std::uint32_t> resting_;               // until which move a flow stays
+  std::vector<int> holder_, holders_;   // by port and destination: the `to` of what takes it, and how many
+  std::vector<std::uint32_t> resting_;  // until which move a flow stays
   std::uint32_t moves_ = 0;
   std::vector<int> some_out_, some_in_;
   Move best_;

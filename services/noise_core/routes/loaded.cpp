@@ -26,8 +26,8 @@ class PutBack {
     Port down = -1;
   };
 
-  // The entry goes back to what it was, unless that loads a cell too much. `place(sign)` adds and takes away what follows the entry; `free()`
-  // lays what nothing else uses on the way that begins there.
+  // The entry goes back to what it was, unless that loads a cell too much. `place(sign)` adds and takes away what
+  // follows the entry; `free()` lays what nothing else uses on the way that begins there.
   template <class Place, class Free>
   bool back(Port& entry, Port was, Place place, Free free) {
     const Port now = entry;
@@ -48,22 +48,31 @@ class PutBack {
     const Item& one = tables_.demand().items[item];
     const Port was = loaded_.spine_of[static_cast<std::size_t>(one.leaf) * tree_.endpoints() + one.dest];
     const int pod = tree_.pod_of_leaf(one.leaf);
-    return back(tables_.spine_of[item], was, [&](int sign) { tables_.place(item, sign); },
-                [&] { return pod == tree_.pod_of(one.dest) ? Undo{} : free_entries(pod * tree_.shape().spines + was, one.dest); });
+    return back(
+        tables_.spine_of[item], was, [&](int sign) { tables_.place(item, sign); },
+        [&] {
+          return pod == tree_.pod_of(one.dest) ? Undo{} : free_entries(pod * tree_.shape().spines + was, one.dest);
+        });
   }
 
   bool spine(std::size_t q) {
     const int ps = static_cast<int>(q / tree_.endpoints()), dest = static_cast<int>(q % tree_.endpoints());
-    return back(tables_.core_of[q], loaded_.core_of[q], [&](int sign) { tables_.place_spine(ps, dest, tables_.spine_bytes(q), sign); },
-                [&] { return free_core(core_above(ps, tables_.core_of[q]), dest); });
+    return back(
+        tables_.core_of[q], loaded_.core_of[q],
+        [&](int sign) { tables_.place_spine(ps, dest, tables_.spine_bytes(q), sign); },
+        [&] { return free_core(core_above(ps, tables_.core_of[q]), dest); });
   }
 
   bool core(std::size_t q) {
     const int k = static_cast<int>(q / tree_.endpoints()), dest = static_cast<int>(q % tree_.endpoints());
-    return back(tables_.down_of[q], loaded_.down_of[q], [&](int sign) { tables_.place_core(k, dest, tables_.core_bytes(q), sign); }, [] { return Undo{}; });
+    return back(
+        tables_.down_of[q], loaded_.down_of[q],
+        [&](int sign) { tables_.place_core(k, dest, tables_.core_bytes(q), sign); }, [] { return Undo{}; });
   }
 
-  int core_above(int ps, Port c) const { return tree_.group_of_spine(ps % tree_.shape().spines) * tree_.shape().cores + c; }
+  int core_above(int ps, Port c) const {
+    return tree_.group_of_spine(ps % tree_.shape().spines) * tree_.shape().cores + c;
+  }
 
   // Entries on the way from a spine that nothing uses yet become the loaded ones.
   Undo free_entries(int ps, int dest) {

@@ -35,7 +35,8 @@ inline float Moves::added_to_cell(std::size_t cell, int slot, double bytes) cons
 
 inline float Moves::added(int link, const float* bytes) const {
   if (tables_.failed(link)) return kFailed;
-  return tables_.slots() == 1 ? added_to_cell(link, 0, bytes[0] * tables_.per_cable(link)) : added_to_slots(link, bytes);
+  return tables_.slots() == 1 ? added_to_cell(link, 0, bytes[0] * tables_.per_cable(link))
+                              : added_to_slots(link, bytes);
 }
 
 float Moves::added_to_slots(int link, const float* bytes) const {
@@ -47,7 +48,8 @@ float Moves::added_to_slots(int link, const float* bytes) const {
 
 void Moves::price_descents(int group, int dest, const float* bytes) {
   const int pod = tree_.pod_of(dest), leaf = tree_.leaf_of(dest) % tree_.shape().leaves, n = tree_.spines_per_group();
-  for (int q = 0; q < n; ++q) last_[q] = added(tree_.spine_to_leaf(pod * tree_.shape().spines + group * n + q, leaf), bytes);
+  for (int q = 0; q < n; ++q)
+    last_[q] = added(tree_.spine_to_leaf(pod * tree_.shape().spines + group * n + q, leaf), bytes);
   for (int c = 0; c < tree_.shape().cores; ++c) {
     const int k = group * tree_.shape().cores + c;
     const std::size_t at = tables_.at_core(k, dest);
@@ -146,7 +148,8 @@ void Moves::lay_core(int k, int dest, bool forced) {
   int down = old;
   for (int t = 0, q = random_.below(n); t < n; ++t, q = q + 1 == n ? 0 : q + 1) {
     if (forced && q == old && n > 1) continue;
-    const float cost = added(tree_.core_to_spine(k, pod, q), bytes) + added(tree_.spine_to_leaf(first_spine + q, leaf), bytes);
+    const float cost =
+        added(tree_.core_to_spine(k, pod, q), bytes) + added(tree_.spine_to_leaf(first_spine + q, leaf), bytes);
     if (cost < best) best = cost, down = q;
   }
   tables_.down_of[at] = static_cast<Port>(down);
@@ -159,7 +162,9 @@ int Moves::any_item_at(int ps, int dest, int slot) {
   found_.clear();
   for (int i = demand.of_dest[dest]; i < demand.of_dest[dest + 1]; ++i) {
     const int item = demand.by_dest[i];
-    if (tables_.spine_of[item] == s && tree_.pod_of_leaf(demand.items[item].leaf) == pod && demand.bytes(item)[slot] > 0) found_.push_back(item);
+    if (tables_.spine_of[item] == s && tree_.pod_of_leaf(demand.items[item].leaf) == pod &&
+        demand.bytes(item)[slot] > 0)
+      found_.push_back(item);
   }
   return found_.empty() ? -1 : found_[random_.below(static_cast<int>(found_.size()))];
 }
@@ -178,9 +183,12 @@ void Moves::relieve(int cell, bool forced) {
       if (!found_.empty()) lay_item(found_[random_.below(static_cast<int>(found_.size()))], forced);
       return;
     }
-    case Tree::Level::kSpineToCore: return relieve_up(at, slot, forced);
-    case Tree::Level::kCoreToSpine: return relieve_core(at, slot, forced);
-    case Tree::Level::kSpineToLeaf: break;
+    case Tree::Level::kSpineToCore:
+      return relieve_up(at, slot, forced);
+    case Tree::Level::kCoreToSpine:
+      return relieve_core(at, slot, forced);
+    case Tree::Level::kSpineToLeaf:
+      break;
   }
   // The last link down: everything that comes by a core through this spine, and what turns around at it.
   const int ps = at / s.leaves, leaf = ps / s.spines * s.leaves + at % s.leaves, p = ps % s.spines;
@@ -189,11 +197,15 @@ void Moves::relieve(int cell, bool forced) {
   for (int d = leaf * s.hosts; d < (leaf + 1) * s.hosts; ++d) {
     for (int c = 0; c < cores; ++c) {
       const std::size_t q = tables_.at_core(group * s.cores + c, d);
-      if (tables_.core_users(q) && tables_.down_of[q] == p % tree_.spines_per_group() && tables_.core_bytes(q)[slot] > 0) found_.push_back(static_cast<int>(q));
+      if (tables_.core_users(q) && tables_.down_of[q] == p % tree_.spines_per_group() &&
+          tables_.core_bytes(q)[slot] > 0)
+        found_.push_back(static_cast<int>(q));
     }
     for (int i = demand.of_dest[d]; i < demand.of_dest[d + 1]; ++i) {
       const int item = demand.by_dest[i];
-      if (tables_.spine_of[item] == p && tree_.pod_of_leaf(demand.items[item].leaf) == ps / s.spines && demand.bytes(item)[slot] > 0) found_.push_back(-1 - item);
+      if (tables_.spine_of[item] == p && tree_.pod_of_leaf(demand.items[item].leaf) == ps / s.spines &&
+          demand.bytes(item)[slot] > 0)
+        found_.push_back(-1 - item);
     }
   }
   if (found_.empty()) return;
@@ -222,12 +234,14 @@ void Moves::relieve_core(int at, int slot, bool forced) {
   found_.clear();
   for (int d = pod * hosts; d < (pod + 1) * hosts; ++d) {
     const std::size_t place = tables_.at_core(k, d);
-    if (tables_.core_users(place) && tables_.down_of[place] == q && tables_.core_bytes(place)[slot] > 0) found_.push_back(d);
+    if (tables_.core_users(place) && tables_.down_of[place] == q && tables_.core_bytes(place)[slot] > 0)
+      found_.push_back(d);
   }
   if (!found_.empty()) relieve_down(k, found_[random_.below(static_cast<int>(found_.size()))], slot, forced);
 }
 
-// What goes down from a core: lay the core's flow again, or one of the spines' flows that make it up, or one item of those.
+// What goes down from a core: lay the core's flow again, or one of the spines' flows that make it up, or one item of
+// those.
 void Moves::relieve_down(int k, int dest, int slot, bool forced) {
   const TreeShape& s = tree_.shape();
   const int what = random_.below(3);
@@ -237,7 +251,8 @@ void Moves::relieve_down(int k, int dest, int slot, bool forced) {
   for (int pod = 0; pod < s.pods; ++pod) {
     for (int p = group * n; p < (group + 1) * n; ++p) {
       const std::size_t q = tables_.at_spine(pod * s.spines + p, dest);
-      if (tables_.spine_users(q) && tables_.core_of[q] == c && tables_.spine_bytes(q)[slot] > 0) found_.push_back(pod * s.spines + p);
+      if (tables_.spine_users(q) && tables_.core_of[q] == c && tables_.spine_bytes(q)[slot] > 0)
+        found_.push_back(pod * s.spines + p);
     }
   }
   if (found_.empty()) return;

@@ -14,12 +14,12 @@ class Moves {
 
   // Takes one thing off an overloaded cell, a link in a time slot, and lays it again; `forced`: not on the old port.
   void relieve(int cell, bool forced);
-  void grow(float factor);              // prices of overloaded cells
-  void forget(float share);             // prices towards 1
+  void grow(float factor);   // prices of overloaded cells
+  void forget(float share);  // prices towards 1
   void reset() { price_.assign(price_.size(), 1.0f); }
 
  private:
-  float added(int link, const float* bytes) const;        // cost of adding bytes to a link
+  float added(int link, const float* bytes) const;  // cost of adding bytes to a link
   float added_to_slots(int link, const float* bytes) const;
   float added_to_cell(std::size_t cell, int slot, double bytes) const;
   void price_descents(int group, int dest, const float* bytes);
@@ -36,9 +36,9 @@ class Moves {
   Random& random_;
   double per_byte_, per_excess_;
   std::vector<float> price_;
-  std::vector<float> last_;      // by spine of a group: the last link down to the destination at hand
-  std::vector<float> descent_;   // by core: cheapest way down to the destination at hand
-  std::vector<Port> descent_by_; // and the spine it takes
+  std::vector<float> last_;       // by spine of a group: the last link down to the destination at hand
+  std::vector<float> descent_;    // by core: cheapest way down to the destination at hand
+  std::vector<Port> descent_by_;  // and the spine it takes
   std::vector<int> found_;
 };
 

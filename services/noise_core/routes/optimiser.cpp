@@ -11,15 +11,15 @@ namespace flitwatch::routes {
 
 namespace {
 
-constexpr double kClose = 1e-6;         // loads this close are the same
-constexpr double kWidest = 0.97;        // the limit's way from goal (0) to best (1)
-constexpr int kLookEvery = 256;         // moves between looks at the clock
-constexpr int kForgetEvery = 16384;     // moves between softenings of prices
-constexpr double kShareOfTime = 0.15;   // of the time limit that one limit may take
-constexpr double kLeastTime = 2;        // seconds that it may take all the same, where the time limit has four times as many
-constexpr double kShareOfWorst = 0.3;   // and the search for fewer links that carry the most
-constexpr int kIdleAttempts = 6;        // at fewer such links before that search ends
-constexpr double kReport = 0.25;        // seconds between calls of go_on
+constexpr double kClose = 1e-6;        // loads this close are the same
+constexpr double kWidest = 0.97;       // the limit's way from goal (0) to best (1)
+constexpr int kLookEvery = 256;        // moves between looks at the clock
+constexpr int kForgetEvery = 16384;    // moves between softenings of prices
+constexpr double kShareOfTime = 0.15;  // of the time limit that one limit may take
+constexpr double kLeastTime = 2;  // seconds that it may take all the same, where the time limit has four times as many
+constexpr double kShareOfWorst = 0.3;  // and the search for fewer links that carry the most
+constexpr int kIdleAttempts = 6;       // at fewer such links before that search ends
+constexpr double kReport = 0.25;       // seconds between calls of go_on
 
 class Clock {
  public:
@@ -67,7 +67,8 @@ void begin(Tables& tables, Random& random, Solution& best) {
 int count_worst(const Tables& tables, const BySlot& largest) {
   int worst = 0;
   for (int link = 0; link < tables.tree().links(); ++link)
-    for (int t = 0; t < tables.slots(); ++t) worst += largest[t] > 0 && tables.load(tables.cell(link, t)) >= largest[t] * (1 - kClose);
+    for (int t = 0; t < tables.slots(); ++t)
+      worst += largest[t] > 0 && tables.load(tables.cell(link, t)) >= largest[t] * (1 - kClose);
   return worst;
 }
 
@@ -80,9 +81,14 @@ bool within(const BySlot& load, const BySlot& limit) {
 
 class Optimiser {
  public:
-  Optimiser(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables, const BySlot& goal, const Search& search,
-            const std::function<bool(const Progress&)>& go_on)
-      : goal_(goal), search_(search), go_on_(go_on), random_(search.seed), tables_(tree, demand, cables), moves_(tables_, random_, scale_of(goal)) {}
+  Optimiser(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables, const BySlot& goal,
+            const Search& search, const std::function<bool(const Progress&)>& go_on)
+      : goal_(goal),
+        search_(search),
+        go_on_(go_on),
+        random_(search.seed),
+        tables_(tree, demand, cables),
+        moves_(tables_, random_, scale_of(goal)) {}
 
   Solution run() {
     begin(tables_, random_, best_);
@@ -118,11 +124,13 @@ class Optimiser {
     return load;
   }
 
-  // Loads of the slots that add up to what is enough, none below what was reached: what some slots are above theirs the others give. Where it was not reached, no slot may carry more.
+  // Loads of the slots that add up to what is enough, none below what was reached: what some slots are above theirs the
+  // others give. Where it was not reached, no slot may carry more.
   BySlot allowed() const {
     const BySlot most = enough(), &reached = best_.largest;
     double above = 0, room = 0;
-    for (std::size_t t = 0; t < most.size(); ++t) (reached[t] > most[t] ? above : room) += std::abs(reached[t] - most[t]);
+    for (std::size_t t = 0; t < most.size(); ++t)
+      (reached[t] > most[t] ? above : room) += std::abs(reached[t] - most[t]);
     const double share = above < room ? 1 - above / room : 0;
     BySlot limit = reached;
     for (std::size_t t = 0; t < most.size(); ++t) limit[t] += share * std::max(most[t] - reached[t], 0.0);
@@ -143,8 +151,10 @@ class Optimiser {
       // A slot that cannot come so near has to be paid for by others that come nearer than is enough.
       const bool nearer = tables_.slots() > 1 && attempt % 2 == 1;
       const BySlot limit = limit_at(by_stages ? staged : fraction, nearer ? goal_ : enough());
-      if (by_stages) lay_stages(*stages, limit);
-      else relieve(limit, growth);
+      if (by_stages)
+        lay_stages(*stages, limit);
+      else
+        relieve(limit, growth);
       const bool met = within(tables_.largest(), limit);
       keep_if_better(tables_, best_);
       double& way = by_stages ? staged : fraction;
@@ -163,8 +173,10 @@ class Optimiser {
       const BySlot most = best_.largest;
       BySlot limit = most;
       for (double& load : limit) load *= 1 - 4 * kClose;
-      if (stages && attempt % 2 == 0) lay_stages(*stages, limit);
-      else relieve(limit, search_.growth, fewest);
+      if (stages && attempt % 2 == 0)
+        lay_stages(*stages, limit);
+      else
+        relieve(limit, search_.growth, fewest);
       const int worst = count_worst(tables_, most);
       ++idle;
       if (!within(tables_.largest(), most) || worst >= fewest) continue;
@@ -204,7 +216,8 @@ class Optimiser {
   void relieve(const BySlot& limit, double growth, int enough = 0) {
     tables_.set_limit(limit);
     moves_.reset();
-    const double begun = clock_.seconds(), budget = std::max(std::min(kLeastTime, search_.seconds / 4), search_.seconds * kShareOfTime);
+    const double begun = clock_.seconds(),
+                 budget = std::max(std::min(kLeastTime, search_.seconds / 4), search_.seconds * kShareOfTime);
     for (std::size_t n = 1; !tables_.overloaded().empty(); ++n, ++best_.moves) {
       const auto& over = tables_.overloaded();
       moves_.relieve(over[random_.below(static_cast<int>(over.size()))], random_.unit() < search_.forced);
@@ -212,7 +225,8 @@ class Optimiser {
       if (n % kForgetEvery == 0) moves_.forget(0.7f);
       if (static_cast<int>(tables_.overloaded().size()) < enough && within(tables_.largest(), best_.largest)) break;
       if (n % kLookEvery != 0) continue;
-      if (tables_.slots() > 1) keep_if_better(tables_, best_);  // where one slot cannot come to its limit, what the others gain counts
+      if (tables_.slots() > 1)
+        keep_if_better(tables_, best_);  // where one slot cannot come to its limit, what the others gain counts
       if (!go_on(begun, budget)) break;
     }
     tables_.recompute();
@@ -232,8 +246,8 @@ class Optimiser {
 
 }  // namespace
 
-Solution optimise(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables, const BySlot& goal, const Search& search,
-                  const std::function<bool(const Progress&)>& go_on) {
+Solution optimise(const Tree& tree, const Demand& demand, const std::vector<std::uint8_t>& cables, const BySlot& goal,
+                  const Search& search, const std::function<bool(const Progress&)>& go_on) {
   return Optimiser(tree, demand, cables, goal, search, go_on).run();
 }
 

@@ -18,7 +18,8 @@ struct Problem {
 class OptimiserTest : public ::testing::TestWithParam<Problem> {};
 
 // Bytes a cable of every link, added up without the optimiser's own tables.
-std::vector<double> loads(const Tree& tree, const Demand& demand, const Solution& found, const std::vector<std::uint8_t>& cables, int slot) {
+std::vector<double> loads(const Tree& tree, const Demand& demand, const Solution& found,
+                          const std::vector<std::uint8_t>& cables, int slot) {
   std::vector<double> load(tree.links(), 0);
   const TreeShape& s = tree.shape();
   for (int i = 0; i < static_cast<int>(demand.items.size()); ++i) {
@@ -28,8 +29,10 @@ std::vector<double> loads(const Tree& tree, const Demand& demand, const Solution
     load[tree.leaf_to_spine(item.leaf, up)] += bytes;
     int spine = to * s.spines + up;
     if (pod != to) {
-      const int ps = pod * s.spines + up, c = found.core_of[static_cast<std::size_t>(ps) * tree.endpoints() + item.dest];
-      const int k = tree.group_of_spine(up) * s.cores + c, q = found.down_of[static_cast<std::size_t>(k) * tree.endpoints() + item.dest];
+      const int ps = pod * s.spines + up,
+                c = found.core_of[static_cast<std::size_t>(ps) * tree.endpoints() + item.dest];
+      const int k = tree.group_of_spine(up) * s.cores + c,
+                q = found.down_of[static_cast<std::size_t>(k) * tree.endpoints() + item.dest];
       load[tree.spine_to_core(ps, c)] += bytes;
       load[tree.core_to_spine(k, to, q)] += bytes;
       spine = to * s.spines + tree.group_of_spine(up) * tree.spines_per_group() + q;
@@ -77,9 +80,11 @@ TEST_P(OptimiserTest, SaysTheLoadsOfItsTablesAndNoneIsBelowTheBound) {
   }
 
   // From its own tables a search with them loaded leaves them as they are.
-  Loaded loaded{std::vector<Port>(static_cast<std::size_t>(tree.leaves()) * tree.endpoints(), -1), found.core_of, found.down_of};
+  Loaded loaded{std::vector<Port>(static_cast<std::size_t>(tree.leaves()) * tree.endpoints(), -1), found.core_of,
+                found.down_of};
   for (std::size_t i = 0; i < demand.items.size(); ++i)
-    loaded.spine_of[static_cast<std::size_t>(demand.items[i].leaf) * tree.endpoints() + demand.items[i].dest] = found.spine_of[i];
+    loaded.spine_of[static_cast<std::size_t>(demand.items[i].leaf) * tree.endpoints() + demand.items[i].dest] =
+        found.spine_of[i];
   search.loaded = &loaded;
   search.fewest_worst = false;
   const Solution again = optimise(tree, demand, cables, found.largest, search, go_on);
@@ -89,8 +94,10 @@ TEST_P(OptimiserTest, SaysTheLoadsOfItsTablesAndNoneIsBelowTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Trees, OptimiserTest,
-                         ::testing::Values(Problem{{1, 4, 3, 3, 0, 0}, 60, 1, 0, 1}, Problem{{1, 4, 3, 3, 0, 0}, 60, 1, 0.05, 3},
-                                           Problem{{3, 2, 2, 4, 2, 2}, 80, 1, 0, 1}, Problem{{3, 2, 2, 4, 2, 2}, 80, 3, 0.05, 2},
+                         ::testing::Values(Problem{{1, 4, 3, 3, 0, 0}, 60, 1, 0, 1},
+                                           Problem{{1, 4, 3, 3, 0, 0}, 60, 1, 0.05, 3},
+                                           Problem{{3, 2, 2, 4, 2, 2}, 80, 1, 0, 1},
+                                           Problem{{3, 2, 2, 4, 2, 2}, 80, 3, 0.05, 2},
                                            Problem{{2, 1, 1, 600, 1, 1}, 2, 1, 0, 1}));
 
 TEST(Tree, RefusesShapesThatNoTreeHas) {

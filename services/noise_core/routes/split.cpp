@@ -7,10 +7,13 @@ namespace flitwatch::routes {
 
 namespace {
 
-// Partner of each edge at one side: at every vertex, edges in order of slot and weight are paired with their neighbours.
-std::vector<int> partners(const std::vector<Edge>& edges, const std::vector<int>& subset, int vertices, bool left, Random& random) {
+// Partner of each edge at one side: at every vertex, edges in order of slot and weight are paired with their
+// neighbours.
+std::vector<int> partners(const std::vector<Edge>& edges, const std::vector<int>& subset, int vertices, bool left,
+                          Random& random) {
   std::vector<std::vector<int>> at(vertices);
-  for (int i = 0; i < static_cast<int>(subset.size()); ++i) at[left ? edges[subset[i]].left : edges[subset[i]].right].push_back(i);
+  for (int i = 0; i < static_cast<int>(subset.size()); ++i)
+    at[left ? edges[subset[i]].left : edges[subset[i]].right].push_back(i);
   std::vector<int> partner(subset.size(), -1);
   for (auto& some : at) {
     for (std::size_t q = some.size(); q > 1; --q) std::swap(some[q - 1], some[random.below(static_cast<int>(q))]);
@@ -27,9 +30,10 @@ std::vector<int> partners(const std::vector<Edge>& edges, const std::vector<int>
 }
 
 // Walk the paths and even cycles that the pairs at both sides make, and colour them alternately.
-void halve(const std::vector<Edge>& edges, const std::vector<int>& subset, int lefts, int rights, Random& random, std::vector<int>& one,
-           std::vector<int>& two) {
-  const auto by_left = partners(edges, subset, lefts, true, random), by_right = partners(edges, subset, rights, false, random);
+void halve(const std::vector<Edge>& edges, const std::vector<int>& subset, int lefts, int rights, Random& random,
+           std::vector<int>& one, std::vector<int>& two) {
+  const auto by_left = partners(edges, subset, lefts, true, random),
+             by_right = partners(edges, subset, rights, false, random);
   std::vector<signed char> side(subset.size(), -1);
   auto walk = [&](int begin) {
     bool left = by_left[begin] >= 0;
@@ -54,7 +58,15 @@ void halve(const std::vector<Edge>& edges, const std::vector<int>& subset, int l
 class ShareOf {
  public:
   ShareOf(const std::vector<Edge>& edges, const std::vector<int>& subset, int lefts, int rights, int colours)
-      : edges_(edges), subset_(subset), at_left_(lefts), at_right_(rights), cap_left_(lefts, 0), cap_right_(rights, 0), has_left_(lefts, 0), has_right_(rights, 0), in_(subset.size(), 0) {
+      : edges_(edges),
+        subset_(subset),
+        at_left_(lefts),
+        at_right_(rights),
+        cap_left_(lefts, 0),
+        cap_right_(rights, 0),
+        has_left_(lefts, 0),
+        has_right_(rights, 0),
+        in_(subset.size(), 0) {
     for (int q = 0; q < static_cast<int>(subset.size()); ++q) {
       at_left_[edges[subset[q]].left].push_back(q);
       at_right_[edges[subset[q]].right].push_back(q);
@@ -127,8 +139,8 @@ class ShareOf {
   std::vector<char> in_;
 };
 
-void recurse(const std::vector<Edge>& edges, const std::vector<int>& subset, int lefts, int rights, int first, int colours, Random& random,
-             std::vector<int>& result) {
+void recurse(const std::vector<Edge>& edges, const std::vector<int>& subset, int lefts, int rights, int first,
+             int colours, Random& random, std::vector<int>& result) {
   if (colours == 1) {
     for (int e : subset) result[e] = first;
     return;

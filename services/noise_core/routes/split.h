@@ -13,8 +13,9 @@ struct Edge {
   int slot = 0;  // when most of it is sent
 };
 
-// A colour from 0 to colours - 1 for every edge. Degrees are even to within one edge a halving; weights follow, as neighbours in
-// weight, of one slot, go to different halves. Odd numbers of colours split one off by a matching of every vertex's share of edges.
+// A colour from 0 to colours - 1 for every edge. Degrees are even to within one edge a halving; weights follow, as
+// neighbours in weight, of one slot, go to different halves. Odd numbers of colours split one off by a matching of
+// every vertex's share of edges.
 std::vector<int> colour(const std::vector<Edge>& edges, int lefts, int rights, int colours, Random& random);
 
 }  // namespace flitwatch::routes

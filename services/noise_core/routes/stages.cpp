@@ -10,17 +10,24 @@ namespace flitwatch::routes {
 
 namespace {
 
-// What the spines of a pod send to one destination in another pod: one entry of a spine's table, and so one way from there on.
+// What the spines of a pod send to one destination in another pod: one entry of a spine's table, and so one way from
+// there on.
 struct Merged {
   int ps, dest, down;  // down: spine within the destination's pod
   float bytes;
-  float largest;       // of its items: it says which spine they all come down by
+  float largest;  // of its items: it says which spine they all come down by
 };
 
 class Stages {
  public:
   Stages(Tables& tables, const LevelCables& cables, double limit, Random& random, const std::function<bool()>& go_on)
-      : tables_(tables), tree_(tables.tree()), s_(tree_.shape()), cables_(cables), limit_(limit), random_(random), go_on_(go_on) {}
+      : tables_(tables),
+        tree_(tables.tree()),
+        s_(tree_.shape()),
+        cables_(cables),
+        limit_(limit),
+        random_(random),
+        go_on_(go_on) {}
 
   void run() {
     leaves();
@@ -48,9 +55,11 @@ class Stages {
         const int k = group * s_.cores + tables_.core_of[tables_.at_spine(ps, item.dest)];
         in = group * tree_.spines_per_group() + tables_.down_of[tables_.at_core(k, item.dest)];
       }
-      flows_.push_back({item.leaf, tree_.leaf_of(item.dest), item.dest, item.bytes, within(item.leaf, item.dest), out, in});
+      flows_.push_back(
+          {item.leaf, tree_.leaf_of(item.dest), item.dest, item.bytes, within(item.leaf, item.dest), out, in});
     }
-    Exchange exchange(flows_, tree_.leaves(), tree_.leaves(), tree_.endpoints(), {s_.spines, s_.groups ? tree_.spines_per_group() : 1, false}, random_);
+    Exchange exchange(flows_, tree_.leaves(), tree_.leaves(), tree_.endpoints(),
+                      {s_.spines, s_.groups ? tree_.spines_per_group() : 1, false}, random_);
     settle(exchange, cables_.leaf);
   }
 
@@ -68,13 +77,16 @@ class Stages {
     }
   }
 
-  // The spines above the destinations' leaves once more, now that entries which share a spine's entry come down together.
+  // The spines above the destinations' leaves once more, now that entries which share a spine's entry come down
+  // together.
   void downs() {
     std::vector<Flow> flows;
-    for (const Merged& one : merged_) flows.push_back({-1, tree_.leaf_of(one.dest), one.dest, one.bytes, false, one.ps % s_.spines, one.down});
+    for (const Merged& one : merged_)
+      flows.push_back({-1, tree_.leaf_of(one.dest), one.dest, one.bytes, false, one.ps % s_.spines, one.down});
     for (const Flow& flow : flows_)
       if (flow.rigid) flows.push_back({-1, flow.to, flow.dest, flow.bytes, true, flow.out, flow.in});
-    Exchange exchange(flows, 0, tree_.leaves(), tree_.endpoints(), {s_.spines, tree_.spines_per_group(), false}, random_);
+    Exchange exchange(flows, 0, tree_.leaves(), tree_.endpoints(), {s_.spines, tree_.spines_per_group(), false},
+                      random_);
     settle(exchange, cables_.leaf);
     for (std::size_t m = 0; m < merged_.size(); ++m) merged_[m].down = flows[m].in;
   }
@@ -150,14 +162,17 @@ std::optional<LevelCables> even_cables(const Tables& tables) {
     const int pod = tree.pod_of_leaf(leaf);
     used[pod] = true;
     for (int p = 0; p < s.spines; ++p)
-      if (!alike(found.leaf, tree.leaf_to_spine(leaf, p)) || !alike(found.leaf, tree.spine_to_leaf(pod * s.spines + p, leaf % s.leaves))) return std::nullopt;
+      if (!alike(found.leaf, tree.leaf_to_spine(leaf, p)) ||
+          !alike(found.leaf, tree.spine_to_leaf(pod * s.spines + p, leaf % s.leaves)))
+        return std::nullopt;
   }
   for (int pod = 0; pod < s.pods && s.groups; ++pod) {
     if (!used[pod]) continue;
     for (int p = 0; p < s.spines; ++p) {
       for (int c = 0; c < s.cores; ++c) {
         const int k = tree.group_of_spine(p) * s.cores + c;
-        if (!alike(found.core, tree.spine_to_core(pod * s.spines + p, c)) || !alike(found.core, tree.core_to_spine(k, pod, p % tree.spines_per_group())))
+        if (!alike(found.core, tree.spine_to_core(pod * s.spines + p, c)) ||
+            !alike(found.core, tree.core_to_spine(k, pod, p % tree.spines_per_group())))
           return std::nullopt;
       }
     }
@@ -165,7 +180,8 @@ std::optional<LevelCables> even_cables(const Tables& tables) {
   return found;
 }
 
-void settle_by_stages(Tables& tables, const LevelCables& cables, double limit, Random& random, const std::function<bool()>& go_on) {
+void settle_by_stages(Tables& tables, const LevelCables& cables, double limit, Random& random,
+                      const std::function<bool()>& go_on) {
   Stages(tables, cables, limit, random, go_on).run();
 }
 

@@ -15,10 +15,13 @@ struct LevelCables {
   int core;  // between spines and cores; 0 without cores
 };
 
-// Empty where a link that traffic of the demand could take failed, or has another number of cables than others of its level: the stages know neither.
+// Empty where a link that traffic of the demand could take failed, or has another number of cables than others of its
+// level: the stages know neither.
 std::optional<LevelCables> even_cables(const Tables& tables);
 
-// Lays the tables anew, from what they hold: no link above `limit`, or as little above it as was found while `go_on`, asked now and then, said yes.
-void settle_by_stages(Tables& tables, const LevelCables& cables, double limit, Random& random, const std::function<bool()>& go_on);
+// Lays the tables anew, from what they hold: no link above `limit`, or as little above it as was found while `go_on`,
+// asked now and then, said yes.
+void settle_by_stages(Tables& tables, const LevelCables& cables, double limit, Random& random,
+                      const std::function<bool()>& go_on);
 
 }  // namespace flitwatch::routes

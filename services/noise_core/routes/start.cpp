@@ -13,8 +13,10 @@ void start_ftree(Tables& tables) {
   const auto& items = tables.demand().items;
   for (std::size_t i = 0; i < items.size(); ++i) tables.spine_of[i] = static_cast<Port>(items[i].dest % s.spines);
   for (int d = 0; d < tree.endpoints(); ++d) {
-    for (int ps = 0; ps < tree.spines() && s.groups; ++ps) tables.core_of[tables.at_spine(ps, d)] = static_cast<Port>(d / s.spines % s.cores);
-    for (int k = 0; k < tree.cores(); ++k) tables.down_of[tables.at_core(k, d)] = static_cast<Port>(d % s.spines % tree.spines_per_group());
+    for (int ps = 0; ps < tree.spines() && s.groups; ++ps)
+      tables.core_of[tables.at_spine(ps, d)] = static_cast<Port>(d / s.spines % s.cores);
+    for (int k = 0; k < tree.cores(); ++k)
+      tables.down_of[tables.at_core(k, d)] = static_cast<Port>(d % s.spines % tree.spines_per_group());
   }
   tables.recompute();
 }
@@ -28,20 +30,24 @@ void start_random(Tables& tables, Random& random) {
     for (int tries = 0; tries < choices && tables.failed(link(pick)); ++tries) pick = (pick + 1) % choices;
     return static_cast<Port>(pick);
   };
-  for (std::size_t i = 0; i < items.size(); ++i) tables.spine_of[i] = working(s.spines, [&](int p) { return tree.leaf_to_spine(items[i].leaf, p); });
+  for (std::size_t i = 0; i < items.size(); ++i)
+    tables.spine_of[i] = working(s.spines, [&](int p) { return tree.leaf_to_spine(items[i].leaf, p); });
   for (int d = 0; d < tree.endpoints(); ++d) {
     const int pod = tree.pod_of(d);
     for (int ps = 0; ps < tree.spines() && s.groups; ++ps)
       tables.core_of[tables.at_spine(ps, d)] = working(s.cores, [&](int c) { return tree.spine_to_core(ps, c); });
     for (int k = 0; k < tree.cores(); ++k)
-      tables.down_of[tables.at_core(k, d)] = working(tree.spines_per_group(), [&](int q) { return tree.core_to_spine(k, pod, q); });
+      tables.down_of[tables.at_core(k, d)] =
+          working(tree.spines_per_group(), [&](int q) { return tree.core_to_spine(k, pod, q); });
   }
   tables.recompute();
 }
 
 namespace {
 
-int fullest_slot(const float* bytes, int slots) { return static_cast<int>(std::max_element(bytes, bytes + slots) - bytes); }
+int fullest_slot(const float* bytes, int slots) {
+  return static_cast<int>(std::max_element(bytes, bytes + slots) - bytes);
+}
 
 // Cores of the merged flows (spine, destination) of one group, and the spines under which they first arrive.
 void split_cores(Tables& tables, int group, Random& random) {
@@ -61,7 +67,8 @@ void split_cores(Tables& tables, int group, Random& random) {
     const auto [at, fresh] = known.try_emplace(tables.at_spine(ps, items[i].dest), static_cast<int>(edges.size()));
     if (fresh) {
       flows.push_back({ps, items[i].dest});
-      edges.push_back({ps, to * s.spines + spine, 0, fullest_slot(tables.demand().bytes(static_cast<int>(i)), tables.slots())});
+      edges.push_back(
+          {ps, to * s.spines + spine, 0, fullest_slot(tables.demand().bytes(static_cast<int>(i)), tables.slots())});
     }
     edges[at->second].weight += items[i].bytes;
   }
@@ -82,7 +89,8 @@ void start_split(Tables& tables, Random& random) {
   std::vector<Edge> edges;
   edges.reserve(items.size());
   for (int i = 0; i < static_cast<int>(items.size()); ++i)
-    edges.push_back({items[i].leaf, tree.leaf_of(items[i].dest), items[i].bytes, fullest_slot(tables.demand().bytes(i), tables.slots())});
+    edges.push_back({items[i].leaf, tree.leaf_of(items[i].dest), items[i].bytes,
+                     fullest_slot(tables.demand().bytes(i), tables.slots())});
   const auto spines = colour(edges, tree.leaves(), tree.leaves(), s.spines, random);
   for (std::size_t i = 0; i < items.size(); ++i) tables.spine_of[i] = static_cast<Port>(spines[i]);
   std::fill(tables.down_of.begin(), tables.down_of.end(), Port{-1});

@@ -36,7 +36,8 @@ Tables::Tables(const Tree& tree, const Demand& demand, const std::vector<std::ui
       spine_users_(core_of.size(), 0),
       core_users_(down_of.size(), 0),
       place_(load_.size(), -1) {
-  if (static_cast<int>(cables_.size()) != tree.links()) throw std::invalid_argument("give the number of working cables of every link");
+  if (static_cast<int>(cables_.size()) != tree.links())
+    throw std::invalid_argument("give the number of working cables of every link");
   for (std::size_t link = 0; link < cables_.size(); ++link)
     if (cables_[link] > 1) per_cable_[link] = 1.0f / cables_[link];
   double all = 0;

@@ -22,7 +22,8 @@ class Tree {
   explicit Tree(const TreeShape& shape) : s_(shape) {
     const bool positive = s_.pods > 0 && s_.leaves > 0 && s_.hosts > 0 && s_.spines > 0;
     if (!positive || s_.groups < 0 || s_.cores < 0) throw std::invalid_argument("a tree's sizes must be above zero");
-    if (s_.groups == 0 && (s_.pods != 1 || s_.cores != 0)) throw std::invalid_argument("several pods need cores to join them");
+    if (s_.groups == 0 && (s_.pods != 1 || s_.cores != 0))
+      throw std::invalid_argument("several pods need cores to join them");
     if (s_.groups > 0 && (s_.cores == 0 || s_.spines % s_.groups != 0))
       throw std::invalid_argument("every core group must have cores and the same number of spines of each pod");
     per_group_ = s_.groups ? s_.spines / s_.groups : 0;
@@ -60,10 +61,14 @@ class Tree {
   // Position of a link within its level, to be taken apart by the level's own factors.
   int within_level(int link) const {
     switch (level_of(link)) {
-      case Level::kLeafToSpine: return link;
-      case Level::kSpineToCore: return link - up_spine_;
-      case Level::kCoreToSpine: return link - down_spine_;
-      case Level::kSpineToLeaf: return link - down_leaf_;
+      case Level::kLeafToSpine:
+        return link;
+      case Level::kSpineToCore:
+        return link - up_spine_;
+      case Level::kCoreToSpine:
+        return link - down_spine_;
+      case Level::kSpineToLeaf:
+        return link - down_leaf_;
     }
     return 0;
   }

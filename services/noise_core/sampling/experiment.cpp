@@ -20,7 +20,8 @@ std::uint64_t next(std::uint64_t& state) {  // splitmix64 (Steele et al. 2014)
 void check(const Experiment& e) {
   const auto in_range = [&](const std::vector<std::uint32_t>& links) {
     for (std::uint32_t l : links)
-      if (l >= e.links) throw std::invalid_argument("a path names link " + std::to_string(l) + " of " + std::to_string(e.links));
+      if (l >= e.links)
+        throw std::invalid_argument("a path names link " + std::to_string(l) + " of " + std::to_string(e.links));
   };
   for (const auto& path : e.paths) {
     if (path.empty()) throw std::invalid_argument("a path has no links");
@@ -28,9 +29,11 @@ void check(const Experiment& e) {
   }
   for (const auto& set : e.sets) in_range(set);
   if (e.congested_share.size() != e.links) throw std::invalid_argument("congested_share needs one entry per link");
-  if (e.downsampling < 1 || e.id_bits < 1 || e.id_bits > 32) throw std::invalid_argument("downsampling or id_bits is out of range");
+  if (e.downsampling < 1 || e.id_bits < 1 || e.id_bits > 32)
+    throw std::invalid_argument("downsampling or id_bits is out of range");
   for (const Flow& f : e.flows)
-    if (f.set >= e.sets.size() || f.paths.empty()) throw std::invalid_argument("a flow has no set of links or no paths");
+    if (f.set >= e.sets.size() || f.paths.empty())
+      throw std::invalid_argument("a flow has no set of links or no paths");
 }
 
 }  // namespace
@@ -44,7 +47,8 @@ ExperimentResult run(const Experiment& e) {
   std::vector<std::uint32_t> masks(e.links);
   for (std::uint32_t l = 0; l < e.links; ++l) masks[l] = mask_of(l + 1, g);  // d is not 0
   std::vector<std::uint64_t> threshold(e.links);
-  for (std::uint32_t l = 0; l < e.links; ++l) threshold[l] = static_cast<std::uint64_t>(static_cast<double>(e.congested_share[l]) * 0x1p32);
+  for (std::uint32_t l = 0; l < e.links; ++l)
+    threshold[l] = static_cast<std::uint64_t>(static_cast<double>(e.congested_share[l]) * 0x1p32);
 
   std::vector<OneBitReceiver> receivers;
   for (const auto& set : e.sets) {

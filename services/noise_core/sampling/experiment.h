@@ -17,9 +17,9 @@ struct Experiment {
   std::vector<std::vector<std::uint32_t>> paths;  // links in the order in which a packet passes them
   std::vector<std::vector<std::uint32_t>> sets;   // links that a packet of a flow might pass
   std::vector<Flow> flows;
-  std::vector<float> congested_share;             // probability that a packet finds the link congested
-  std::uint32_t downsampling = 1;                 // one of that many packets carries a mark
-  std::uint32_t g = 0;                            // 0: the default
+  std::vector<float> congested_share;  // probability that a packet finds the link congested
+  std::uint32_t downsampling = 1;      // one of that many packets carries a mark
+  std::uint32_t g = 0;                 // 0: the default
   std::uint32_t id_bits = 16;
   std::uint64_t seed = 1;
 };

@@ -1,8 +1,9 @@
 // H_GF (Taffet 2021, section 2.5.2): the top bit of id * d * g in GF(2^32).
 //
-// The polynomial is not stated there; ours is that of CRC-32 (x^32 + x^26 + x^23 + x^22 + x^16 + x^12 + x^11 + x^10 + x^8 + x^7 +
-// x^5 + x^4 + x^2 + x + 1, primitive). IP packet ids have 16 bits and are zero-extended; with the default g the two theorems then still
-// hold for all links numbered below 2^16 (other primitive polynomials, x^32 + x^22 + x^2 + x + 1 among them, lose one dimension there).
+// The polynomial is not stated there; ours is that of CRC-32 (x^32 + x^26 + x^23 + x^22 + x^16 + x^12 + x^11 + x^10 +
+// x^8 + x^7 + x^5 + x^4 + x^2 + x + 1, primitive). IP packet ids have 16 bits and are zero-extended; with the default g
+// the two theorems then still hold for all links numbered below 2^16 (other primitive polynomials, x^32 + x^22 + x^2 +
+// x + 1 among them, lose one dimension there).
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,8 @@ constexpr std::uint32_t mask_of(std::uint32_t d, std::uint32_t g = kDefaultG) {
 }
 
 constexpr bool hash_masked(std::uint32_t id, std::uint32_t mask) { return __builtin_parity(id & mask); }
-constexpr bool hash(std::uint32_t id, std::uint32_t d, std::uint32_t g = kDefaultG) { return hash_masked(id, mask_of(d, g)); }
+constexpr bool hash(std::uint32_t id, std::uint32_t d, std::uint32_t g = kDefaultG) {
+  return hash_masked(id, mask_of(d, g));
+}
 
 }  // namespace flitwatch::sampling

@@ -21,7 +21,8 @@ inline Mark begin(std::uint32_t id, std::uint32_t link, std::uint32_t mask, bool
 }
 
 // `random` is uniform over 32 bits: the link replaces the sampled one with probability 1 / (hops + 1).
-inline void forward(Mark& mark, std::uint32_t random, std::uint32_t id, std::uint32_t link, std::uint32_t mask, bool congested) {
+inline void forward(Mark& mark, std::uint32_t random, std::uint32_t id, std::uint32_t link, std::uint32_t mask,
+                    bool congested) {
   const std::uint32_t draw = static_cast<std::uint32_t>((std::uint64_t{random} * (mark.hops + 1u)) >> 32);
   if (draw == 0) {
     mark.link = link;

@@ -15,8 +15,8 @@ struct Arrival {
   std::uint8_t hops, bit, congested, unused = 0;
 };
 
-// One-bit receiver for packets of one kind of path: all links that such a packet might have passed. A host keeps one for each kind (for
-// example each leaf switch that sends to it) and context.
+// One-bit receiver for packets of one kind of path: all links that such a packet might have passed. A host keeps one
+// for each kind (for example each leaf switch that sends to it) and context.
 class OneBitReceiver {
  public:
   explicit OneBitReceiver(std::span<const std::uint32_t> links, std::uint32_t g = kDefaultG);
@@ -44,7 +44,8 @@ class OneBitReceiver {
   std::uint32_t since_flush_ = 0;
 };
 
-// Below this a link's count is reported as 0: longest path * sqrt(tested) * 2.33 (the 99th percentile of a normal distribution).
+// Below this a link's count is reported as 0: longest path * sqrt(tested) * 2.33 (the 99th percentile of a normal
+// distribution).
 double false_positive_threshold(std::uint32_t longest_path, double tested);
 
 }  // namespace flitwatch::sampling

@@ -1,7 +1,9 @@
-// Application-aware routing under an unchanged program: LD_PRELOAD=libflitwatch_ugni.so sets the delivery mode of each posted transaction by
-// algorithm 1 of De Sensi 2019. Needs no recompilation and no privilege; what the program sets itself (any mode but the default) stays.
+// Application-aware routing under an unchanged program: LD_PRELOAD=libflitwatch_ugni.so sets the delivery mode of each
+// posted transaction by algorithm 1 of De Sensi 2019. Needs no recompilation and no privilege; what the program sets
+// itself (any mode but the default) stays.
 //
-//   FLITWATCH_NIC_COUNTERS=FILE  cumulative counters of this node's NIC (see nic_counters.h); without it nothing is observed, so large
+//   FLITWATCH_NIC_COUNTERS=FILE  cumulative counters of this node's NIC (see nic_counters.h); without it nothing is
+//   observed, so large
 //                                messages keep the default and small ones go with high bias
 //   FLITWATCH_ROUTING_LOG=FILE   on exit, one JSON line with the transactions and bytes of each mode
 #include <dlfcn.h>
@@ -31,7 +33,9 @@ class Chooser {
     const char* path = std::getenv("FLITWATCH_ROUTING_LOG");
     std::FILE* file = path ? std::fopen(path, "a") : nullptr;
     if (!file) return;
-    std::fprintf(file, "{\"adaptive\": [%llu, %llu], \"high_bias\": [%llu, %llu], \"increasingly_minimal\": [%llu, %llu], \"observations\": %llu}\n",
+    std::fprintf(file,
+                 "{\"adaptive\": [%llu, %llu], \"high_bias\": [%llu, %llu], \"increasingly_minimal\": [%llu, %llu], "
+                 "\"observations\": %llu}\n",
                  count_[0], bytes_[0], count_[1], bytes_[1], count_[2], bytes_[2], observations_);
     std::fclose(file);
   }
@@ -44,13 +48,16 @@ class Chooser {
     const int k = static_cast<int>(mode);
     ++count_[k];
     bytes_[k] += bytes;
-    return mode == RoutingChoice::Mode::kHighBias ? kAdaptive3 : mode == RoutingChoice::Mode::kIncreasinglyMinimal ? kAdaptive1 : kAdaptive0;
+    return mode == RoutingChoice::Mode::kHighBias              ? kAdaptive3
+           : mode == RoutingChoice::Mode::kIncreasinglyMinimal ? kAdaptive1
+                                                               : kAdaptive0;
   }
 
   bool all_to_all = false;
 
  private:
-  // What the counters say of the time since they last moved. Counters of a restarted reader run backwards and begin anew.
+  // What the counters say of the time since they last moved. Counters of a restarted reader run backwards and begin
+  // anew.
   void observe() {
     if (!counter_file_) return;
     const auto now = read_nic_counters(counter_file_);
@@ -61,7 +68,8 @@ class Chooser {
     }
     const double responses = now->responses - last_->responses, flits = now->request_flits - last_->request_flits;
     if (responses <= 0 || flits <= 0) return;
-    choice_.observe((now->latency_cycles - last_->latency_cycles) / responses, (now->stalled_cycles - last_->stalled_cycles) / flits);
+    choice_.observe((now->latency_cycles - last_->latency_cycles) / responses,
+                    (now->stalled_cycles - last_->stalled_cycles) / flits);
     ++observations_;
     last_ = now;
   }
@@ -83,11 +91,13 @@ Chooser& chooser() {
 gni_return_t post(const char* name, PostCall& real, gni_ep_handle_t endpoint, gni_post_descriptor_t* descriptor) {
   if (!real) real = reinterpret_cast<PostCall>(dlsym(RTLD_NEXT, name));
   if (!real) {
-    std::fprintf(stderr, "flitwatch: %s is in no loaded library; preload this one only into programs that use uGNI\n", name);
+    std::fprintf(stderr, "flitwatch: %s is in no loaded library; preload this one only into programs that use uGNI\n",
+                 name);
     return kInvalidState;
   }
   if (!descriptor || descriptor->dlvr_mode != kAdaptive0) return real(endpoint, descriptor);
-  descriptor->dlvr_mode = chooser().choose(descriptor->length, is_get(descriptor->type) ? RoutingChoice::Transfer::kGet : RoutingChoice::Transfer::kPut);
+  descriptor->dlvr_mode = chooser().choose(
+      descriptor->length, is_get(descriptor->type) ? RoutingChoice::Transfer::kGet : RoutingChoice::Transfer::kPut);
   const gni_return_t answer = real(endpoint, descriptor);
   descriptor->dlvr_mode = kAdaptive0;
   return answer;
@@ -110,7 +120,8 @@ gni_return_t GNI_CtPostFma(gni_ep_handle_t endpoint, gni_post_descriptor_t* desc
   static flitwatch::ugni::PostCall real = nullptr;
   return flitwatch::ugni::post("GNI_CtPostFma", real, endpoint, descriptor);
 }
-// A program, or a wrapper of its collectives, says that it is within an all-to-all (section IV-C: increasingly minimal bias then).
+// A program, or a wrapper of its collectives, says that it is within an all-to-all (section IV-C: increasingly minimal
+// bias then).
 void flitwatch_all_to_all(int within) { flitwatch::ugni::chooser().all_to_all = within != 0; }
 
 }  // extern "C"

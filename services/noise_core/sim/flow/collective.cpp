@@ -93,7 +93,8 @@ void work(const Route& route, const Experiment& experiment, Workload& load, Outc
     for (std::uint32_t i; (i = load.next.fetch_add(1)) < experiment.runs;) {
       if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) break;
       draw.next(experiment, experiment.first_run + i);
-      replica.run(*experiment.pattern, draw.mapping(), draw.pairs(), experiment.rules, draw.salt(), costs, nullptr, cancelled);
+      replica.run(*experiment.pattern, draw.mapping(), draw.pairs(), experiment.rules, draw.salt(), costs, nullptr,
+                  cancelled);
       for (std::size_t rule = 0; rule < costs.size(); ++rule) {
         outcome.costs[rule].quiet[i] = costs[rule].quiet;
         outcome.costs[rule].perturbed[i] = costs[rule].perturbed;
@@ -121,11 +122,12 @@ Outcome run_collective(const Routes& routes, const Experiment& experiment, std::
     outcome.costs.push_back({std::vector<std::uint32_t>(experiment.runs), std::vector<std::uint32_t>(experiment.runs)});
   Workload load;
   const auto worker = [&] {
-    std::visit([&](const auto& route) {
-      with_cell(kCrossings * (std::uint64_t{experiment.pattern->largest_round()} + experiment.perturbing), [&](auto cell) {
-        work<decltype(cell)>(route, experiment, load, outcome, done, cancelled);
-      });
-    }, routes);
+    std::visit(
+        [&](const auto& route) {
+          with_cell(kCrossings * (std::uint64_t{experiment.pattern->largest_round()} + experiment.perturbing),
+                    [&](auto cell) { work<decltype(cell)>(route, experiment, load, outcome, done, cancelled); });
+        },
+        routes);
   };
   std::vector<std::jthread> helpers;
   for (std::uint32_t t = 1; t < std::min(experiment.threads, experiment.runs); ++t) helpers.emplace_back(worker);
@@ -142,7 +144,8 @@ Annotated annotate_collective(const Routes& routes, const Pattern& pattern, std:
   const auto endpoints = endpoints_of(routes);
   const auto outside = [endpoints](std::uint32_t e) { return e >= endpoints; };
   if (mapping.size() != pattern.ranks()) throw std::invalid_argument("the mapping needs one endpoint a rank");
-  if (std::ranges::any_of(mapping, outside)) throw std::invalid_argument("the mapping names an endpoint that does not exist");
+  if (std::ranges::any_of(mapping, outside))
+    throw std::invalid_argument("the mapping names an endpoint that does not exist");
   for (const Pair& pair : perturbation)
     if (outside(pair.src) || outside(pair.dst) || pair.src == pair.dst)
       throw std::invalid_argument("a perturbing pair must join two different endpoints");
@@ -152,46 +155,53 @@ Annotated annotate_collective(const Routes& routes, const Pattern& pattern, std:
     taken[e] = true;
   }
   Annotated annotated;
-  std::visit([&](const auto& route) {
-    with_cell(kCrossings * (std::uint64_t{pattern.largest_round()} + perturbation.size()), [&](auto cell) {
-      Replica<std::decay_t<decltype(route)>, decltype(cell)> replica(route);
-      replica.run(pattern, mapping, perturbation, {&rules, 1}, 0, {&annotated.cost, 1}, &annotated.weights);
-    });
-  }, routes);
+  std::visit(
+      [&](const auto& route) {
+        with_cell(kCrossings * (std::uint64_t{pattern.largest_round()} + perturbation.size()), [&](auto cell) {
+          Replica<std::decay_t<decltype(route)>, decltype(cell)> replica(route);
+          replica.run(pattern, mapping, perturbation, {&rules, 1}, 0, {&annotated.cost, 1}, &annotated.weights);
+        });
+      },
+      routes);
   return annotated;
 }
 
 std::vector<std::uint32_t> count_links(const Routes& routes, std::span<const Pair> pairs) {
-  return std::visit([&](const auto& route) {
-    using Route = std::decay_t<decltype(route)>;
-    for (const Pair& pair : pairs)
-      if (pair.src >= route.endpoints() || pair.dst >= route.endpoints() || pair.src == pair.dst)
-        throw std::invalid_argument("a pair must join two different endpoints");
-    std::vector<std::uint32_t> counts(route.cells());
-    if constexpr (Route::kBulk) {
-      route.template count<std::uint32_t>(pairs, counts.data(), 1u);
-    } else {
-      std::vector<typename Route::Step> steps(route.most_steps());
-      for (const Pair& pair : pairs) {
-        const LinkId* end = route.route(pair.src, pair.dst, 0, steps.data());
-        add_path(counts.data(), steps.data(), end, 1u);
-      }
-    }
-    return counts;
-  }, routes);
+  return std::visit(
+      [&](const auto& route) {
+        using Route = std::decay_t<decltype(route)>;
+        for (const Pair& pair : pairs)
+          if (pair.src >= route.endpoints() || pair.dst >= route.endpoints() || pair.src == pair.dst)
+            throw std::invalid_argument("a pair must join two different endpoints");
+        std::vector<std::uint32_t> counts(route.cells());
+        if constexpr (Route::kBulk) {
+          route.template count<std::uint32_t>(pairs, counts.data(), 1u);
+        } else {
+          std::vector<typename Route::Step> steps(route.most_steps());
+          for (const Pair& pair : pairs) {
+            const LinkId* end = route.route(pair.src, pair.dst, 0, steps.data());
+            add_path(counts.data(), steps.data(), end, 1u);
+          }
+        }
+        return counts;
+      },
+      routes);
 }
 
 std::vector<LinkId> links_of(const Routes& routes, Pair pair, std::uint64_t salt) {
-  return std::visit([&](const auto& route) {
-    if (pair.src >= route.endpoints() || pair.dst >= route.endpoints()) throw std::invalid_argument("no such endpoint");
-    using Step = typename std::decay_t<decltype(route)>::Step;
-    std::vector<LinkId> links;
-    if (pair.src == pair.dst) return links;
-    std::vector<Step> steps(route.most_steps());
-    const Step* end = route.route(pair.src, pair.dst, salt, steps.data());
-    for (const Step* s = steps.data(); s != end; ++s) append(*s, links);
-    return links;
-  }, routes);
+  return std::visit(
+      [&](const auto& route) {
+        if (pair.src >= route.endpoints() || pair.dst >= route.endpoints())
+          throw std::invalid_argument("no such endpoint");
+        using Step = typename std::decay_t<decltype(route)>::Step;
+        std::vector<LinkId> links;
+        if (pair.src == pair.dst) return links;
+        std::vector<Step> steps(route.most_steps());
+        const Step* end = route.route(pair.src, pair.dst, salt, steps.data());
+        for (const Step* s = steps.data(); s != end; ++s) append(*s, links);
+        return links;
+      },
+      routes);
 }
 
 std::uint32_t endpoints_of(const Routes& routes) {

@@ -30,7 +30,7 @@ struct Experiment {
   const Pattern* pattern = nullptr;  // its ranks are the application
   std::uint32_t perturbing = 0;      // endpoints outside the application that perturb
   Perturbation perturbation = Perturbation::kPermutation;
-  bool random_mapping = true;  // otherwise rank r runs on endpoint r and the outsiders follow
+  bool random_mapping = true;       // otherwise rank r runs on endpoint r and the outsiders follow
   std::vector<Rules> rules = {{}};  // each chains the same weights: the counting, which is the work, is done once
   std::uint64_t seed = 1;
   std::uint32_t first_run = 0, runs = 1;  // runs [first_run, first_run + runs) of the seed: a sweep may be split
@@ -42,9 +42,10 @@ struct Costs {
 };
 
 struct Outcome {
-  std::vector<Costs> costs;                     // one a rule, in the order of the experiment's
-  std::uint64_t increments = 0;                 // counts made: a message's link counts once for the quiet and once for the perturbed network
-  double cpu_s = 0;                             // of all threads
+  std::vector<Costs> costs;  // one a rule, in the order of the experiment's
+  std::uint64_t increments =
+      0;             // counts made: a message's link counts once for the quiet and once for the perturbed network
+  double cpu_s = 0;  // of all threads
 };
 
 // Throws std::invalid_argument where application and perturbation exceed the endpoints.

@@ -18,8 +18,10 @@ void Dag::start(std::uint32_t ranks, Semantics semantics, bool wait_for_own_send
 void Dag::round(std::span<const Message> messages, std::span<const Peak> weights) {
   ++round_;
   finish_.resize(messages.size());
-  if (semantics_ == Semantics::kLongestPath) longest_path(messages, weights);
-  else orcs(messages, weights);
+  if (semantics_ == Semantics::kLongestPath)
+    longest_path(messages, weights);
+  else
+    orcs(messages, weights);
 }
 
 // Starts come from the state before the round, so a rank may receive and send in one round.

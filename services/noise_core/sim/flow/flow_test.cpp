@@ -14,7 +14,8 @@ using namespace flitwatch::sim;
 namespace {
 
 // The model written down plainly: counts from scratch in every round, longest path by relaxation.
-Peak plain(const Routes& routes, const Pattern& pattern, std::span<const std::uint32_t> mapping, std::span<const Pair> noise, Rules rules) {
+Peak plain(const Routes& routes, const Pattern& pattern, std::span<const std::uint32_t> mapping,
+           std::span<const Pair> noise, Rules rules) {
   const auto one = [&](bool perturbed) -> std::uint32_t {
     std::vector<std::uint32_t> ready(pattern.ranks()), sent(pattern.ranks());
     std::map<std::uint32_t, std::uint32_t> chained;  // orcs: who the round before reached, and when
@@ -199,7 +200,8 @@ TEST(TorusRoutes, AreShortestWalks) {
         ASSERT_EQ(links.size(), hops_between(g, std::span(&a, 1), std::span(&b, 1))[0]);
         std::map<Vertex, int> balance;
         for (LinkId l : links) ++balance[g.src(l)], --balance[g.dst(l)];
-        for (const auto& [v, sum] : balance) EXPECT_EQ(sum, (v == g.vertex_of_endpoint(a)) - (v == g.vertex_of_endpoint(b)));
+        for (const auto& [v, sum] : balance)
+          EXPECT_EQ(sum, (v == g.vertex_of_endpoint(a)) - (v == g.vertex_of_endpoint(b)));
       }
   }
 }
@@ -221,8 +223,12 @@ TEST(Pattern, SendsWhatItsNamePromises) {
           ASSERT_TRUE(m.src < n && m.dst < n && m.src != m.dst) << name;
         }
       EXPECT_EQ(messages, pattern->messages()) << name;
-      if (name == "binomial-bcast" || name == "binomial-reduce") { EXPECT_EQ(messages, n - 1); }
-      if (name == "pairwise-alltoall") { EXPECT_EQ(messages, n * (n - 1)); }
+      if (name == "binomial-bcast" || name == "binomial-reduce") {
+        EXPECT_EQ(messages, n - 1);
+      }
+      if (name == "pairwise-alltoall") {
+        EXPECT_EQ(messages, n * (n - 1));
+      }
     }
   EXPECT_THROW(make_pattern("nonsense", 4), std::invalid_argument);
   EXPECT_THROW(make_pattern("ring:3", 4), std::invalid_argument);

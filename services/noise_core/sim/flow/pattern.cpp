@@ -81,14 +81,16 @@ using Maker = std::function<std::unique_ptr<Pattern>(std::uint32_t ranks, std::u
 std::unique_ptr<Pattern> binomial_bcast(std::uint32_t n, std::uint32_t) {
   Rounds rounds(n);
   for (std::uint64_t distance = 1; distance < n; distance *= 2, rounds.end_round())
-    for (std::uint32_t r = 0; r < distance && r + distance < n; ++r) rounds.send(r, r + static_cast<std::uint32_t>(distance));
+    for (std::uint32_t r = 0; r < distance && r + distance < n; ++r)
+      rounds.send(r, r + static_cast<std::uint32_t>(distance));
   return rounds.done();
 }
 
 std::unique_ptr<Pattern> binomial_reduce(std::uint32_t n, std::uint32_t) {
   Rounds rounds(n);
   for (std::uint64_t distance = std::bit_ceil(std::uint64_t{n}) / 2; distance > 0; distance /= 2, rounds.end_round())
-    for (std::uint32_t r = 0; r < distance && r + distance < n; ++r) rounds.send(r + static_cast<std::uint32_t>(distance), r);
+    for (std::uint32_t r = 0; r < distance && r + distance < n; ++r)
+      rounds.send(r + static_cast<std::uint32_t>(distance), r);
   return rounds.done();
 }
 
@@ -187,12 +189,16 @@ const std::vector<Entry>& table() {
       {"recursive-doubling-allreduce", false, recursive_doubling},
       {"dissemination-barrier", false, dissemination},
       {"ring", false, [](std::uint32_t n, std::uint32_t) { return std::make_unique<RotatingPattern>(n, true); }},
-      {"pairwise-alltoall", false, [](std::uint32_t n, std::uint32_t) { return std::make_unique<RotatingPattern>(n, false); }},
+      {"pairwise-alltoall", false,
+       [](std::uint32_t n, std::uint32_t) { return std::make_unique<RotatingPattern>(n, false); }},
       {"halo-2d", false, [](std::uint32_t n, std::uint32_t) { return halo(n, 2, false); }},
       {"halo-3d", false, [](std::uint32_t n, std::uint32_t) { return halo(n, 3, false); }},
       {"halo-27", false, [](std::uint32_t n, std::uint32_t) { return halo(n, 3, true); }},
       {"sweep-3d", false, sweep},
-      {"shift", true, [](std::uint32_t n, std::uint32_t by) { return one_round(n, [=](std::uint32_t r) { return static_cast<std::uint32_t>((std::uint64_t{r} + by) % n); }); }},
+      {"shift", true,
+       [](std::uint32_t n, std::uint32_t by) {
+         return one_round(n, [=](std::uint32_t r) { return static_cast<std::uint32_t>((std::uint64_t{r} + by) % n); });
+       }},
       {"transpose", false, transpose},
       {"bit-reversal", false, bit_reversal},
       {"permutation", true, permutation},
@@ -213,7 +219,8 @@ std::unique_ptr<Pattern> make_pattern(std::string_view name, std::uint32_t ranks
     const std::string_view text = name.substr(colon + 1);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), argument);
     if (!entry->takes_argument || error != std::errc{} || end != text.data() + text.size())
-      throw std::invalid_argument("pattern '" + std::string(name) + "': '" + std::string(text) + "' is no argument of it");
+      throw std::invalid_argument("pattern '" + std::string(name) + "': '" + std::string(text) +
+                                  "' is no argument of it");
   }
   auto pattern = entry->make(ranks, argument);
   if (pattern->rounds() == 0) throw std::invalid_argument("pattern '" + std::string(name) + "' sends no message");
@@ -226,7 +233,8 @@ std::vector<std::string> pattern_names() {
   return names;
 }
 
-std::unique_ptr<Pattern> explicit_pattern(std::uint32_t ranks, std::vector<Message> messages, std::vector<std::uint64_t> first) {
+std::unique_ptr<Pattern> explicit_pattern(std::uint32_t ranks, std::vector<Message> messages,
+                                          std::vector<std::uint64_t> first) {
   if (first.empty() || first.front() != 0 || first.back() != messages.size() || !std::ranges::is_sorted(first))
     throw std::invalid_argument("round offsets must ascend from 0 to the number of messages");
   for (const Message& m : messages)

@@ -38,7 +38,8 @@ std::vector<std::string> pattern_names();
 
 // Rounds given message by message: round k holds messages [first[k], first[k + 1]).
 // Throws std::invalid_argument where offsets do not ascend, a rank is out of range, or a message goes to its sender.
-std::unique_ptr<Pattern> explicit_pattern(std::uint32_t ranks, std::vector<Message> messages, std::vector<std::uint64_t> first);
+std::unique_ptr<Pattern> explicit_pattern(std::uint32_t ranks, std::vector<Message> messages,
+                                          std::vector<std::uint64_t> first);
 
 // The factorisation of n into `dimensions` factors whose largest is smallest, largest first.
 std::vector<std::uint32_t> most_cubic(std::uint32_t n, std::uint32_t dimensions);

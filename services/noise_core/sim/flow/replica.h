@@ -17,15 +17,16 @@ class Replica {
   explicit Replica(const Route& route) : route_(route), cells_(route.cells() + kOverrun) {}
 
   // Counts the perturbation once, then round by round adds the application's messages, reads their weights and takes
-  // them away again. `costs` receives one cost a rule; `weights`, where given, every message's. A true `cancelled` ends it
-  // between two rounds, for an all-to-all of a large machine takes minutes.
+  // them away again. `costs` receives one cost a rule; `weights`, where given, every message's. A true `cancelled` ends
+  // it between two rounds, for an all-to-all of a large machine takes minutes.
   void run(const Pattern& pattern, std::span<const std::uint32_t> mapping, std::span<const Pair> perturbation,
-           std::span<const Rules> rules, std::uint64_t salt, std::span<Peak> costs, std::vector<Peak>* weights = nullptr,
-           const std::atomic<bool>* cancelled = nullptr) {
+           std::span<const Rules> rules, std::uint64_t salt, std::span<Peak> costs,
+           std::vector<Peak>* weights = nullptr, const std::atomic<bool>* cancelled = nullptr) {
     std::fill(cells_.begin(), cells_.end(), Cell{0});
     perturb(perturbation, salt);
     dags_.resize(rules.size());
-    for (std::size_t i = 0; i < rules.size(); ++i) dags_[i].start(pattern.ranks(), rules[i].semantics, rules[i].wait_for_own_send);
+    for (std::size_t i = 0; i < rules.size(); ++i)
+      dags_[i].start(pattern.ranks(), rules[i].semantics, rules[i].wait_for_own_send);
     for (std::uint32_t k = 0; k < pattern.rounds(); ++k) {
       if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) return;
       const auto messages = pattern.round(k, scratch_);

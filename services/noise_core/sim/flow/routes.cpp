@@ -17,13 +17,15 @@ XgftRoutes::XgftRoutes(const Xgft& tree) : height_(tree.height()), endpoints_(tr
       const std::uint32_t port = digits % tree.up_ports(l);
       digits /= tree.w()[l];  // not by the ports: which of the parallel cables it was parts destinations further up
       const std::uint32_t block = subtree * tree.copies(l) * tree.up_ports(l), cable = copy * tree.up_ports(l) + port;
-      places_[std::size_t{e} * (height_ - 1) + l - 1] = {tree.up_link(l, 0, 0) + block, cable, tree.down_link(l, 0, 0) + block + cable};
+      places_[std::size_t{e} * (height_ - 1) + l - 1] = {tree.up_link(l, 0, 0) + block, cable,
+                                                         tree.down_link(l, 0, 0) + block + cable};
       copy += tree.up_port(l, subtree % tree.m()[l], port).parent * tree.copies(l);
     }
   }
 }
 
-TorusRoutes::TorusRoutes(const Torus& torus) : torus_(torus), dimensions_(static_cast<std::uint32_t>(torus.dims().size())) {
+TorusRoutes::TorusRoutes(const Torus& torus)
+    : torus_(torus), dimensions_(static_cast<std::uint32_t>(torus.dims().size())) {
   places_.reserve(std::size_t{torus.size()} * dimensions_);
   for (std::uint32_t r = 0; r < torus.size(); ++r)
     for (std::uint32_t d = 0; d < dimensions_; ++d) {
@@ -39,8 +41,9 @@ TableRoutes::TableRoutes(std::shared_ptr<const RouteTable> table, std::vector<st
     throw std::invalid_argument("Valiant routes need one group for every router");
   const RouteCheck check = check_routes(*table_);
   if (check.missing + check.loops > 0)
-    throw std::invalid_argument("routes: " + std::to_string(check.missing) + " are missing and " + std::to_string(check.loops) +
-                                " loop; the first is from router " + std::to_string(check.example_router) + " to endpoint " +
+    throw std::invalid_argument("routes: " + std::to_string(check.missing) + " are missing and " +
+                                std::to_string(check.loops) + " loop; the first is from router " +
+                                std::to_string(check.example_router) + " to endpoint " +
                                 std::to_string(check.example_endpoint));
   most_steps_ = static_cast<std::uint32_t>(check.longest + 1) * (groups_.empty() ? 1 : 2);
 }

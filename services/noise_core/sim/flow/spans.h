@@ -66,7 +66,8 @@ struct Vector {
     position += static_cast<Signed>(block);
     Mask ahead = position - static_cast<Signed>(run.begin);
     ahead += (ahead < 0) & static_cast<Signed>(run.size);
-    return reinterpret_cast<Type>((ahead < static_cast<Signed>(run.length)) & (position < static_cast<Signed>(run.size)));
+    return reinterpret_cast<Type>((ahead < static_cast<Signed>(run.length)) &
+                                  (position < static_cast<Signed>(run.size)));
   }
 };
 
@@ -128,7 +129,9 @@ inline Peak peak_of_path(const Cell* cells, const RingRun* begin, const RingRun*
   return over.peak();
 }
 
-inline std::uint64_t links_crossed(const LinkId* begin, const LinkId* end) { return static_cast<std::uint64_t>(end - begin); }
+inline std::uint64_t links_crossed(const LinkId* begin, const LinkId* end) {
+  return static_cast<std::uint64_t>(end - begin);
+}
 inline std::uint64_t links_crossed(const RingRun* begin, const RingRun* end) {
   std::uint64_t links = 0;
   for (; begin != end; ++begin) links += begin->length;

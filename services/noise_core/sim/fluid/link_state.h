@@ -6,7 +6,8 @@
 
 namespace flitwatch::fluid {
 
-// scale x v^2 / (2 (1 - v)) with v = min(u, knee), and a straight line above the knee (StallCurve of the twin says where it comes from).
+// scale x v^2 / (2 (1 - v)) with v = min(u, knee), and a straight line above the knee (StallCurve of the twin says
+// where it comes from).
 struct Curve {
   double scale, knee, slope_above_knee;
 };

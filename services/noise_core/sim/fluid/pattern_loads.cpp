@@ -5,10 +5,12 @@
 
 namespace flitwatch::fluid {
 
-std::pair<std::vector<std::int32_t>, std::vector<double>> Gather::operator()(std::span<const std::int64_t> link, std::span<const double> share) {
+std::pair<std::vector<std::int32_t>, std::vector<double>> Gather::operator()(std::span<const std::int64_t> link,
+                                                                             std::span<const double> share) {
   if (link.size() != share.size()) throw std::invalid_argument("links and shares differ in length");
   for (const std::int64_t l : link)
-    if (l < 0 || static_cast<std::size_t>(l) >= sum_.size()) throw std::invalid_argument("a link lies outside the fabric");
+    if (l < 0 || static_cast<std::size_t>(l) >= sum_.size())
+      throw std::invalid_argument("a link lies outside the fabric");
   touched_.clear();
   for (std::size_t i = 0; i < link.size(); ++i) {
     const auto l = static_cast<std::size_t>(link[i]);

@@ -9,11 +9,13 @@
 
 namespace flitwatch::fluid {
 
-// Adds up shares link by link: each link once, in ascending order, links whose sum is 0 left out. The scratch memory is kept between calls.
+// Adds up shares link by link: each link once, in ascending order, links whose sum is 0 left out. The scratch memory is
+// kept between calls.
 class Gather {
  public:
   explicit Gather(std::size_t links) : sum_(links), met_(links) {}
-  std::pair<std::vector<std::int32_t>, std::vector<double>> operator()(std::span<const std::int64_t> link, std::span<const double> share);
+  std::pair<std::vector<std::int32_t>, std::vector<double>> operator()(std::span<const std::int64_t> link,
+                                                                       std::span<const double> share);
 
  private:
   std::vector<double> sum_;
@@ -21,8 +23,9 @@ class Gather {
   std::vector<std::int32_t> touched_;
 };
 
-// Columns of a sparse matrix links x patterns. A column is named by a number that is never used again; sums run over columns in the order of
-// their numbers, so they depend neither on what was released meanwhile nor on the order in which columns are asked for.
+// Columns of a sparse matrix links x patterns. A column is named by a number that is never used again; sums run over
+// columns in the order of their numbers, so they depend neither on what was released meanwhile nor on the order in
+// which columns are asked for.
 class PatternLoads {
  public:
   explicit PatternLoads(std::size_t links) : links_(links) {}

@@ -20,17 +20,24 @@ void require_below(const std::vector<std::int64_t>& values, std::size_t end, con
 
 }  // namespace
 
-TileCounters::TileCounters(std::size_t links, std::size_t routers, std::size_t network_tiles, std::size_t processor_tiles, CounterMap map,
-                           CounterScale scale)
-    : links_(links), routers_(routers), network_tiles_(network_tiles * routers), processor_tiles_(processor_tiles * routers),
-      map_(std::move(map)), scale_(scale), ahead_(routers) {
+TileCounters::TileCounters(std::size_t links, std::size_t routers, std::size_t network_tiles,
+                           std::size_t processor_tiles, CounterMap map, CounterScale scale)
+    : links_(links),
+      routers_(routers),
+      network_tiles_(network_tiles * routers),
+      processor_tiles_(processor_tiles * routers),
+      map_(std::move(map)),
+      scale_(scale),
+      ahead_(routers) {
   const std::size_t ends = map_.inject.size();
   require(map_.wire.size() == map_.tile.size(), "wires and tiles differ in length");
-  require(map_.eject.size() == ends && map_.home.size() == ends && map_.slot.size() == ends, "arrays of the endpoints differ in length");
-  require(map_.out_first.size() == routers + 1 && std::is_sorted(map_.out_first.begin(), map_.out_first.end()) && map_.out_first.front() == 0 &&
-              map_.out_first.back() == static_cast<std::int64_t>(map_.out.size()),
+  require(map_.eject.size() == ends && map_.home.size() == ends && map_.slot.size() == ends,
+          "arrays of the endpoints differ in length");
+  require(map_.out_first.size() == routers + 1 && std::is_sorted(map_.out_first.begin(), map_.out_first.end()) &&
+              map_.out_first.front() == 0 && map_.out_first.back() == static_cast<std::int64_t>(map_.out.size()),
           "out_first does not divide the leaving links among the routers");
-  for (const auto* link : {&map_.wire, &map_.out, &map_.inject, &map_.eject}) require_below(*link, links, "a link lies outside the fabric");
+  for (const auto* link : {&map_.wire, &map_.out, &map_.inject, &map_.eject})
+    require_below(*link, links, "a link lies outside the fabric");
   require_below(map_.tile, network_tiles_, "a network tile lies outside the fabric");
   require_below(map_.home, routers, "a router lies outside the fabric");
   for (const std::int64_t s : map_.slot)
@@ -38,9 +45,11 @@ TileCounters::TileCounters(std::size_t links, std::size_t routers, std::size_t n
 }
 
 void TileCounters::check(const Carried& c, const CounterRows& rows) const {
-  require(c.bytes.size() == links_ && c.utilisation.size() == links_ && c.wait.size() == links_, "the state is not one of this fabric's links");
+  require(c.bytes.size() == links_ && c.utilisation.size() == links_ && c.wait.size() == links_,
+          "the state is not one of this fabric's links");
   require(c.noise.size() == routers_, "the noise is not one a router");
-  require(rows.network.size() == kNetworkRows * network_tiles_ && rows.processor.size() == kProcessorRows * processor_tiles_ &&
+  require(rows.network.size() == kNetworkRows * network_tiles_ &&
+              rows.processor.size() == kProcessorRows * processor_tiles_ &&
               rows.nic.size() == kNicRows * map_.inject.size(),
           "the counters' arrays are not those of this fabric");
 }
@@ -55,7 +64,8 @@ void TileCounters::update(const Carried& carried, const CounterRows& rows) {
 void TileCounters::wait_ahead(const Carried& c) {
   for (std::size_t r = 0; r < routers_; ++r) {
     double sent = 0, waited = 0;
-    for (auto i = static_cast<std::size_t>(map_.out_first[r]); i < static_cast<std::size_t>(map_.out_first[r + 1]); ++i) {
+    for (auto i = static_cast<std::size_t>(map_.out_first[r]); i < static_cast<std::size_t>(map_.out_first[r + 1]);
+         ++i) {
       const std::int64_t l = map_.out[i];
       const double flits = c.bytes[l] * scale_.flits_per_byte;
       sent += flits;
@@ -65,7 +75,8 @@ void TileCounters::wait_ahead(const Carried& c) {
   }
 }
 
-// A flit waits 0.6 of its link's own queue and 0.4 of those that it goes on to; 2X cycles are both row buses busy at once.
+// A flit waits 0.6 of its link's own queue and 0.4 of those that it goes on to; 2X cycles are both row buses busy at
+// once.
 void TileCounters::network(const Carried& c, double* rows) const {
   double* const flits = rows;
   double* const stalls = rows + network_tiles_;
@@ -99,10 +110,16 @@ void TileCounters::processor(const Carried& c, double* rows, double* nic) const 
   for (std::size_t e = 0; e < ends; ++e) {
     const std::int64_t in = map_.inject[e], out = map_.eject[e], router = map_.home[e];
     const double per_wait = scale_.cycles_per_wait * c.noise[router], ahead = ahead_[router];
-    const double sent = c.bytes[in] * scale_.flits_per_byte, received = c.bytes[out] * scale_.flits_per_byte, answers = 0.25 * received;
+    const double sent = c.bytes[in] * scale_.flits_per_byte, received = c.bytes[out] * scale_.flits_per_byte,
+                 answers = 0.25 * received;
     const double held = c.wait[in] + ahead, blocked = c.wait[out] * per_wait, stalled = sent * held * per_wait;
     const double busy = std::min(c.utilisation[in], 1.0);
-    const double amounts[kProcessorRows] = {sent,      answers, stalled, answers * ahead * per_wait, clock * busy * busy, received * blocked,
+    const double amounts[kProcessorRows] = {sent,
+                                            answers,
+                                            stalled,
+                                            answers * ahead * per_wait,
+                                            clock * busy * busy,
+                                            received * blocked,
                                             0.25 * sent * blocked};
     double* tile = rows + map_.slot[e];
     for (const double amount : amounts) {  // an endpoint's two processor tiles share its traffic
@@ -111,7 +128,8 @@ void TileCounters::processor(const Carried& c, double* rows, double* nic) const 
       tile += processor_tiles_;
     }
     const double packets = sent / scale_.flits_per_packet;
-    const double counted[kNicRows] = {packets, sent, stalled, c.bytes[in], c.bytes[out], packets * scale_.alone_latency_us * (1 + held)};
+    const double counted[kNicRows] = {packets,     sent,         stalled,
+                                      c.bytes[in], c.bytes[out], packets * scale_.alone_latency_us * (1 + held)};
     for (std::size_t k = 0; k < kNicRows; ++k) nic[k * ends + e] += counted[k];
   }
 }

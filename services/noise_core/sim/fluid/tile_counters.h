@@ -1,4 +1,5 @@
-// The second's increments of every tile's and NIC's counters from what links carried and how long it waited: one pass over the links.
+// The second's increments of every tile's and NIC's counters from what links carried and how long it waited: one pass
+// over the links.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ struct CounterScale {
   double flits_per_byte, cycles_per_wait, clock_hz, flits_per_packet, alone_latency_us;
 };
 
-// Which link counts where. wire[i] counts at tile[i] (tiles of all routers in one row); out lists the links that leave routers, those of
-// router r at [out_first[r], out_first[r + 1]); inject, eject, home and slot are one an endpoint.
+// Which link counts where. wire[i] counts at tile[i] (tiles of all routers in one row); out lists the links that leave
+// routers, those of router r at [out_first[r], out_first[r + 1]); inject, eject, home and slot are one an endpoint.
 struct CounterMap {
   std::vector<std::int64_t> wire, tile, out, out_first, inject, eject, home, slot;
 };
@@ -24,7 +25,8 @@ struct Carried {
   double dt_s;
 };
 
-// Cumulative counters, changed in place: network [3, R x tiles], processor [7, R x slots], nic [6, E], rows one after the other.
+// Cumulative counters, changed in place: network [3, R x tiles], processor [7, R x slots], nic [6, E], rows one after
+// the other.
 struct CounterRows {
   std::span<double> network, processor, nic;
 };
@@ -32,7 +34,8 @@ struct CounterRows {
 class TileCounters {
  public:
   // std::invalid_argument where the map points outside the fabric.
-  TileCounters(std::size_t links, std::size_t routers, std::size_t network_tiles, std::size_t processor_tiles, CounterMap map, CounterScale scale);
+  TileCounters(std::size_t links, std::size_t routers, std::size_t network_tiles, std::size_t processor_tiles,
+               CounterMap map, CounterScale scale);
 
   // std::invalid_argument where an array has the wrong length.
   void update(const Carried& carried, const CounterRows& rows);

@@ -51,7 +51,8 @@ struct Site {
 Site site(std::uint32_t packet_bytes, std::int32_t buffer_bytes) {
   const Xgft shape({4, 4, 2}, {1, 2, 2});
   const Graph graph = shape.graph(kBandwidth);
-  const LinkParameters links{std::vector<double>(graph.links(), 10.0), std::vector<std::int32_t>(graph.links(), buffer_bytes), {}};
+  const LinkParameters links{
+      std::vector<double>(graph.links(), 10.0), std::vector<std::int32_t>(graph.links(), buffer_bytes), {}};
   std::vector<std::int32_t> level(graph.routers());
   for (Vertex r = 0; r < graph.routers(); ++r) level[r] = static_cast<std::int32_t>(shape.level_of(r));
   Site s;
@@ -150,7 +151,9 @@ TEST(NicCounters, StallsAreTheTimeThatItsLinkStoodIdleForCredit) {
     const Time first = stream(1, 1024, buffer).second;
     const auto [counters, end] = stream(kPackets, 1024, buffer);
     // Nothing else moves, so the last request left as much later than the first as it arrived later.
-    EXPECT_NEAR(static_cast<double>(counters.stalled_ps), static_cast<double>(end - first - (kPackets - 1) * kSerialise), 1.0) << buffer;
+    EXPECT_NEAR(static_cast<double>(counters.stalled_ps),
+                static_cast<double>(end - first - (kPackets - 1) * kSerialise), 1.0)
+        << buffer;
     EXPECT_EQ(counters.request_flits, 5 * kPackets);
   }
   EXPECT_GT(stream(kPackets, 1024, 160).first.stalled_ps, stream(kPackets, 1024, 240).first.stalled_ps);
@@ -163,7 +166,8 @@ TEST(NicCounters, ABackPressureFreeNicDoesNotStall) {
   EXPECT_EQ(end - first, 499 * kSerialise);
 }
 
-// De Sensi 2019, section 2.3: a stall is a ready flit that back-pressure holds. Equation 2 charges the window by itself, (p + 512) / 1024 * L.
+// De Sensi 2019, section 2.3: a stall is a ready flit that back-pressure holds. Equation 2 charges the window by
+// itself, (p + 512) / 1024 * L.
 TEST(NicCounters, AFullWindowIsNoStall) {
   constexpr std::uint32_t kPackets = 40;
   const Time first = stream(1, 1, 65536).second;

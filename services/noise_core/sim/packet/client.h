@@ -10,7 +10,7 @@ struct Post {
   std::uint64_t bytes;
   std::uint32_t cookie;  // handed back; the client's
   std::uint8_t job;
-  std::uint8_t mode;     // routing mode, as the routing policy numbers it
+  std::uint8_t mode;  // routing mode, as the routing policy numbers it
 };
 
 // What a workload may ask of an engine.
@@ -18,8 +18,8 @@ class Host {
  public:
   virtual ~Host() = default;
   virtual Time now() const = 0;
-  virtual void post(const Post& message) = 0;             // appends to the queue of the source's NIC
-  virtual void at(Time time, std::uint32_t cookie) = 0;   // calls Client::timer then
+  virtual void post(const Post& message) = 0;            // appends to the queue of the source's NIC
+  virtual void at(Time time, std::uint32_t cookie) = 0;  // calls Client::timer then
 };
 
 // What an engine tells a workload, always at the time it happens.
@@ -27,14 +27,15 @@ class Client {
  public:
   virtual ~Client() = default;
   virtual void start(Host& host) = 0;
-  virtual void injected(std::uint32_t cookie, Time when, Host& host) = 0;  // the last byte leaves the NIC at `when`, now or later
-  virtual void delivered(std::uint32_t cookie, Host& host) = 0;            // the last byte has arrived
+  virtual void injected(std::uint32_t cookie, Time when,
+                        Host& host) = 0;                         // the last byte leaves the NIC at `when`, now or later
+  virtual void delivered(std::uint32_t cookie, Host& host) = 0;  // the last byte has arrived
   virtual void timer(std::uint32_t cookie, Host& host) = 0;
   // The NIC of `endpoint` has room for traffic generated at or before `when` or later; false: nothing now.
   virtual bool generate(std::uint32_t endpoint, std::uint32_t& dst, std::uint32_t& bytes, Time& born, std::uint8_t& job,
                         std::uint8_t& mode) = 0;
   virtual void prefetch(std::uint32_t endpoint) const = 0;  // generate() will soon be asked for this endpoint
-  virtual bool generates() const = 0;  // whether generate() may ever return true
+  virtual bool generates() const = 0;                       // whether generate() may ever return true
 };
 
 }  // namespace flitwatch::sim::packet

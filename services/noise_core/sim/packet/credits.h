@@ -1,5 +1,5 @@
-// Byte credits of virtual channels, folded in lazily: a credit on its way back is a record with the time at which it will be
-// known, not an event.
+// Byte credits of virtual channels, folded in lazily: a credit on its way back is a record with the time at which it
+// will be known, not an event.
 #pragma once
 
 #include <unordered_map>
@@ -9,18 +9,18 @@
 
 namespace flitwatch::sim::packet {
 
-// One (port, VC) as its sender sees it, with the queue of packets that wait for it and what it counted. The memory that a hop touches
-// decides the speed of the engine, so with three records in place a channel is one cache line.
+// One (port, VC) as its sender sees it, with the queue of packets that wait for it and what it counted. The memory that
+// a hop touches decides the speed of the engine, so with three records in place a channel is one cache line.
 template <std::uint32_t InPlace>
 struct alignas(64) Channel {
   static constexpr std::uint32_t kInPlace = InPlace;
-  std::int32_t credit;             // bytes known to be free at the receiver
-  std::uint32_t head, tail;        // waiting packets
-  std::uint32_t spill;             // list of the records that did not fit, later than those in place; or kNil
-  std::uint16_t records, wakes;    // credit records in place; wake events under way
-  NarrowCounters in;               // counted at the receiving end
+  std::int32_t credit;           // bytes known to be free at the receiver
+  std::uint32_t head, tail;      // waiting packets
+  std::uint32_t spill;           // list of the records that did not fit, later than those in place; or kNil
+  std::uint16_t records, wakes;  // credit records in place; wake events under way
+  NarrowCounters in;             // counted at the receiving end
   std::uint32_t unused;
-  std::uint64_t record[InPlace];   // (time << 16 | bytes), ascending
+  std::uint64_t record[InPlace];  // (time << 16 | bytes), ascending
 };
 static_assert(sizeof(Channel<3>) == 64 && sizeof(Channel<11>) == 128);
 
@@ -41,10 +41,10 @@ class CreditStore {
     }
   }
 
-  // Reserves `size` bytes for a packet that starts at `start`, given that the link is free at `base` <= start. Returns whether that is
-  // possible; otherwise `wake` is the time at which enough credit will be known, or 0 where no known record suffices. An idle gap is never
-  // reserved for a known future credit: an earlier one may become known meanwhile. Where no one reads the balance (`known`), credits are
-  // folded in only when they are needed.
+  // Reserves `size` bytes for a packet that starts at `start`, given that the link is free at `base` <= start. Returns
+  // whether that is possible; otherwise `wake` is the time at which enough credit will be known, or 0 where no known
+  // record suffices. An idle gap is never reserved for a known future credit: an earlier one may become known
+  // meanwhile. Where no one reads the balance (`known`), credits are folded in only when they are needed.
   template <bool kBalanceIsRead>
   bool take(Channel& c, std::int32_t size, Time base, Time start, Time& wake) {
     if (kBalanceIsRead || c.credit < size) fold(c, base);
@@ -88,7 +88,8 @@ class CreditStore {
     }
     if (__builtin_expect(c.spill != kNil, 0)) {
       const Spilled& s = spilled_[c.spill];
-      for (std::size_t k = s.begin; k < s.records.size() && time_of(s.records[k]) <= now; ++k) bytes += bytes_of(s.records[k]);
+      for (std::size_t k = s.begin; k < s.records.size() && time_of(s.records[k]) <= now; ++k)
+        bytes += bytes_of(s.records[k]);
     }
     return bytes;
   }
@@ -101,11 +102,12 @@ class CreditStore {
     std::size_t begin = 0;
   };
 
-  // Take what is known off the records in place and say how many those were. Three are compared without a branch: how many credits came
-  // back since the last packet cannot be foreseen.
+  // Take what is known off the records in place and say how many those were. Three are compared without a branch: how
+  // many credits came back since the last packet cannot be foreseen.
   static std::uint32_t fold_three(Channel& c, Time until) {
     const std::uint64_t one = c.record[0], two = c.record[1], three = c.record[2];
-    const std::uint32_t n = c.records, known_one = (n > 0) & (time_of(one) <= until), known_two = (n > 1) & (time_of(two) <= until),
+    const std::uint32_t n = c.records, known_one = (n > 0) & (time_of(one) <= until),
+                        known_two = (n > 1) & (time_of(two) <= until),
                         known_three = (n > 2) & (time_of(three) <= until), k = known_one + known_two + known_three;
     c.credit += (known_one ? bytes_of(one) : 0) + (known_two ? bytes_of(two) : 0) + (known_three ? bytes_of(three) : 0);
     c.record[0] = k == 0 ? one : k == 1 ? two : three;
@@ -137,7 +139,8 @@ class CreditStore {
   void spill(Channel& c, std::uint64_t r) {
     if (r < c.record[Channel::kInPlace - 1]) {
       std::swap(r, c.record[Channel::kInPlace - 1]);
-      for (std::uint32_t i = Channel::kInPlace - 1; i && c.record[i - 1] > c.record[i]; --i) std::swap(c.record[i - 1], c.record[i]);
+      for (std::uint32_t i = Channel::kInPlace - 1; i && c.record[i - 1] > c.record[i]; --i)
+        std::swap(c.record[i - 1], c.record[i]);
     }
     if (c.spill == kNil) {
       if (free_.empty()) {
@@ -153,7 +156,8 @@ class CreditStore {
       s.begin = 0;
     }
     s.records.push_back(r);
-    for (std::size_t i = s.records.size() - 1; i > s.begin && s.records[i - 1] > s.records[i]; --i) std::swap(s.records[i - 1], s.records[i]);
+    for (std::size_t i = s.records.size() - 1; i > s.begin && s.records[i - 1] > s.records[i]; --i)
+      std::swap(s.records[i - 1], s.records[i]);
   }
 
   void refill(Channel& c) {

@@ -36,9 +36,8 @@ void Dragonfly::build_local_tables() {
     const std::vector<Step> steps = steps_of_group(g, hops);
     std::uint16_t table = 0;
     const auto same = [&](std::uint16_t t) {
-      return hops_[t] == hops && std::equal(steps.begin(), steps.end(), steps_[t].begin(), [](Step a, Step b) {
-               return a.port == b.port && a.cables == b.cables;
-             });
+      return hops_[t] == hops && std::equal(steps.begin(), steps.end(), steps_[t].begin(),
+                                            [](Step a, Step b) { return a.port == b.port && a.cables == b.cables; });
     };
     while (table < steps_.size() && !same(table)) ++table;
     if (table == steps_.size()) {
@@ -75,15 +74,16 @@ std::vector<Dragonfly::Step> Dragonfly::steps_of_group(std::uint32_t g, std::vec
         hops[a * size_ + b] = 1;
         continue;
       }
-      // Ways over two hops: the first and the last common neighbour (of a grid: along the row first, along the column first).
+      // Ways over two hops: the first and the last common neighbour (of a grid: along the row first, along the column
+      // first).
       for (std::uint32_t m = 0; m < n; ++m) {
         if (!direct[a * size_ + m].cables || !direct[m * size_ + b].cables) continue;
         if (!both[0].cables) both[0] = direct[a * size_ + m];
         both[1] = direct[a * size_ + m];
       }
       if (!both[0].cables)
-        throw std::invalid_argument("routers " + std::to_string(members_[g][a]) + " and " + std::to_string(members_[g][b]) +
-                                    " of one group are more than two hops apart");
+        throw std::invalid_argument("routers " + std::to_string(members_[g][a]) + " and " +
+                                    std::to_string(members_[g][b]) + " of one group are more than two hops apart");
       hops[a * size_ + b] = 2;
     }
   return steps;

@@ -1,8 +1,8 @@
 // Routing on dragonflies: minimal, Valiant and UGAL with the Aries modes.
 //
-// Sources: Kim et al. 2008 (UGAL on dragonflies); De Sensi 2019, section II-B (Aries modes: two minimal and two non-minimal
-// candidates, bias for minimal paths); Wang 2018, section III (non-minimal through a random router); Won et al. 2015
-// (what stale credits do to such choices). Deadlock is avoided by one VC a hop.
+// Sources: Kim et al. 2008 (UGAL on dragonflies); De Sensi 2019, section II-B (Aries modes: two minimal and two
+// non-minimal candidates, bias for minimal paths); Wang 2018, section III (non-minimal through a random router); Won et
+// al. 2015 (what stale credits do to such choices). Deadlock is avoided by one VC a hop.
 #pragma once
 
 #include <vector>
@@ -13,15 +13,15 @@
 namespace flitwatch::sim::packet {
 
 enum class DragonflyMode : std::uint8_t {
-  kMinimal,   // a random one of the minimal paths for each packet
-  kValiant,   // always non-minimal
-  kAdaptive0, // no bias
-  kAdaptive1, // bias grows with the hops taken
-  kAdaptive2, // low bias
-  kAdaptive3, // high bias
-  kMinHash,   // minimal, one path for each pair of endpoints and message
+  kMinimal,    // a random one of the minimal paths for each packet
+  kValiant,    // always non-minimal
+  kAdaptive0,  // no bias
+  kAdaptive1,  // bias grows with the hops taken
+  kAdaptive2,  // low bias
+  kAdaptive3,  // high bias
+  kMinHash,    // minimal, one path for each pair of endpoints and message
   kNonMinHash,
-  kInOrder,   // minimal, one path for each pair of endpoints
+  kInOrder,  // minimal, one path for each pair of endpoints
 };
 
 struct DragonflyOptions {
@@ -33,8 +33,8 @@ struct DragonflyOptions {
 class Dragonfly {
  public:
   static constexpr bool kReadsCredit = true;  // UGAL compares congestion()
-  // `group` of each router. Throws std::invalid_argument where two routers of a group are more than two hops apart or two
-  // groups are not joined.
+  // `group` of each router. Throws std::invalid_argument where two routers of a group are more than two hops apart or
+  // two groups are not joined.
   Dragonfly(const Network& network, const std::vector<std::int32_t>& group, DragonflyOptions options);
 
   // Router-to-router hops at most: the number of VCs that keep the fabric free of deadlock.
@@ -42,7 +42,8 @@ class Dragonfly {
   std::uint32_t vc(const Packet& p) const { return p.hops - 1u; }
   std::uint32_t vc_ahead(const Packet& p) const { return p.hops; }  // at the router that it is heading to
 
-  // A packet leaves its NIC: the random numbers of its choice are drawn now, so that its candidates can be looked up ahead.
+  // A packet leaves its NIC: the random numbers of its choice are drawn now, so that its candidates can be looked up
+  // ahead.
   template <class View>
   void start(Packet& p, View& view) const {
     const std::uint64_t bits = view.random();
@@ -72,7 +73,8 @@ class Dragonfly {
       const Step step = at.local == p.way1 ? Step{p.port1, 1} : toward(at, p.way1, p.option);
       return pack(step) | kOpen;
     }
-    if (p.phase == Phase::kToSecond && p.port2 == kNoPort && at.local == p.way2) return kNil;  // will draw its further way
+    if (p.phase == Phase::kToSecond && p.port2 == kNoPort && at.local == p.way2)
+      return kNil;  // will draw its further way
     NoRandom none;
     return pack(step(p, none));
   }
@@ -136,7 +138,9 @@ class Dragonfly {
   }
 
   static std::uint32_t pack(Step step) { return step.port | std::uint32_t{step.cables} << 8; }
-  static Step unpack(std::uint32_t ahead) { return {static_cast<std::uint8_t>(ahead), static_cast<std::uint8_t>(ahead >> 8)}; }
+  static Step unpack(std::uint32_t ahead) {
+    return {static_cast<std::uint8_t>(ahead), static_cast<std::uint8_t>(ahead >> 8)};
+  }
   // A minimal packet that arrives with `hops` hops, the one of its source router included.
   static bool may_reconsider(const Packet& p, std::uint32_t hops) {
     return p.hops == hops && p.phase == Phase::kToFirst && p.way2 == kNoWay && p.port1 != kNoPort && is_adaptive(p);
@@ -192,7 +196,8 @@ class Dragonfly {
       p.phase = Phase::kToDestination;
       return;
     }
-    const GlobalCable& cable = list(at.group, goal.group)[Random::scale(view.random() >> 32, cables(at.group, goal.group))];
+    const GlobalCable& cable =
+        list(at.group, goal.group)[Random::scale(view.random() >> 32, cables(at.group, goal.group))];
     p.phase = Phase::kToFirst;
     p.way1 = cable.from;
     p.port1 = cable.port;
@@ -205,7 +210,8 @@ class Dragonfly {
   template <class View>
   void choose_local(Packet& p, const Place& at, const Place& goal, std::uint64_t bits, View& view) const;
   template <class View>
-  bool divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, Random draws, View& view) const;
+  bool divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, Random draws,
+              View& view) const;
   template <class Visit>
   void each_minimal_step(const Packet& p, Visit visit) const;
   static std::uint64_t drawn(const Packet& p) {
@@ -220,7 +226,8 @@ class Dragonfly {
   template <class View>
   Time cost(const Packet& p, const Place& at, const GlobalCable& cable, std::uint32_t hops, View& view) const {
     const PortId first = p.cur * network_.stride();
-    const PortId port = cable.from == at.local ? first + cable.port : pick(first, toward(at, cable.from, p.option), p, view);
+    const PortId port =
+        cable.from == at.local ? first + cable.port : pick(first, toward(at, cable.from, p.option), p, view);
     return view.congestion(port, vc(p)) * hops;
   }
   void go(Packet& p, const GlobalCable& first) const {
@@ -235,7 +242,7 @@ class Dragonfly {
   std::uint32_t groups_ = 0, size_ = 0;  // groups; routers of the largest group
   std::vector<Place> place_;
   std::vector<std::vector<std::uint32_t>> members_;
-  std::vector<std::vector<Step>> steps_;           // one table for all groups that are wired alike
+  std::vector<std::vector<Step>> steps_;  // one table for all groups that are wired alike
   std::vector<std::vector<std::uint8_t>> hops_;
   std::vector<std::uint32_t> global_begin_;
   std::vector<GlobalCable> global_;

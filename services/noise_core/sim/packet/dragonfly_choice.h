@@ -70,8 +70,8 @@ void Dragonfly::prefetch(const Packet& p, View& view) const {
   each_minimal_step(p, [&](Step step) { view.prefetch_congestion(pick(first, step, p, view), 0); });
 }
 
-// A minimal packet that has taken one local hop of its source group may still leave its path: what the first router could not see
-// is the queue at the global cable. A packet is diverted at most once, so that hops stay within the VCs.
+// A minimal packet that has taken one local hop of its source group may still leave its path: what the first router
+// could not see is the queue at the global cable. A packet is diverted at most once, so that hops stay within the VCs.
 template <class View>
 void Dragonfly::reconsider(Packet& p, View& view) const {
   const Place &at = place_[p.cur], &goal = place_[network_.router_of(p.dst)];
@@ -97,7 +97,8 @@ void Dragonfly::choose_local(Packet& p, const Place& at, const Place& goal, std:
     Time by_option[2];
     for (std::uint32_t option : {0u, 1u})
       by_option[option] = view.congestion(pick(first, toward(at, goal.local, option), p, view), vc(p)) * h;
-    if (by_option[0] != by_option[1]) p.option = static_cast<std::uint8_t>((p.option & ~1) | (by_option[1] < by_option[0]));
+    if (by_option[0] != by_option[1])
+      p.option = static_cast<std::uint8_t>((p.option & ~1) | (by_option[1] < by_option[0]));
     minimal = by_option[p.option & 1];
     if (minimal <= bias(p, 0)) return view.count(true);
   }
@@ -121,14 +122,19 @@ void Dragonfly::choose_local(Packet& p, const Place& at, const Place& goal, std:
 
 // Takes the better of two random non-minimal candidates where the minimal cost exceeds its cost and the bias.
 template <class View>
-bool Dragonfly::divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, Random draws, View& view) const {
+bool Dragonfly::divert(Packet& p, const Place& at, const Place& goal, Time minimal_cost, Time bias, Random draws,
+                       View& view) const {
   if (minimal_cost <= bias) return false;
   const bool always = minimal_cost == kNever;
   Time best = kNever;
-  struct { std::uint16_t way1, way2; std::uint8_t port1, port2; } chosen{};
+  struct {
+    std::uint16_t way1, way2;
+    std::uint8_t port1, port2;
+  } chosen{};
   for (int candidate = 0; candidate < 2 && groups_ > 2; ++candidate) {
     std::uint64_t bits = mode(p) == DragonflyMode::kNonMinHash
-                             ? Random((std::uint64_t{p.src} << 32 | p.dst) + std::uint64_t{0x51ED270B} * (static_cast<unsigned>(candidate) + 1))()
+                             ? Random((std::uint64_t{p.src} << 32 | p.dst) +
+                                      std::uint64_t{0x51ED270B} * (static_cast<unsigned>(candidate) + 1))()
                              : draws();
     std::uint32_t between = pick_of(bits, groups_ - 2);
     const std::uint32_t low = std::min(at.group, goal.group), high = std::max(at.group, goal.group);

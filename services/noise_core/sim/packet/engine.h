@@ -1,9 +1,10 @@
 // The packet engine: virtual cut-through with byte credits per VC, one event a packet-hop.
 //
-// Eager commitment: when a packet arrives and its credit will be there by the time the link is free, its departure, its next
-// arrival and the return of its credit are known, so no link-free, credit or delivery events exist. Otherwise it waits in the
-// queue of its channel, which a returning credit drains. Arbitration is first-committed first-served, fixed up to one committed
-// backlog early; queues of different inputs do not block one another (no head-of-line blocking in the crossbar).
+// Eager commitment: when a packet arrives and its credit will be there by the time the link is free, its departure, its
+// next arrival and the return of its credit are known, so no link-free, credit or delivery events exist. Otherwise it
+// waits in the queue of its channel, which a returning credit drains. Arbitration is first-committed first-served,
+// fixed up to one committed backlog early; queues of different inputs do not block one another (no head-of-line
+// blocking in the crossbar).
 #pragma once
 
 #include <atomic>
@@ -21,21 +22,33 @@ struct RunControl {
   std::atomic<std::uint64_t> delivered_bytes{0};
 };
 
-// CreditsInPlace: credit records that a channel holds without a list beside it. A channel with 3 is one cache line, with 11 two.
+// CreditsInPlace: credit records that a channel holds without a list beside it. A channel with 3 is one cache line,
+// with 11 two.
 template <class Routing, std::uint32_t CreditsInPlace>
 class Engine final : public Host {
  public:
   Engine(const Network& network, const Routing& routing, Client& client, EngineOptions options)
-      : network_(network), routing_(routing), client_(client), options_(options), numbers_(network, routing.vcs()),
-        channels_(numbers_.count()), wake_times_(numbers_.count()), ports_(network.ports()),
-        loads_(network.ports() + 8), packets_(kMaxPackets), nics_(network.endpoints()), eject_(network.endpoints()), nic_counters_(options.nic_protocol ? network.endpoints() : 0),
+      : network_(network),
+        routing_(routing),
+        client_(client),
+        options_(options),
+        numbers_(network, routing.vcs()),
+        channels_(numbers_.count()),
+        wake_times_(numbers_.count()),
+        ports_(network.ports()),
+        loads_(network.ports() + 8),
+        packets_(kMaxPackets),
+        nics_(network.endpoints()),
+        eject_(network.endpoints()),
+        nic_counters_(options.nic_protocol ? network.endpoints() : 0),
         random_(options.seed) {
     statistics_.jobs.resize(options.jobs);
     for (PortId port = 0; port < network_.ports(); ++port) {
       ports_[port].peer = network_.peer(port);
       ports_[port].timing_class = network_.timing_class(port);
     }
-    for (std::uint32_t e = 0; e < network_.endpoints(); ++e) fill(channels_[numbers_.injection(e)], network_.injection(e));
+    for (std::uint32_t e = 0; e < network_.endpoints(); ++e)
+      fill(channels_[numbers_.injection(e)], network_.injection(e));
     open_planes(std::min(numbers_.vcs(), 3u));  // congestion() asks for the VCs of the first hops
   }
 
@@ -52,8 +65,8 @@ class Engine final : public Host {
   std::uint64_t random() { return random_(); }
   void count(bool minimal) { ++(minimal ? statistics_.minimal : statistics_.non_minimal); }
   void uncount_minimal() { --statistics_.minimal; }
-  // Time to send what waits here for the port, and what the credits seen here say is still in the next router's buffer of this
-  // VC. The latter is stale by a round trip.
+  // Time to send what waits here for the port, and what the credits seen here say is still in the next router's buffer
+  // of this VC. The latter is stale by a round trip.
   Time congestion(PortId out, std::uint32_t vc) const {
     const Port& port = ports_[out];
     const Time unsent = port.free > now_ ? port.free - now_ : 0, backlog = unsent + port.queued;
@@ -77,7 +90,9 @@ class Engine final : public Host {
     narrow.move_to(sum);
     return sum;
   }
-  void forget_counters(std::uint32_t vc) { channels_.forget(numbers_.of(0, vc), numbers_.of(0, vc + 1)); }  // they were read
+  void forget_counters(std::uint32_t vc) {
+    channels_.forget(numbers_.of(0, vc), numbers_.of(0, vc + 1));
+  }  // they were read
   const ChannelCounters& ejected(std::uint32_t endpoint) const { return eject_[endpoint]; }
   Time port_wait_ps(PortId port) const { return ports_[port].wait; }
   const std::vector<NicCounters>& nic_counters() const { return nic_counters_; }
@@ -90,7 +105,7 @@ class Engine final : public Host {
 
   using Line = Channel<CreditsInPlace>;
 
-  struct Port {  // two to a cache line
+  struct Port {   // two to a cache line
     Time free;    // the link is committed until then
     Time queued;  // serialisation time of the packets that wait for it
     Time wait;    // time the link stood idle while a packet waited for credit
@@ -102,7 +117,7 @@ class Engine final : public Host {
     std::uint32_t head = kNil, tail = kNil;                // messages
     std::uint32_t responses = kNil, last_response = kNil;  // response packets that wait
     std::uint32_t outstanding = 0;
-    std::uint32_t generated_dst = 0, generated_left = 0;   // rest of a generated message
+    std::uint32_t generated_dst = 0, generated_left = 0;  // rest of a generated message
     Time generated_at = 0;
     std::uint8_t generated_job = 0, generated_mode = 0;
     Time blocked_since = kNever;

@@ -14,7 +14,8 @@ void Engine<R, N>::post(const Post& post) {
     m = free_messages_.back();
     free_messages_.pop_back();
   }
-  messages_[m] = {post.bytes, post.bytes, post.bytes, 0, now_, 0, post.src, post.dst, kNil, post.cookie, post.job, post.mode};
+  messages_[m] = {post.bytes, post.bytes, post.bytes, 0,           now_,     0,
+                  post.src,   post.dst,   kNil,       post.cookie, post.job, post.mode};
   Nic& nic = nics_[post.src];
   (nic.head == kNil ? nic.head : messages_[nic.tail].next) = m;
   nic.tail = m;
@@ -45,11 +46,13 @@ inline bool Engine<R, N>::next_payload(std::uint32_t endpoint, Nic& nic, Packet&
     p.dst = m.dst;
     p.job = m.job;
     p.mode = m.mode;
-    fill_sizes(p, static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.packet_bytes, m.to_send)), options_.nic_protocol);
+    fill_sizes(p, static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.packet_bytes, m.to_send)),
+               options_.nic_protocol);
     return true;
   }
-  if (!nic.generated_left && (!client_.generates() || !client_.generate(endpoint, nic.generated_dst, nic.generated_left, nic.generated_at,
-                                                                       nic.generated_job, nic.generated_mode)))
+  if (!nic.generated_left &&
+      (!client_.generates() || !client_.generate(endpoint, nic.generated_dst, nic.generated_left, nic.generated_at,
+                                                 nic.generated_job, nic.generated_mode)))
     return false;
   p.msg = kNil;
   p.dst = nic.generated_dst;
@@ -97,7 +100,8 @@ void Engine<R, N>::inject(std::uint32_t endpoint) {
         if (nic.outstanding >= options_.outstanding || born > now_) {
           c.head = kNil;
           if (born > now_) wake_later(c, channel, born);  // looking ahead would delay responses
-          return free_packet(i);  // a response, or the wake-up, comes back here; a full window is no back-pressure, so no stall
+          return free_packet(
+              i);  // a response, or the wake-up, comes back here; a full window is no back-pressure, so no stall
         }
       }
     }

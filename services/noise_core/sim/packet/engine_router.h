@@ -42,8 +42,9 @@ void Engine<R, N>::open_planes(std::uint32_t planes) {
         fill(channels_[numbers_.of(port, open_planes_)], port);
 }
 
-// Most of a hop's time goes into waiting for memory, so what an event will touch is fetched step by step: its packet, what the packet names,
-// the port that it would take if the loads stayed as they are, and the packet that moves up behind it.
+// Most of a hop's time goes into waiting for memory, so what an event will touch is fetched step by step: its packet,
+// what the packet names, the port that it would take if the loads stayed as they are, and the packet that moves up
+// behind it.
 template <class R, std::uint32_t N>
 [[gnu::always_inline]] inline void Engine<R, N>::prefetch() {
   const std::uint32_t first = wheel_.ahead(30);
@@ -73,7 +74,8 @@ template <class R, std::uint32_t N>
   prefetch_followers<true>(wheel_.ahead(4));
 }
 
-// What follows when an event gives buffer back to a channel: its NIC or the packet that waits longest moves up, or its list of credits grows.
+// What follows when an event gives buffer back to a channel: its NIC or the packet that waits longest moves up, or its
+// list of credits grows.
 template <class R, std::uint32_t N>
 template <bool kSoon>
 [[gnu::always_inline]] inline void Engine<R, N>::prefetch_followers(std::uint32_t event) const {
@@ -171,7 +173,8 @@ template <class R, std::uint32_t N>
   if (__builtin_expect(vc >= open_planes_, 0)) open_planes(vc + 1);
   Line& c = channels_[channel];
   Time wake = 0;
-  if (c.head == kNil && credits_.template take<R::kReadsCredit>(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
+  if (c.head == kNil &&
+      credits_.template take<R::kReadsCredit>(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
     commit<false>(i, out, channel, start);
     return cascade();
   }
@@ -195,7 +198,8 @@ inline void Engine<R, N>::wake_later(Line& c, std::uint32_t channel, Time wake) 
 // Packet i leaves its router through `out` at `start`.
 template <class R, std::uint32_t N>
 template <bool kEjects>
-[[gnu::always_inline]] inline void Engine<R, N>::commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start) {
+[[gnu::always_inline]] inline void Engine<R, N>::commit(std::uint32_t i, PortId out, std::uint32_t channel,
+                                                        Time start) {
   Packet& p = packets_[i];
   Port& port = ports_[out];
   const LinkTiming& link = network_.timing_of(port.timing_class);
@@ -315,9 +319,11 @@ void Engine<R, N>::drain(std::uint32_t channel) {
 template <class R, std::uint32_t N>
 void Engine<R, N>::check() {
   auto& wrong = statistics_.violations;
-  if (live_packets_) wrong.push_back(std::to_string(live_packets_) + " packets never arrived (a deadlock or a lost wake-up)");
+  if (live_packets_)
+    wrong.push_back(std::to_string(live_packets_) + " packets never arrived (a deadlock or a lost wake-up)");
   if (statistics_.sent_bytes != statistics_.delivered_bytes)
-    wrong.push_back(std::to_string(statistics_.sent_bytes) + " bytes were sent and " + std::to_string(statistics_.delivered_bytes) + " arrived");
+    wrong.push_back(std::to_string(statistics_.sent_bytes) + " bytes were sent and " +
+                    std::to_string(statistics_.delivered_bytes) + " arrived");
   std::uint64_t credit_faults = 0;
   const auto full = [&](const Line& c, PortId port) { return credits_.total(c) == network_.timing(port).buffer_bytes; };
   for (std::uint32_t e = 0; e < network_.endpoints(); ++e)

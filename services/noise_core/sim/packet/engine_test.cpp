@@ -20,7 +20,8 @@ struct Fabric {
 };
 
 // `groups` fully meshed groups of four fully meshed routers with two endpoints each.
-Fabric dragonfly(std::uint32_t groups, bool through_router, std::uint32_t packet_bytes, std::int32_t buffer_bytes = 8192) {
+Fabric dragonfly(std::uint32_t groups, bool through_router, std::uint32_t packet_bytes,
+                 std::int32_t buffer_bytes = 8192) {
   const std::uint32_t size = 4, nodes = 2, routers = groups * size;
   LinkArrays links;
   const auto cable = [&](Vertex a, Vertex b) {
@@ -39,7 +40,9 @@ Fabric dragonfly(std::uint32_t groups, bool through_router, std::uint32_t packet
   const std::size_t n = links.src.size();
   const Graph graph(routers, routers * nodes, std::move(links));
   Fabric f;
-  f.network = std::make_unique<Network>(graph, LinkParameters{std::vector<double>(n, 30.0), std::vector<std::int32_t>(n, buffer_bytes), {}}, 50.0, packet_bytes);
+  f.network = std::make_unique<Network>(
+      graph, LinkParameters{std::vector<double>(n, 30.0), std::vector<std::int32_t>(n, buffer_bytes), {}}, 50.0,
+      packet_bytes);
   DragonflyOptions options;
   options.through_router = through_router;
   f.routing = std::make_unique<Dragonfly>(*f.network, group, options);
@@ -52,7 +55,10 @@ Fabric tree(std::uint32_t packet_bytes, std::int32_t buffer_bytes = 16384) {
   const Graph graph = shape.graph(kBandwidth);
   Fabric f;
   f.network = std::make_unique<Network>(
-      graph, LinkParameters{std::vector<double>(graph.links(), 10.0), std::vector<std::int32_t>(graph.links(), buffer_bytes), {}}, 90.0, packet_bytes);
+      graph,
+      LinkParameters{
+          std::vector<double>(graph.links(), 10.0), std::vector<std::int32_t>(graph.links(), buffer_bytes), {}},
+      90.0, packet_bytes);
   std::vector<std::int32_t> level(graph.routers());
   for (Vertex r = 0; r < graph.routers(); ++r) level[r] = static_cast<std::int32_t>(shape.level_of(r));
   f.routing = std::make_unique<Tree>(*f.network, level, std::vector<std::uint8_t>{});
@@ -86,7 +92,9 @@ std::string words(const std::vector<std::string>& lines) {
   return std::accumulate(lines.begin(), lines.end(), std::string{}, [](auto a, const auto& b) { return a + b + "; "; });
 }
 
-std::uint64_t sum(const std::vector<std::uint64_t>& values) { return std::accumulate(values.begin(), values.end(), std::uint64_t{0}); }
+std::uint64_t sum(const std::vector<std::uint64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
 
 class EveryDragonflyMode : public testing::TestWithParam<std::tuple<int, bool, std::uint32_t, bool>> {};
 
@@ -102,7 +110,8 @@ TEST_P(EveryDragonflyMode, SaturationEndsWithAllBytesAndCreditsBack) {
   for (const NicCounters& nic : r.nics) EXPECT_EQ(nic.request_packets, nic.responses);  // none without the protocol
 }
 INSTANTIATE_TEST_SUITE_P(Packet, EveryDragonflyMode,
-                         testing::Combine(testing::Range(0, 9), testing::Bool(), testing::Values(64u, 500u, 2048u), testing::Bool()));
+                         testing::Combine(testing::Range(0, 9), testing::Bool(), testing::Values(64u, 500u, 2048u),
+                                          testing::Bool()));
 
 class EveryTreeMode : public testing::TestWithParam<std::tuple<int, std::uint32_t>> {};
 
@@ -114,7 +123,8 @@ TEST_P(EveryTreeMode, SaturationEndsWithAllBytesAndCreditsBack) {
   EXPECT_TRUE(r.statistics.conserved) << words(r.statistics.violations);
   EXPECT_EQ(r.statistics.delivered_bytes, sum(w.flows.bytes));
 }
-INSTANTIATE_TEST_SUITE_P(Packet, EveryTreeMode, testing::Combine(testing::Range(0, 3), testing::Values(64u, 777u, 4096u)));
+INSTANTIATE_TEST_SUITE_P(Packet, EveryTreeMode,
+                         testing::Combine(testing::Range(0, 3), testing::Values(64u, 777u, 4096u)));
 
 TEST(Engine, CountersOfALinkAddUpToItsBytes) {
   const Fabric f = dragonfly(4, false, 2048);
@@ -130,8 +140,10 @@ TEST(Engine, CountersOfALinkAddUpToItsBytes) {
     EXPECT_EQ(bytes, r.link_bytes[l]);
     EXPECT_LE(bytes, packets * 2048);
     const PortId port = f.network->port_of_link(l);
-    if (port >= f.network->router_ports()) into_fabric += bytes;
-    else if (f.network->ejects(port)) out_of_fabric += bytes;
+    if (port >= f.network->router_ports())
+      into_fabric += bytes;
+    else if (f.network->ejects(port))
+      out_of_fabric += bytes;
   }
   EXPECT_EQ(into_fabric, r.statistics.sent_bytes);
   EXPECT_EQ(out_of_fabric, r.statistics.delivered_bytes);
@@ -175,7 +187,9 @@ TEST(Engine, CancelEndsARunAndBadWorkloadsAreRefused) {
   const Fabric f = tree(2048);
   RunControl control;
   control.cancelled = true;
-  EXPECT_THROW(simulate(*f.network, f.routing, pressure(f.endpoints, 50'000'000, 0), {2048}, EngineKind::kEager, control), CancelledRun);
+  EXPECT_THROW(
+      simulate(*f.network, f.routing, pressure(f.endpoints, 50'000'000, 0), {2048}, EngineKind::kEager, control),
+      CancelledRun);
   WorkloadSpec bad;
   bad.ops.requires_begin = {0};
   bad.flows = {{0}, {f.endpoints}, {1}};

@@ -6,7 +6,8 @@
 
 namespace flitwatch::sim::packet {
 
-// Counters of one directed link and VC, both ends: what came in at the receiver, and how long packets waited in its buffer.
+// Counters of one directed link and VC, both ends: what came in at the receiver, and how long packets waited in its
+// buffer.
 struct ChannelCounters {
   std::uint64_t bytes = 0, packets = 0, flits = 0;
   Time stall_ps = 0;  // sum over packets of the time between arrival and departure, beyond cut-through
@@ -25,8 +26,9 @@ struct NarrowCounters {
   }
 };
 
-// Channels: one for each injection port, then a plane of all router ports for each VC. By planes, because the VCs of long paths
-// are hardly used: their memory is never touched. (Ejection ports need no channel; theirs stay untouched too.)
+// Channels: one for each injection port, then a plane of all router ports for each VC. By planes, because the VCs of
+// long paths are hardly used: their memory is never touched. (Ejection ports need no channel; theirs stay untouched
+// too.)
 class ChannelNumbers {
  public:
   ChannelNumbers(const Network& network, std::uint32_t vcs)
@@ -48,16 +50,19 @@ struct EngineOptions {
   std::uint64_t seed = 1;
   bool nic_protocol = false;  // requests and responses, 1024 outstanding, header flits on the wire
   std::uint32_t outstanding = 1024;
-  Time mark_after_ps = 0;     // a packet that waited longer than this at a link is marked congested; 0: no sampling
+  Time mark_after_ps = 0;  // a packet that waited longer than this at a link is marked congested; 0: no sampling
   std::uint32_t jobs = 1;
 };
 
-// Flits of a packet as an Aries NIC cuts it: 64-byte packets of one header flit and up to four payload flits of 16 bytes.
-inline std::uint32_t flits_of(std::uint32_t payload_bytes) { return (payload_bytes + 63) / 64 + (payload_bytes + 15) / 16; }
+// Flits of a packet as an Aries NIC cuts it: 64-byte packets of one header flit and up to four payload flits of 16
+// bytes.
+inline std::uint32_t flits_of(std::uint32_t payload_bytes) {
+  return (payload_bytes + 63) / 64 + (payload_bytes + 15) / 16;
+}
 inline constexpr std::uint32_t kFlitBytes = 16;
 
-// A packet that leaves its NIC. On the wire of the NIC protocol a response is one flit and headers take room; without it, bandwidths
-// are those of payload.
+// A packet that leaves its NIC. On the wire of the NIC protocol a response is one flit and headers take room; without
+// it, bandwidths are those of payload.
 inline void fill_sizes(Packet& p, std::uint32_t payload, bool protocol) {
   p.payload_bytes = static_cast<std::uint16_t>(p.kind == PacketKind::kResponse ? 0 : payload);
   p.flits = static_cast<std::uint16_t>(p.kind == PacketKind::kResponse ? 1 : flits_of(payload));
@@ -71,10 +76,11 @@ inline std::uint32_t wire_limit(std::uint32_t packet_bytes, bool protocol) {
 // Counters of an Aries NIC; kept with the NIC protocol only.
 struct NicCounters {
   std::uint64_t request_packets = 0, request_flits = 0, responses = 0;
-  Time stalled_ps = 0, latency_ps = 0;  // ready requests waiting for credit, not for the window; sum of request-to-response times
+  Time stalled_ps = 0,
+       latency_ps = 0;  // ready requests waiting for credit, not for the window; sum of request-to-response times
 };
 
-struct SampleRecord {  // what the receiving host reads from a sampled packet
+struct SampleRecord {            // what the receiving host reads from a sampled packet
   std::uint32_t src, dst, link;  // endpoints; port id of the reservoir's link
   std::uint8_t job, hops, marked;
 };

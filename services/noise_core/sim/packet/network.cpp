@@ -6,7 +6,8 @@
 
 namespace flitwatch::sim::packet {
 
-Network::Network(const Graph& graph, const LinkParameters& links, double router_delay_ns, std::uint32_t largest_packet_bytes)
+Network::Network(const Graph& graph, const LinkParameters& links, double router_delay_ns,
+                 std::uint32_t largest_packet_bytes)
     : routers_(graph.routers()),
       endpoints_(graph.endpoints()),
       router_delay_ps_(static_cast<Time>(std::llround(router_delay_ns * 1000))) {
@@ -16,7 +17,8 @@ Network::Network(const Graph& graph, const LinkParameters& links, double router_
     throw std::invalid_argument("order needs one entry per link, or none");
   for (LinkId l = 0; l < graph.links(); ++l)
     if (graph.multiplicity(l) != 1)
-      throw std::invalid_argument("link " + std::to_string(l) + " stands for several cables; give each cable its own link");
+      throw std::invalid_argument("link " + std::to_string(l) +
+                                  " stands for several cables; give each cable its own link");
   sort_ports(graph, links);
   classify(graph, links, largest_packet_bytes);
 }
@@ -37,7 +39,8 @@ void Network::sort_ports(const Graph& graph, const LinkParameters& links) {
     const auto out = graph.out_links(r);
     std::vector<LinkId> sorted(out.begin(), out.end());
     if (!links.order.empty())
-      std::stable_sort(sorted.begin(), sorted.end(), [&](LinkId a, LinkId b) { return links.order[a] < links.order[b]; });
+      std::stable_sort(sorted.begin(), sorted.end(),
+                       [&](LinkId a, LinkId b) { return links.order[a] < links.order[b]; });
     for (std::uint32_t k = 0; k < sorted.size(); ++k) {
       const PortId port = r * stride_ + k;
       link_of_port_[port] = sorted[k];
@@ -67,10 +70,11 @@ void Network::classify(const Graph& graph, const LinkParameters& links, std::uin
     const auto [to_router, bandwidth_bps, latency_ns, buffer] = key_of(l);
     const std::string where = "link " + std::to_string(l);
     if (!(bandwidth_bps > 0)) throw std::invalid_argument(where + ": bandwidth is unknown; the packet engine needs it");
-    if (!(latency_ns >= 0) || latency_ns > 4e6) throw std::invalid_argument(where + ": latency_ns must be within 0 and 4 ms");
+    if (!(latency_ns >= 0) || latency_ns > 4e6)
+      throw std::invalid_argument(where + ": latency_ns must be within 0 and 4 ms");
     if (to_router && buffer < static_cast<std::int64_t>(largest_packet_bytes))
-      throw std::invalid_argument(where + ": a buffer of " + std::to_string(buffer) + " bytes cannot hold a packet of " +
-                                  std::to_string(largest_packet_bytes));
+      throw std::invalid_argument(where + ": a buffer of " + std::to_string(buffer) +
+                                  " bytes cannot hold a packet of " + std::to_string(largest_packet_bytes));
     known.emplace(key_of(l), 0);
   }
   if (known.size() > 250) throw std::invalid_argument("more than 250 kinds of links");

@@ -1,8 +1,8 @@
-// A fabric as the packet engine sees it: output ports in flat arrays with a constant stride a router, so that a neighbour, a link
-// class or a load is one indexed read.
+// A fabric as the packet engine sees it: output ports in flat arrays with a constant stride a router, so that a
+// neighbour, a link class or a load is one indexed read.
 //
-// Port ids: router r has ports r * stride .. r * stride + degree(r) - 1, in the order of the caller's keys (ejection ports
-// included); endpoint e injects through port routers * stride + e.
+// Port ids: router r has ports r * stride .. r * stride + degree(r) - 1, in the order of the caller's keys (ejection
+// ports included); endpoint e injects through port routers * stride + e.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ class Network {
  public:
   static constexpr std::uint8_t kUnused = 255;  // timing class of a port that the router does not have
 
-  // Throws std::invalid_argument where a bandwidth is unknown, a buffer cannot hold a packet of `largest_packet_bytes`, or a
-  // router has more than 255 ports.
+  // Throws std::invalid_argument where a bandwidth is unknown, a buffer cannot hold a packet of `largest_packet_bytes`,
+  // or a router has more than 255 ports.
   Network(const Graph& graph, const LinkParameters& links, double router_delay_ns, std::uint32_t largest_packet_bytes);
 
   std::uint32_t routers() const { return routers_; }

@@ -1,5 +1,5 @@
-// The oracle: the same network model with conventional events on the same wheel (arrival, link idle, credit, delivery), and an
-// arbiter that decides when the link falls idle. Slow on purpose; it checks what eager commitment changes.
+// The oracle: the same network model with conventional events on the same wheel (arrival, link idle, credit, delivery),
+// and an arbiter that decides when the link falls idle. Slow on purpose; it checks what eager commitment changes.
 #pragma once
 
 #include <deque>
@@ -15,9 +15,18 @@ template <class Routing>
 class Oracle final : public Host {
  public:
   Oracle(const Network& network, const Routing& routing, Client& client, EngineOptions options, Arbitration arbitration)
-      : network_(network), routing_(routing), client_(client), options_(options), arbitration_(arbitration),
-        numbers_(network, routing.vcs()), channels_(numbers_.count()), ports_(network.ports()), loads_(network.ports()),
-        nics_(network.endpoints()), eject_(network.endpoints()), random_(options.seed) {
+      : network_(network),
+        routing_(routing),
+        client_(client),
+        options_(options),
+        arbitration_(arbitration),
+        numbers_(network, routing.vcs()),
+        channels_(numbers_.count()),
+        ports_(network.ports()),
+        loads_(network.ports()),
+        nics_(network.endpoints()),
+        eject_(network.endpoints()),
+        random_(options.seed) {
     if (options.nic_protocol || options.mark_after_ps)
       throw std::invalid_argument("the oracle has neither the NIC protocol nor sampling; use the eager engine");
     statistics_.jobs.resize(options.jobs);
@@ -35,8 +44,8 @@ class Oracle final : public Host {
 
   Time now() const override { return now_; }
   void post(const Post& message) override {
-    messages_.push_back({message.bytes, message.bytes, message.bytes, 0, now_, 0, message.src, message.dst, kNil, message.cookie,
-                         message.job, message.mode});
+    messages_.push_back({message.bytes, message.bytes, message.bytes, 0, now_, 0, message.src, message.dst, kNil,
+                         message.cookie, message.job, message.mode});
     nics_[message.src].queue.push_back(static_cast<std::uint32_t>(messages_.size() - 1));
     if (!starting_) inject(message.src);
   }
@@ -51,7 +60,8 @@ class Oracle final : public Host {
     const Time backlog = loads_[port] > now_ ? loads_[port] - now_ : 0;
     if (network_.ejects(port)) return backlog;
     const LinkTiming& link = network_.timing(port);
-    return backlog + link.serialise(static_cast<std::uint32_t>(link.buffer_bytes - channels_[numbers_.of(port, vc)].credit));
+    return backlog +
+           link.serialise(static_cast<std::uint32_t>(link.buffer_bytes - channels_[numbers_.of(port, vc)].credit));
   }
 
   const ChannelCounters& counters(PortId port, std::uint32_t vc) const { return channels_[channel(port, vc)].in; }

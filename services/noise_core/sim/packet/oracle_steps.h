@@ -198,7 +198,8 @@ void Oracle<R>::deliver(std::uint32_t i) {
   j.hops += p.hops;
   j.latency_ps += static_cast<double>(now_ - p.born);
   j.end = now_;
-  if (p.msg != kNil && !(messages_[p.msg].to_deliver -= p.payload_bytes)) client_.delivered(messages_[p.msg].cookie, *this);
+  if (p.msg != kNil && !(messages_[p.msg].to_deliver -= p.payload_bytes))
+    client_.delivered(messages_[p.msg].cookie, *this);
 }
 
 template <class R>
@@ -211,7 +212,8 @@ void Oracle<R>::check() {
     const bool injects = port >= network_.router_ports();
     if (!injects && network_.ejects(port)) continue;
     for (std::uint32_t vc = 0; vc < (injects ? 1 : numbers_.vcs()); ++vc)
-      if (channels_[channel(port, vc)].credit != network_.timing(port).buffer_bytes) wrong.push_back("port " + std::to_string(port) + " misses credit");
+      if (channels_[channel(port, vc)].credit != network_.timing(port).buffer_bytes)
+        wrong.push_back("port " + std::to_string(port) + " misses credit");
   }
   statistics_.conserved = wrong.empty();
 }

@@ -18,19 +18,19 @@ struct alignas(64) Packet {
   std::uint32_t dst, msg;    // endpoint; message or kNil
   std::uint32_t in_channel;  // upstream channel that gets the credit back when the packet leaves its buffer
   std::uint32_t next;        // waiting queue or free list; on its way: what its routing policy knows of the step at cur
-  Time arrived, born;        // at the present router; when the NIC put it on the wire (open loop: when it was generated)
-  std::uint32_t cur;         // router it is at or heading to
+  Time arrived, born;  // at the present router; when the NIC put it on the wire (open loop: when it was generated)
+  std::uint32_t cur;   // router it is at or heading to
   std::uint32_t src;
   std::uint16_t wire_bytes, payload_bytes, flits;
   std::uint8_t hops;  // routers visited, the present one included
   Phase phase;
   PacketKind kind;
   std::uint8_t in_class, option, job;  // timing class of the link it came by; free choice (bit 0: row or column first)
-  std::uint16_t way1, way2;       // way-points, as the routing policy counts them
-  std::uint8_t port1, port2;      // ports to take there, 255: none
-  std::uint8_t mode;              // routing mode of the packet
-  std::uint8_t marked;            // the sampled link was congested
-  std::uint32_t sample_link;      // reservoir of one link (port id)
+  std::uint16_t way1, way2;            // way-points, as the routing policy counts them
+  std::uint8_t port1, port2;           // ports to take there, 255: none
+  std::uint8_t mode;                   // routing mode of the packet
+  std::uint8_t marked;                 // the sampled link was congested
+  std::uint32_t sample_link;           // reservoir of one link (port id)
 };
 static_assert(sizeof(Packet) == 64);
 
@@ -94,8 +94,8 @@ struct JobStatistics {
 struct RunStatistics {
   std::uint64_t sent_bytes = 0, delivered_bytes = 0, packets = 0, packet_hops = 0, events = 0, wakes = 0, queued = 0;
   std::uint64_t minimal = 0, non_minimal = 0, peak_packets = 0;
-  Time end = 0;            // last byte of the jobs (background left out)
-  LatencyHistogram latency;  // of all packets that carry payload
+  Time end = 0;                                     // last byte of the jobs (background left out)
+  LatencyHistogram latency;                         // of all packets that carry payload
   std::array<std::uint64_t, 16> packets_of_hops{};  // the same packets by the routers that they passed
   std::vector<JobStatistics> jobs;
   bool conserved = false;

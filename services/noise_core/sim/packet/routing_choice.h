@@ -19,7 +19,8 @@ class RoutingChoice {
 
   explicit RoutingChoice(RoutingChoiceOptions options = {}) : options_(options) {}
 
-  // Called before a message is sent. Below the threshold, messages add up and go with high bias; counters need not be read for them.
+  // Called before a message is sent. Below the threshold, messages add up and go with high bias; counters need not be
+  // read for them.
   Mode select(std::uint64_t bytes, bool all_to_all, Transfer transfer = Transfer::kPut) {
     cumulated_ += bytes;
     decided_ = cumulated_ >= options_.threshold_bytes;
@@ -30,11 +31,14 @@ class RoutingChoice {
       Seen expected = seen_[other];
       if (!known(other)) {
         const bool to_bias = other == kBias;
-        expected.latency = to_bias ? seen_[current_].latency * options_.latency_factor : seen_[current_].latency / options_.latency_factor;
-        expected.stalls = to_bias ? seen_[current_].stalls * options_.stall_factor : seen_[current_].stalls / options_.stall_factor;
+        expected.latency = to_bias ? seen_[current_].latency * options_.latency_factor
+                                   : seen_[current_].latency / options_.latency_factor;
+        expected.stalls =
+            to_bias ? seen_[current_].stalls * options_.stall_factor : seen_[current_].stalls / options_.stall_factor;
       }
       // Equation 3 itself. Its divided form (4) turns round where high bias stalls less than adaptive.
-      if (time_cycles(bytes, expected.latency, expected.stalls, transfer) < time_cycles(bytes, seen_[current_].latency, seen_[current_].stalls, transfer))
+      if (time_cycles(bytes, expected.latency, expected.stalls, transfer) <
+          time_cycles(bytes, seen_[current_].latency, seen_[current_].stalls, transfer))
         current_ = other;
     }
     if (current_ == kBias) return Mode::kHighBias;
@@ -43,15 +47,17 @@ class RoutingChoice {
   // Whether the last select() decided, so that counters are worth reading after the message.
   bool decided() const { return decided_; }
 
-  // What the NIC's counters said of the last message: mean request-to-response latency in NIC cycles, stalled cycles per flit.
+  // What the NIC's counters said of the last message: mean request-to-response latency in NIC cycles, stalled cycles
+  // per flit.
   void observe(double latency_cycles, double stalls_per_flit) {
     for (Seen& s : seen_) ++s.age;
     seen_[current_] = {latency_cycles, stalls_per_flit, 0, true};
   }
 
-  // Equation 2: f request flits in p packets of 64 bytes, at most 1024 of them under way. A packet of a PUT is a header flit and its payload,
-  // five flits when full; a packet of a GET is one request flit (section 2.1).
-  static double time_cycles(std::uint64_t bytes, double latency_cycles, double stalls_per_flit, Transfer transfer = Transfer::kPut) {
+  // Equation 2: f request flits in p packets of 64 bytes, at most 1024 of them under way. A packet of a PUT is a header
+  // flit and its payload, five flits when full; a packet of a GET is one request flit (section 2.1).
+  static double time_cycles(std::uint64_t bytes, double latency_cycles, double stalls_per_flit,
+                            Transfer transfer = Transfer::kPut) {
     const double packets = static_cast<double>((bytes + 63) / 64);
     const double flits = transfer == Transfer::kGet ? packets : packets + static_cast<double>((bytes + 15) / 16);
     return (packets + 512) / 1024 * latency_cycles + flits * (stalls_per_flit + 1);

@@ -39,8 +39,8 @@ void collect_links(const Network& network, std::uint32_t vcs, Engine& engine, Ru
 }
 
 template <class Engine, class Policy, class... Extra>
-RunResult run(const Network& network, const Policy& routing, const WorkloadSpec& spec, EngineOptions options, RunControl& control,
-              Extra... extra) {
+RunResult run(const Network& network, const Policy& routing, const WorkloadSpec& spec, EngineOptions options,
+              RunControl& control, Extra... extra) {
   Workload workload(spec, network.endpoints());
   Engine engine(network, routing, workload, options, extra...);
   RunResult result;
@@ -50,7 +50,9 @@ RunResult run(const Network& network, const Policy& routing, const WorkloadSpec&
   result.vcs = routing.vcs();
   if (result.unfinished && result.statistics.conserved) {
     result.statistics.conserved = false;
-    result.statistics.violations.push_back(std::to_string(result.unfinished) + " operations never completed: a receive waits for a message that no one sends");
+    result.statistics.violations.push_back(
+        std::to_string(result.unfinished) +
+        " operations never completed: a receive waits for a message that no one sends");
   }
   collect_links(network, routing.vcs(), engine, result);
   result.nics = engine.nic_counters();
@@ -64,18 +66,20 @@ RunResult run(const Network& network, const Policy& routing, const WorkloadSpec&
 
 }  // namespace
 
-RunResult simulate(const Network& network, const Routing& routing, const WorkloadSpec& workload, const EngineOptions& options,
-                   EngineKind kind, RunControl& control) {
+RunResult simulate(const Network& network, const Routing& routing, const WorkloadSpec& workload,
+                   const EngineOptions& options, EngineKind kind, RunControl& control) {
   return std::visit(
       [&](const auto& policy) {
         using Policy = std::decay_t<decltype(*policy)>;
         if (kind == EngineKind::kEager) {
           // Trees have few channels, and small packets many credits on their way: worth a second cache line a channel.
           if constexpr (!std::is_same_v<Policy, Tree>)
-            if (options.packet_bytes >= 1024) return run<Engine<Policy, 3>>(network, *policy, workload, options, control);
+            if (options.packet_bytes >= 1024)
+              return run<Engine<Policy, 3>>(network, *policy, workload, options, control);
           return run<Engine<Policy, 11>>(network, *policy, workload, options, control);
         }
-        const Arbitration order = kind == EngineKind::kOracleOldest ? Arbitration::kOldestFirst : Arbitration::kRoundRobin;
+        const Arbitration order =
+            kind == EngineKind::kOracleOldest ? Arbitration::kOldestFirst : Arbitration::kRoundRobin;
         return run<Oracle<Policy>>(network, *policy, workload, options, control, order);
       },
       routing);

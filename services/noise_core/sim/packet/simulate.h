@@ -23,15 +23,16 @@ struct RunResult {
   std::uint64_t unfinished = 0;  // operations and flows that never completed
   std::uint32_t vcs = 0;
   std::vector<std::uint64_t> link_bytes;
-  std::vector<Time> link_wait_ps;            // idle with a packet waiting for credit
-  FlatArray<std::uint64_t> vc_bytes, vc_packets, vc_flits, vc_stall_ps;  // [vc][link]; injection and ejection links use VC 0
+  std::vector<Time> link_wait_ps;  // idle with a packet waiting for credit
+  FlatArray<std::uint64_t> vc_bytes, vc_packets, vc_flits,
+      vc_stall_ps;  // [vc][link]; injection and ejection links use VC 0
   std::vector<NicCounters> nics;
-  std::vector<SampleRecord> samples;         // `link` is the graph's
+  std::vector<SampleRecord> samples;  // `link` is the graph's
   std::vector<Time> rank_end_ps, rank_compute_ps, send_ps;
 };
 
 // Throws std::invalid_argument for a workload that does not fit, CancelledRun, EngineFault.
-RunResult simulate(const Network& network, const Routing& routing, const WorkloadSpec& workload, const EngineOptions& options,
-                   EngineKind engine, RunControl& control);
+RunResult simulate(const Network& network, const Routing& routing, const WorkloadSpec& workload,
+                   const EngineOptions& options, EngineKind engine, RunControl& control);
 
 }  // namespace flitwatch::sim::packet

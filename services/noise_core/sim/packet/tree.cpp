@@ -9,7 +9,8 @@ namespace {
 constexpr std::uint32_t kFar = 1u << 30;
 }
 
-Tree::Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table, std::uint32_t vcs)
+Tree::Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table,
+           std::uint32_t vcs)
     : network_(network), routers_(network.routers()), vcs_(vcs), table_(std::move(table)) {
   if (level.size() != routers_) throw std::invalid_argument("level needs one entry per router");
   if (vcs_ < 1 || vcs_ > 15) throw std::invalid_argument("a tree has 1 to 15 virtual lanes");
@@ -42,7 +43,8 @@ void Tree::find_candidates(const std::vector<std::int32_t>& level) {
     for (std::uint32_t k = network_.degree(r); k-- > 0;) {
       const std::uint32_t peer = network_.peer(r * network_.stride() + k);
       if (peer == kNil) continue;
-      if (level[peer] == level[r]) throw std::invalid_argument("a link joins two switches of one level; this is not a tree");
+      if (level[peer] == level[r])
+        throw std::invalid_argument("a link joins two switches of one level; this is not a tree");
       if (level[peer] > level[r]) first_up_[r] = k;
     }
   const auto each_peer = [&](std::uint32_t r, auto visit) {
@@ -98,8 +100,8 @@ void Tree::add_candidates(std::uint32_t router, std::uint32_t leaf, const std::v
   c.begin = static_cast<std::uint16_t>(begin);
 }
 
-// d-mod-k (Zahavi 2010, as ftree engines spread destinations): level l uses digit l of the destination in the mixed radix of the
-// up degrees, so that all packets to one destination share one tree.
+// d-mod-k (Zahavi 2010, as ftree engines spread destinations): level l uses digit l of the destination in the mixed
+// radix of the up degrees, so that all packets to one destination share one tree.
 void Tree::build_static_table(const std::vector<std::int32_t>& level) {
   std::map<std::int32_t, std::uint32_t> widest;
   for (std::uint32_t r = 0; r < routers_; ++r)
@@ -139,7 +141,8 @@ void Tree::check_table() const {
       for (std::uint32_t steps = 0;; ++steps) {
         const std::uint8_t port = table_[std::size_t{e} * routers_ + r];
         const std::string where = "endpoint " + std::to_string(e) + " from switch " + std::to_string(leaf);
-        if (port == 255 || port >= network_.degree(r)) throw std::invalid_argument("the routes have no way to " + where);
+        if (port == 255 || port >= network_.degree(r))
+          throw std::invalid_argument("the routes have no way to " + where);
         if (steps > routers_) throw std::invalid_argument("the routes to " + where + " run in a circle");
         const std::uint32_t peer = network_.peer(r * network_.stride() + port);
         if (peer == kNil) {
@@ -185,7 +188,8 @@ void Tree::check_deadlock() const {
   while (done < ready.size())
     for (PortId next : waits[ready[done++]])
       if (!--incoming[next]) ready.push_back(next);
-  if (done != ports) throw std::invalid_argument("the routes can deadlock: some links wait for one another in a circle");
+  if (done != ports)
+    throw std::invalid_argument("the routes can deadlock: some links wait for one another in a circle");
 }
 
 }  // namespace flitwatch::sim::packet

@@ -1,5 +1,5 @@
-// Routing on trees: up*down*, minimal. Static tables (d-mod-k or a given LFT), hardware-adaptive and random choice of the
-// admissible ports. One VC is enough: no route turns up after it went down.
+// Routing on trees: up*down*, minimal. Static tables (d-mod-k or a given LFT), hardware-adaptive and random choice of
+// the admissible ports. One VC is enough: no route turns up after it went down.
 #pragma once
 
 #include <cstring>
@@ -15,20 +15,24 @@ enum class TreeMode : std::uint8_t { kStatic, kAdaptive, kRandom };
 class Tree {
  public:
   static constexpr bool kReadsCredit = false;  // it chooses by the ports' backlog
-  // `level` of each router (0: leaf). `table`: for every endpoint, every router's port within the router (endpoint-major,
-  // 255: none), or empty for d-mod-k. Throws std::invalid_argument where an endpoint cannot be reached by up*down* paths, a table's
-  // route does not arrive, or a table's routes can deadlock.
-  Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table, std::uint32_t vcs = 1);
+  // `level` of each router (0: leaf). `table`: for every endpoint, every router's port within the router
+  // (endpoint-major, 255: none), or empty for d-mod-k. Throws std::invalid_argument where an endpoint cannot be reached
+  // by up*down* paths, a table's route does not arrive, or a table's routes can deadlock.
+  Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table,
+       std::uint32_t vcs = 1);
 
   std::uint32_t vcs() const { return vcs_; }
   // A pair of endpoints keeps its lane, so that its packets keep their order.
-  std::uint32_t vc(const Packet& p) const { return vcs_ == 1 ? 0 : ((p.src * 0x9E3779B1u ^ p.dst * 0x85EBCA77u) >> 16) % vcs_; }
+  std::uint32_t vc(const Packet& p) const {
+    return vcs_ == 1 ? 0 : ((p.src * 0x9E3779B1u ^ p.dst * 0x85EBCA77u) >> 16) % vcs_;
+  }
   std::uint32_t vc_ahead(const Packet& p) const { return vc(p); }
 
   template <class View>
   PortId route(Packet& p, View& view) const {
     const PortId first = p.cur * network_.stride();
-    if (static_cast<TreeMode>(p.mode) == TreeMode::kStatic) return first + table_[std::size_t{p.dst} * routers_ + p.cur];
+    if (static_cast<TreeMode>(p.mode) == TreeMode::kStatic)
+      return first + table_[std::size_t{p.dst} * routers_ + p.cur];
     const std::uint32_t goal = network_.router_of(p.dst);
     if (goal == p.cur) return first + network_.eject_port(p.dst);
     const Candidates c = candidates_[std::size_t{p.cur} * leaves_ + leaf_number_[goal]];

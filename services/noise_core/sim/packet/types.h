@@ -19,7 +19,8 @@ inline constexpr std::uint32_t kNil = std::numeric_limits<std::uint32_t>::max();
 inline constexpr Time kNever = std::numeric_limits<Time>::max();
 inline constexpr std::uint32_t kMaxPacketBytes = 16384;
 
-// A run that breaks an invariant of the engine (a lost credit, an exhausted pool) ends with this; it is a fault of ours.
+// A run that breaks an invariant of the engine (a lost credit, an exhausted pool) ends with this; it is a fault of
+// ours.
 struct EngineFault : std::logic_error {
   using std::logic_error::logic_error;
 };
@@ -27,8 +28,8 @@ struct CancelledRun : std::runtime_error {
   CancelledRun() : std::runtime_error("cancelled") {}
 };
 
-// Asks for the cache line of an address. The empty asm keeps GCC from taking a function that only prefetches for one without effect and
-// dropping its calls.
+// Asks for the cache line of an address. The empty asm keeps GCC from taking a function that only prefetches for one
+// without effect and dropping its calls.
 [[gnu::always_inline]] inline void fetch(const void* address) {
   __builtin_prefetch(address, 1);
   asm volatile("");

@@ -29,8 +29,8 @@ class Wheel {
     append(bucket & (kBuckets - 1), key(offset(time), id));
   }
 
-  // Makes the next events current; false when nothing is pending. The next bucket is put behind the present one while events of this one
-  // are left, so that ahead() sees over the border.
+  // Makes the next events current; false when nothing is pending. The next bucket is put behind the present one while
+  // events of this one are left, so that ahead() sees over the border.
   bool advance() {
     if (next_ == end_) {
       if (!pending_) return false;
@@ -63,7 +63,8 @@ class Wheel {
  private:
   static constexpr std::uint32_t kChunkEvents = 63, kFirstRoom = 1 << 12;
   static constexpr int kFarthest = 62;  // bit of an event: the time counted reaches 1 ms
-  static constexpr std::uint64_t kBucketsAhead = 2;  // no more: what is pushed into a bucket at hand has to be moved into its place
+  static constexpr std::uint64_t kBucketsAhead =
+      2;  // no more: what is pushed into a bucket at hand has to be moved into its place
   static constexpr std::size_t kMaxChunks = std::size_t{1} << 21;  // 1 GiB of address space, touched as needed
   struct alignas(512) Chunk {
     std::uint64_t events[kChunkEvents];
@@ -106,7 +107,8 @@ class Wheel {
   // tail_: where a bucket's next event goes, null while it is empty. A full chunk's tail points at its `next`.
   void append(std::uint64_t slot, std::uint64_t event) {
     std::uint64_t* at = tail_[slot];
-    if (__builtin_expect((reinterpret_cast<std::uintptr_t>(at) + sizeof(Chunk*)) % sizeof(Chunk) == 0 || !at, 0)) at = extend(slot);
+    if (__builtin_expect((reinterpret_cast<std::uintptr_t>(at) + sizeof(Chunk*)) % sizeof(Chunk) == 0 || !at, 0))
+      at = extend(slot);
     *at = event;
     tail_[slot] = at + 1;
   }
@@ -159,7 +161,8 @@ class Wheel {
     return tail_[bucket_ & (kBuckets - 1)];
   }
 
-  // What is left of the current events moves to the front; their times count from the bucket of the first, or of `bucket_`.
+  // What is left of the current events moves to the front; their times count from the bucket of the first, or of
+  // `bucket_`.
   std::uint32_t compact() {
     const std::uint32_t left = end_ - next_;
     const std::uint64_t base = left ? base_ + (current_[next_] >> (32 + kBucketBits)) : bucket_;
@@ -220,7 +223,8 @@ class Wheel {
   FlatArray<std::uint64_t*> tail_;
   std::vector<std::uint64_t> current_;
   std::vector<Far> far_;
-  std::uint64_t base_ = 0, bucket_ = 0, pending_ = 0;  // bucket from which the current events' times count; last one at hand
+  std::uint64_t base_ = 0, bucket_ = 0,
+                pending_ = 0;  // bucket from which the current events' times count; last one at hand
   Chunk* free_ = nullptr;
   std::uint32_t used_ = 0, next_ = 0, end_ = 0, until_ = 0;
 };

@@ -27,7 +27,8 @@ void compare(std::uint64_t seed, Time reach, std::uint32_t burst, std::uint32_t 
       ASSERT_EQ(now, expected.begin()->first);
       ASSERT_EQ(event, expected.begin()->second);
       expected.erase(expected.begin());
-      for (std::uint32_t k = random.below(3); k && made < events; --k) push(random.below(4) ? random() % reach : random() % 64 * 1000);
+      for (std::uint32_t k = random.below(3); k && made < events; --k)
+        push(random.below(4) ? random() % reach : random() % 64 * 1000);
     }
     if (expected.empty() && made < events) push(reach);
   }
@@ -37,14 +38,15 @@ void compare(std::uint64_t seed, Time reach, std::uint32_t burst, std::uint32_t 
 
 TEST(Wheel, LeavesInTheOrderOfASortedList) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    compare(seed, 200, 50, 20'000);                // within one bucket
-    compare(seed, 40'000, 2000, 60'000);           // over the border of neighbours
-    compare(seed, 3'000'000, 300, 30'000);         // with empty buckets between
-    compare(seed, Time{2'000'000'000}, 40, 5'000); // beyond the wheel
+    compare(seed, 200, 50, 20'000);                 // within one bucket
+    compare(seed, 40'000, 2000, 60'000);            // over the border of neighbours
+    compare(seed, 3'000'000, 300, 30'000);          // with empty buckets between
+    compare(seed, Time{2'000'000'000}, 40, 5'000);  // beyond the wheel
   }
 }
 
-// Each event pushes the next one a few nanoseconds on, always into a bucket at hand, for longer than the times within it can count.
+// Each event pushes the next one a few nanoseconds on, always into a bucket at hand, for longer than the times within
+// it can count.
 TEST(Wheel, AChainOfShortDelaysRunsForMilliseconds) {
   Wheel wheel;
   Time now = 0;

@@ -31,12 +31,14 @@ Workload::Workload(WorkloadSpec spec, std::uint32_t endpoints) : spec_(std::move
   for (const GeneratorSpec& g : spec_.generators) {
     if (g.endpoint >= endpoints || g.peers_begin + std::size_t{g.peers_count} > spec_.peers.size() || !g.message_bytes)
       throw std::invalid_argument("a generator's endpoint, peers or message size is out of range");
-    if (!g.total_bytes && !has_foreground_) throw std::invalid_argument("background traffic without a job would never end");
+    if (!g.total_bytes && !has_foreground_)
+      throw std::invalid_argument("background traffic without a job would never end");
     if (generator_of_[g.endpoint] != kNil) throw std::invalid_argument("an endpoint has two generators");
     if (g.peers_count < 1 || (g.peers_count == 1 && spec_.peers[g.peers_begin] == g.endpoint)) continue;
     generator_of_[g.endpoint] = static_cast<std::uint32_t>(generators_.size());
     Random random(spec_.seed ^ (std::uint64_t{g.endpoint} + 1) * 0x9E3779B97F4A7C15ull);
-    const double phase = g.burst ? 0 : random.unit() * g.interval_ps;  // bursts of all endpoints begin together, with the run
+    const double phase =
+        g.burst ? 0 : random.unit() * g.interval_ps;  // bursts of all endpoints begin together, with the run
     generators_.push_back({g, random, g.total_bytes ? g.total_bytes : ~std::uint64_t{0}, phase, 0});
   }
 }
@@ -48,9 +50,11 @@ void Workload::check(std::uint32_t endpoints) const {
       (!ops.mode.empty() && ops.mode.size() != n) || spec_.job_of_rank.size() != ranks || n >= kFlow)
     throw std::invalid_argument("the arrays of the operations differ in length");
   for (std::uint32_t e : spec_.endpoint_of_rank)
-    if (e >= endpoints) throw std::invalid_argument("a rank stands on endpoint " + std::to_string(e) + ", which does not exist");
+    if (e >= endpoints)
+      throw std::invalid_argument("a rank stands on endpoint " + std::to_string(e) + ", which does not exist");
   for (std::size_t i = 0; i < n; ++i) {
-    if (ops.kind[i] > 2 || ops.rank[i] >= ranks) throw std::invalid_argument("operation " + std::to_string(i) + " is out of range");
+    if (ops.kind[i] > 2 || ops.rank[i] >= ranks)
+      throw std::invalid_argument("operation " + std::to_string(i) + " is out of range");
     const bool send = ops.kind[i] == static_cast<std::uint8_t>(OpKind::kSend);
     if (send && (ops.match[i] >= n || ops.kind[ops.match[i]] != static_cast<std::uint8_t>(OpKind::kReceive)))
       throw std::invalid_argument("send " + std::to_string(i) + " has no receive");
@@ -81,7 +85,8 @@ void Workload::link_successors() {
   std::vector<std::uint32_t> at(successor_begin_.begin(), successor_begin_.end() - 1);
   for (std::uint32_t op = 0; op < n; ++op) {
     waits_[op] = ops.requires_begin[op + 1] - ops.requires_begin[op];
-    for (std::uint32_t k = ops.requires_begin[op]; k < ops.requires_begin[op + 1]; ++k) successor_[at[ops.required[k]]++] = op;
+    for (std::uint32_t k = ops.requires_begin[op]; k < ops.requires_begin[op + 1]; ++k)
+      successor_[at[ops.required[k]]++] = op;
   }
   // A circle shows itself as operations that are never released.
   std::vector<std::uint32_t> left = waits_, done;
@@ -121,10 +126,12 @@ void Workload::begin(std::uint32_t op, Host& host) {
       send_time_[op] = host.now();
       const std::uint32_t src = spec_.endpoint_of_rank[rank], dst = spec_.endpoint_of_rank[ops.rank[ops.match[op]]];
       if (src == dst || !ops.amount[op]) {  // within a node, or nothing to carry
-        const Time copy = spec_.local_latency_ns * Time{1000} + static_cast<Time>(spec_.local_ps_per_byte * static_cast<double>(ops.amount[op]));
+        const Time copy = spec_.local_latency_ns * Time{1000} +
+                          static_cast<Time>(spec_.local_ps_per_byte * static_cast<double>(ops.amount[op]));
         return host.at(host.now() + copy, op | kLocal);
       }
-      return host.post({src, dst, ops.amount[op], op, spec_.job_of_rank[rank], ops.mode.empty() ? spec_.default_mode : ops.mode[op]});
+      return host.post({src, dst, ops.amount[op], op, spec_.job_of_rank[rank],
+                        ops.mode.empty() ? spec_.default_mode : ops.mode[op]});
     }
   }
 }
@@ -174,7 +181,8 @@ void Workload::next_flow(std::uint32_t endpoint, Host& host) {
       --unfinished_flows_;
       continue;
     }
-    return host.post({endpoint, spec_.flows.dst[f], spec_.flows.bytes[f], endpoint | kFlow, spec_.flow_job, spec_.default_mode});
+    return host.post(
+        {endpoint, spec_.flows.dst[f], spec_.flows.bytes[f], endpoint | kFlow, spec_.flow_job, spec_.default_mode});
   }
 }
 
@@ -185,8 +193,7 @@ bool Workload::generate(std::uint32_t endpoint, std::uint32_t& dst, std::uint32_
   if (!g.left || (!g.spec.total_bytes && !unfinished())) return false;
   born = static_cast<Time>(g.next_ps);
   const std::uint32_t* peers = spec_.peers.data() + g.spec.peers_begin;
-  do
-    dst = g.spec.burst ? peers[g.turn++ % g.spec.peers_count] : peers[g.random.below(g.spec.peers_count)];
+  do dst = g.spec.burst ? peers[g.turn++ % g.spec.peers_count] : peers[g.random.below(g.spec.peers_count)];
   while (dst == endpoint);
   bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>({g.left, g.spec.message_bytes, std::uint64_t{1} << 31}));
   g.left -= bytes;

@@ -9,29 +9,31 @@ namespace flitwatch::sim::packet {
 
 enum class OpKind : std::uint8_t { kSend, kReceive, kCompute };
 
-// Operations of all ranks of all jobs. An operation starts when all that it requires are complete. A send completes when its last byte has
-// left the NIC (up to eager_bytes) or has arrived (above); a receive when it was started and its message has arrived.
+// Operations of all ranks of all jobs. An operation starts when all that it requires are complete. A send completes
+// when its last byte has left the NIC (up to eager_bytes) or has arrived (above); a receive when it was started and its
+// message has arrived.
 struct OpArrays {
   std::vector<std::uint8_t> kind;
   std::vector<std::uint32_t> rank;
-  std::vector<std::uint32_t> match;   // of a send: its receive's position, or kNil
-  std::vector<std::uint64_t> amount;  // bytes; of a computation: nanoseconds
+  std::vector<std::uint32_t> match;                     // of a send: its receive's position, or kNil
+  std::vector<std::uint64_t> amount;                    // bytes; of a computation: nanoseconds
   std::vector<std::uint32_t> requires_begin, required;  // CSR: what each operation requires
-  std::vector<std::uint8_t> mode;     // routing mode of a send; empty: `default_mode`
+  std::vector<std::uint8_t> mode;                       // routing mode of a send; empty: `default_mode`
 };
 
-struct FlowArrays {  // a source sends its flows one after the other, in this order
+struct FlowArrays {                     // a source sends its flows one after the other, in this order
   std::vector<std::uint32_t> src, dst;  // endpoints
   std::vector<std::uint64_t> bytes;
 };
 
-// Open-loop traffic of one endpoint: messages to random peers (uniform), or to all peers in turn at once (burst), every interval.
+// Open-loop traffic of one endpoint: messages to random peers (uniform), or to all peers in turn at once (burst), every
+// interval.
 struct GeneratorSpec {
   std::uint32_t endpoint = 0;
   std::uint32_t peers_begin = 0, peers_count = 0;  // into WorkloadSpec::peers
   std::uint64_t message_bytes = 0;
-  std::uint64_t total_bytes = 0;                   // 0: until the jobs end
-  double interval_ps = 0;                          // mean; 0: as fast as the NIC takes it
+  std::uint64_t total_bytes = 0;  // 0: until the jobs end
+  double interval_ps = 0;         // mean; 0: as fast as the NIC takes it
   bool poisson = true, burst = false;
   std::uint8_t job = 0;
 };
@@ -45,14 +47,15 @@ struct WorkloadSpec {
   std::vector<GeneratorSpec> generators;
   std::vector<std::uint32_t> peers;
   std::uint64_t eager_bytes = 8192;
-  double local_ps_per_byte = 100;   // within one endpoint: 10 GB/s
+  double local_ps_per_byte = 100;  // within one endpoint: 10 GB/s
   std::uint32_t local_latency_ns = 500;
   std::uint64_t seed = 1;
 };
 
 class Workload final : public Client {
  public:
-  // Throws std::invalid_argument where arrays differ in length, an index is out of range or the operations require one another in a circle.
+  // Throws std::invalid_argument where arrays differ in length, an index is out of range or the operations require one
+  // another in a circle.
   Workload(WorkloadSpec spec, std::uint32_t endpoints);
 
   void start(Host& host) override;
@@ -77,8 +80,8 @@ class Workload final : public Client {
   const std::vector<Time>& send_ps() const { return send_time_; }
 
  private:
-  static constexpr std::uint32_t kFlow = 1u << 31;       // cookie of a message: a flow of this endpoint
-  static constexpr std::uint32_t kLocal = 1u << 31;      // cookie of a timer: a message within one endpoint arrives
+  static constexpr std::uint32_t kFlow = 1u << 31;   // cookie of a message: a flow of this endpoint
+  static constexpr std::uint32_t kLocal = 1u << 31;  // cookie of a timer: a message within one endpoint arrives
   struct Generator {
     GeneratorSpec spec;
     Random random;

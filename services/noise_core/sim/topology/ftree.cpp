@@ -33,7 +33,11 @@ struct Bundle {
 class Ftree {
  public:
   Ftree(std::shared_ptr<const Graph> graph, std::span<const std::uint32_t> order)
-      : graph_(*graph), table_(graph), endpoints_(endpoints_by_router(*graph)), up_(graph->routers()), down_(graph->routers()) {
+      : graph_(*graph),
+        table_(graph),
+        endpoints_(endpoints_by_router(*graph)),
+        up_(graph->routers()),
+        down_(graph->routers()) {
     rank_switches();
     find_bundles();
     check_tree();
@@ -80,7 +84,8 @@ class Ftree {
     std::map<std::pair<Vertex, std::uint16_t>, LinkId> leaving;
     for (LinkId l = 0; l < graph_.links(); ++l)
       if (graph_.joins_routers(l) && !leaving.emplace(std::pair(graph_.src(l), graph_.src_port(l)), l).second)
-        throw std::invalid_argument("router " + std::to_string(graph_.src(l)) + ": two links leave by port " + std::to_string(graph_.src_port(l)));
+        throw std::invalid_argument("router " + std::to_string(graph_.src(l)) + ": two links leave by port " +
+                                    std::to_string(graph_.src_port(l)));
     for (const auto& [place, l] : leaving) {  // by router and port
       const auto back = leaving.find({graph_.dst(l), graph_.dst_port(l)});
       if (back == leaving.end() || graph_.dst(back->second) != graph_.src(l))
@@ -96,14 +101,16 @@ class Ftree {
   void check_tree() const {
     std::map<std::uint32_t, std::size_t> parents;
     for (LinkId l = 0; l < graph_.links(); ++l)
-      if (graph_.joins_routers(l) && rank_[graph_.src(l)] + 1 != rank_[graph_.dst(l)] && rank_[graph_.dst(l)] + 1 != rank_[graph_.src(l)])
+      if (graph_.joins_routers(l) && rank_[graph_.src(l)] + 1 != rank_[graph_.dst(l)] &&
+          rank_[graph_.dst(l)] + 1 != rank_[graph_.src(l)])
         throw std::invalid_argument("no fat tree: link " + std::to_string(l) + " does not join neighbouring levels");
     for (std::uint32_t r = 0; r < graph_.routers(); ++r)
       if (rank_[r] != leaf_rank_ && !endpoints_[r].empty())
         throw std::invalid_argument("no fat tree: router " + std::to_string(r) + " has endpoints above the leaves");
     for (std::uint32_t r = 0; r < graph_.routers(); ++r)
       if (parents.emplace(rank_[r], up_[r].size()).first->second != up_[r].size())
-        throw std::invalid_argument("no fat tree: switches of a level have different numbers of parents; use up-down routes");
+        throw std::invalid_argument(
+            "no fat tree: switches of a level have different numbers of parents; use up-down routes");
   }
 
   Index free_index(Index from, std::size_t digit, std::uint16_t rank) const {
@@ -130,11 +137,14 @@ class Ftree {
       const std::uint32_t at = queue.front();
       const auto rank = static_cast<std::uint16_t>(rank_[at]);
       for (const Bundle& bundle : down_[at])
-        if (index_[bundle.remote].empty()) name(bundle.remote, free_index(index_[at], rank + 1u, rank + 1)), queue.push_back(bundle.remote);
+        if (index_[bundle.remote].empty())
+          name(bundle.remote, free_index(index_[at], rank + 1u, rank + 1)), queue.push_back(bundle.remote);
       for (const Bundle& bundle : up_[at])
-        if (index_[bundle.remote].empty()) name(bundle.remote, free_index(index_[at], rank, rank - 1)), queue.push_back(bundle.remote);
+        if (index_[bundle.remote].empty())
+          name(bundle.remote, free_index(index_[at], rank, rank - 1)), queue.push_back(bundle.remote);
     }
-    if (std::ranges::any_of(index_, &Index::empty)) throw std::invalid_argument("no fat tree: the switches are not all connected");
+    if (std::ranges::any_of(index_, &Index::empty))
+      throw std::invalid_argument("no fat tree: the switches are not all connected");
   }
 
   void sort(std::vector<Bundle>& bundles) const {

@@ -35,7 +35,8 @@ class Graph {
 
   // Throws std::invalid_argument where arrays differ in length, a vertex is out of range, a link joins a vertex to
   // itself, or an endpoint does not hang on exactly one router by one link in each direction.
-  Graph(std::uint32_t routers, std::uint32_t endpoints, LinkArrays links, std::vector<std::string> class_names = {"link"})
+  Graph(std::uint32_t routers, std::uint32_t endpoints, LinkArrays links,
+        std::vector<std::string> class_names = {"link"})
       : routers_(routers), endpoints_(endpoints), links_(std::move(links)), class_names_(std::move(class_names)) {
     fill_defaults();
     check_links();
@@ -118,7 +119,8 @@ class Graph {
     }
     for (std::uint32_t e = 0; e < endpoints_; ++e)
       if (injection_[e] == kNone || ejection_[e] == kNone)
-        throw std::invalid_argument("endpoint " + std::to_string(e) + " is not attached to a router in both directions");
+        throw std::invalid_argument("endpoint " + std::to_string(e) +
+                                    " is not attached to a router in both directions");
   }
 
   void take(std::vector<LinkId>& end, std::uint32_t endpoint, LinkId l, Vertex router) {

@@ -49,10 +49,12 @@ std::vector<std::uint32_t> hops_to_router(const Graph& graph, std::uint32_t targ
   return Distances(graph).to(target);
 }
 
-std::vector<std::uint32_t> hops_between(const Graph& graph, std::span<const std::uint32_t> src, std::span<const std::uint32_t> dst) {
+std::vector<std::uint32_t> hops_between(const Graph& graph, std::span<const std::uint32_t> src,
+                                        std::span<const std::uint32_t> dst) {
   if (src.size() != dst.size()) throw std::invalid_argument("as many sources as destinations are needed");
   const auto outside = [&](std::uint32_t e) { return e >= graph.endpoints(); };
-  if (std::ranges::any_of(src, outside) || std::ranges::any_of(dst, outside)) throw std::invalid_argument("no such endpoint");
+  if (std::ranges::any_of(src, outside) || std::ranges::any_of(dst, outside))
+    throw std::invalid_argument("no such endpoint");
   std::vector<std::size_t> order(src.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return graph.router_of(dst[i]); });

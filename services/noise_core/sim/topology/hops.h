@@ -13,7 +13,8 @@ namespace flitwatch::sim {
 std::vector<std::uint32_t> hops_to_router(const Graph& graph, std::uint32_t target);
 
 // Links from endpoint to endpoint, both terminal links included: 2 on the same router, kNone without a way.
-std::vector<std::uint32_t> hops_between(const Graph& graph, std::span<const std::uint32_t> src, std::span<const std::uint32_t> dst);
+std::vector<std::uint32_t> hops_between(const Graph& graph, std::span<const std::uint32_t> src,
+                                        std::span<const std::uint32_t> dst);
 
 struct HopSummary {
   double mean = 0;             // over ordered pairs of different endpoints that are connected

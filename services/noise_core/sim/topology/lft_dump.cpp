@@ -49,7 +49,8 @@ LftDump::Switch header(std::string_view line, std::size_t number) {
   const auto guid = guid_after(line, " guid ");
   if (!guid) throw LftSyntaxError(number, "the switch has no guid");
   const auto open = line.find('(', line.find(" guid ")), close = line.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) throw LftSyntaxError(number, "the switch has no name");
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+    throw LftSyntaxError(number, "the switch has no name");
   std::string_view name = line.substr(open + 1, close - open - 1);
   if (name.size() >= 2 && name.front() == '\'' && name.back() == '\'') name = name.substr(1, name.size() - 2);
   return {*guid, std::string(name)};
@@ -68,8 +69,8 @@ std::string hex(std::uint64_t value, int digits) {
   return "0x" + std::string(text.data());
 }
 
-// What was read so far, so that a line which contradicts another is found: a table has one port a LID, a LID one owner, and an owner the LIDs of one
-// aligned block (LMC at most 7).
+// What was read so far, so that a line which contradicts another is found: a table has one port a LID, a LID one owner,
+// and an owner the LIDs of one aligned block (LMC at most 7).
 class Seen {
  public:
   void open(std::uint64_t switch_guid) { table_ = &tables_[switch_guid]; }
@@ -78,15 +79,18 @@ class Seen {
     if (table_->size() <= lid) table_->resize(lid + 1u, kNone);
     std::int16_t& before = (*table_)[lid];
     if (before != kNone && before != port)
-      throw LftSyntaxError(line, "LID " + hex(lid, 4) + " leaves by port " + std::to_string(port) + ", but by port " + std::to_string(before) + " in an earlier line of this switch");
+      throw LftSyntaxError(line, "LID " + hex(lid, 4) + " leaves by port " + std::to_string(port) + ", but by port " +
+                                     std::to_string(before) + " in an earlier line of this switch");
     before = static_cast<std::int16_t>(port);
     if (port_guid == 0) return;
     const auto [owner, fresh] = owners_.emplace(lid, port_guid);
     if (!fresh && owner->second != port_guid)
-      throw LftSyntaxError(line, "LID " + hex(lid, 4) + " belongs to port GUID " + hex(port_guid, 16) + ", but to " + hex(owner->second, 16) + " in an earlier line");
+      throw LftSyntaxError(line, "LID " + hex(lid, 4) + " belongs to port GUID " + hex(port_guid, 16) + ", but to " +
+                                     hex(owner->second, 16) + " in an earlier line");
     const auto [first, unseen] = lids_.emplace(port_guid, lid);
     if (!unseen && (first->second ^ lid) >= kMostLids)
-      throw LftSyntaxError(line, "port GUID " + hex(port_guid, 16) + " has LID " + hex(lid, 4) + ", but " + hex(first->second, 4) + " in an earlier line");
+      throw LftSyntaxError(line, "port GUID " + hex(port_guid, 16) + " has LID " + hex(lid, 4) + ", but " +
+                                     hex(first->second, 4) + " in an earlier line");
   }
 
  private:
@@ -106,7 +110,8 @@ void entry(std::string_view line, std::size_t number, LftDump& dump, Seen& seen)
   const auto port = take<std::uint16_t>(rest, 10);
   if (!lid || !port || *port > 255) throw LftSyntaxError(number, quoted(line) + " is no LID with an output port");
   rest = trimmed(rest);
-  if (!rest.empty() && rest.front() != '#' && rest.front() != ':') throw LftSyntaxError(number, "unexpected text after the output port");
+  if (!rest.empty() && rest.front() != '#' && rest.front() != ':')
+    throw LftSyntaxError(number, "unexpected text after the output port");
   dump.at_switch.push_back(static_cast<std::uint32_t>(dump.switches.size() - 1));
   dump.lid.push_back(*lid);
   dump.port.push_back(*port);

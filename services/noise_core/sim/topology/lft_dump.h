@@ -24,12 +24,14 @@ struct LftDump {
 
 class LftSyntaxError : public std::runtime_error {
  public:
-  LftSyntaxError(std::size_t line, const std::string& what) : std::runtime_error("line " + std::to_string(line) + ": " + what) {}
+  LftSyntaxError(std::size_t line, const std::string& what)
+      : std::runtime_error("line " + std::to_string(line) + ": " + what) {}
 };
 
 // Reads both dialects: `Unicast lids [..] of switch Lid 2 guid 0x.. ('name'):` with `0x0001 001 # Channel Adapter
-// portguid 0x..: 'n0'` (opensm-lfts.dump), and that of dump_lfts with ` : (..)`. A repeated entry may stand; one that contradicts an earlier line (another
-// port for a LID, another owner, LIDs of one port too far apart for any LMC) throws LftSyntaxError, as does what is no dump.
+// portguid 0x..: 'n0'` (opensm-lfts.dump), and that of dump_lfts with ` : (..)`. A repeated entry may stand; one that
+// contradicts an earlier line (another port for a LID, another owner, LIDs of one port too far apart for any LMC)
+// throws LftSyntaxError, as does what is no dump.
 LftDump parse_lft_dump(std::string_view text);
 
 }  // namespace flitwatch::sim

@@ -55,7 +55,8 @@ class RouteTable {
 };
 
 struct RouteCheck {
-  std::uint64_t missing = 0, loops = 0, longest = 0;  // (router, endpoint) pairs without an end; links of the longest route
+  std::uint64_t missing = 0, loops = 0,
+                longest = 0;  // (router, endpoint) pairs without an end; links of the longest route
   std::uint32_t example_router = kNone, example_endpoint = kNone;
 };
 // Follows every (router, endpoint) pair; linear in the table.

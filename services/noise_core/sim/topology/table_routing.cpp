@@ -25,7 +25,8 @@ class Balancer {
       for (std::uint32_t r = 0; r < graph.routers(); ++r) {
         if (r == target || candidates[r].empty()) continue;
         const auto out = graph.out_links(r);
-        const std::uint16_t best = *std::ranges::min_element(candidates[r], {}, [&](std::uint16_t i) { return used_[out[i]]; });
+        const std::uint16_t best =
+            *std::ranges::min_element(candidates[r], {}, [&](std::uint16_t i) { return used_[out[i]]; });
         ++used_[out[best]];
         table_.set(r, e, best);
       }
@@ -63,7 +64,8 @@ void for_router_links(const Graph& graph, std::uint32_t r, Take take) {
 }  // namespace
 
 RouteTable cheapest_routes(std::shared_ptr<const Graph> graph, std::span<const std::uint32_t> cost) {
-  if (cost.size() != graph->class_names().size() || std::ranges::any_of(cost, [](std::uint32_t c) { return c == 0 || c > 1'000'000; }))
+  if (cost.size() != graph->class_names().size() ||
+      std::ranges::any_of(cost, [](std::uint32_t c) { return c == 0 || c > 1'000'000; }))
     throw std::invalid_argument("every link class needs a cost from 1 to 1,000,000");
   const IncomingLinks incoming(*graph);
   std::vector<std::uint32_t> distance(graph->routers());
@@ -127,7 +129,8 @@ RouteTable up_down_routes(std::shared_ptr<const Graph> graph, std::span<const st
   };
   std::vector<std::uint32_t> upward(n);  // lowest first: a link up always leads to a later one
   for (std::uint32_t r = 0; r < n; ++r) upward[r] = r;
-  std::ranges::sort(upward, [&](std::uint32_t a, std::uint32_t b) { return level[a] != level[b] ? level[a] < level[b] : a > b; });
+  std::ranges::sort(
+      upward, [&](std::uint32_t a, std::uint32_t b) { return level[a] != level[b] ? level[a] < level[b] : a > b; });
   const IncomingLinks incoming(*graph);
   std::vector<std::uint32_t> down(n), any(n);
   return fill(graph, [&](std::uint32_t target, std::vector<std::vector<std::uint16_t>>& candidates) {

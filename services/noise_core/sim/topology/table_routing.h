@@ -11,10 +11,10 @@
 
 namespace flitwatch::sim {
 
-// Cheapest routes; `cost` gives what a link of each class costs (all 1: fewest hops). Among equally cheap links a router
-// takes, destination by destination, the one that the fewest destinations use so far, as subnet managers do.
-// A dragonfly's minimal routes are those where a global link costs more than any detour inside groups.
-// Throws std::invalid_argument unless every class has a cost of at least 1.
+// Cheapest routes; `cost` gives what a link of each class costs (all 1: fewest hops). Among equally cheap links a
+// router takes, destination by destination, the one that the fewest destinations use so far, as subnet managers do. A
+// dragonfly's minimal routes are those where a global link costs more than any detour inside groups. Throws
+// std::invalid_argument unless every class has a cost of at least 1.
 RouteTable cheapest_routes(std::shared_ptr<const Graph> graph, std::span<const std::uint32_t> cost);
 
 // Levels of a tree: 0 on routers with endpoints, elsewhere the distance from the nearest of them. Where every router

@@ -22,10 +22,11 @@ struct Topology {
   std::shared_ptr<const Graph> graph;
   std::variant<std::monostate, Xgft, Torus> shape{};  // set where routes can be computed from the address alone
   std::vector<std::uint32_t> group{};                 // dragonfly: one a router
-  bool alike = false;                                 // the endpoints see the same fabric, whichever router they hang on
+  bool alike = false;  // the endpoints see the same fabric, whichever router they hang on
 };
 
-inline Topology make_xgft(std::vector<std::uint32_t> m, std::vector<std::uint32_t> w, std::vector<double> p, double bandwidth_bps = 0) {
+inline Topology make_xgft(std::vector<std::uint32_t> m, std::vector<std::uint32_t> w, std::vector<double> p,
+                          double bandwidth_bps = 0) {
   Xgft tree(std::move(m), std::move(w), std::move(p));
   auto graph = std::make_shared<const Graph>(tree.graph(bandwidth_bps));
   return {Kind::kXgft, std::move(graph), std::move(tree), {}, true};

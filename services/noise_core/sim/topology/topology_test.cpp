@@ -139,8 +139,10 @@ TEST(RouteCheck, FindsLoopsAndHoles) {
 
 TEST(LftDump, ReadsBothDialectsAndNamesTheLine) {
   const LftDump dump = parse_lft_dump(
-      "Unicast lids [0-162] of switch Lid 2 guid 0x0002c90000100000 ('leaf (0)'):\n0x0001 001 # Channel Adapter portguid 0x00aa: 'n0'\n"
-      "0x0007 013\n162 lids dumped\nUnicast lids [0x0-0x2] of switch DR path slid 0 guid 0x5 (leaf95):\r\n  Lid  Out   Destination\n"
+      "Unicast lids [0-162] of switch Lid 2 guid 0x0002c90000100000 ('leaf (0)'):\n0x0001 001 # Channel Adapter "
+      "portguid 0x00aa: 'n0'\n"
+      "0x0007 013\n162 lids dumped\nUnicast lids [0x0-0x2] of switch DR path slid 0 guid 0x5 (leaf95):\r\n  Lid  Out   "
+      "Destination\n"
       "0x0007 033 : (Channel Adapter portguid 0x00bb: 'n1')");
   ASSERT_EQ(dump.switches.size(), 2u);
   EXPECT_EQ(dump.switches[0].name, "leaf (0)");

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint64_t kMostLinks = 1u << 30;
 
-void check_sizes(const std::vector<std::uint32_t>& m, const std::vector<std::uint32_t>& w, const std::vector<double>& p) {
+void check_sizes(const std::vector<std::uint32_t>& m, const std::vector<std::uint32_t>& w,
+                 const std::vector<double>& p) {
   const auto bad = [](const std::string& why) { throw std::invalid_argument("XGFT: " + why); };
   if (m.empty()) bad("the height must be at least 1");
   if (w.size() != m.size()) bad("as many w as m are needed");
@@ -75,7 +76,8 @@ void Xgft::name_ports(std::uint32_t l) {
         if (cable < cables(l, x, parent)) all.push_back({parent, cable});
     const auto mine = static_cast<std::uint32_t>(all.size() - before);
     if (x > 0 && mine != per_child)
-      throw std::invalid_argument("XGFT: multiplicity p" + std::to_string(l + 1) + " gives siblings unequal port counts");
+      throw std::invalid_argument("XGFT: multiplicity p" + std::to_string(l + 1) +
+                                  " gives siblings unequal port counts");
     per_child = mine;
   }
   uniform_ = uniform_ && p_[l] == std::floor(p_[l]);

@@ -37,7 +37,9 @@ class Xgft {
     std::uint32_t parent, cable;  // digit of the parent (0..w(l+1)-1), number of the cable of that pair
   };
   // Where upward port `port` leads, for the child that is number x (0..m(l+1)-1) among its siblings.
-  UpPort up_port(std::uint32_t l, std::uint32_t x, std::uint32_t port) const { return ports_[l][x * up_ports_[l] + port]; }
+  UpPort up_port(std::uint32_t l, std::uint32_t x, std::uint32_t port) const {
+    return ports_[l][x * up_ports_[l] + port];
+  }
   std::uint32_t port_of(std::uint32_t l, std::uint32_t x, std::uint32_t parent, std::uint32_t cable) const;
   std::uint32_t cables(std::uint32_t l, std::uint32_t x, std::uint32_t parent) const;
   bool uniform() const { return uniform_; }  // every pair has the same number of cables, level by level
