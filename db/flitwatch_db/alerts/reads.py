@@ -24,7 +24,7 @@ async def _rows(conn: Connection, query: Any, parameters: Any = None) -> list[Ro
         return await cursor.fetchall()
 
 
-async def page(
+async def list_alerts(
     conn: Connection,
     limit: int,
     before: int | None,
@@ -47,7 +47,7 @@ async def page(
     )
 
 
-async def one(conn: Connection, number: int) -> Row | None:
+async def find_alert(conn: Connection, number: int) -> Row | None:
     """An alert with its evidence and what was told of it."""
     rows = await _rows(conn, SQL("SELECT ") + _HEAD + SQL(", evidence FROM alert WHERE alert_id = %s"), [number])
     if not rows:

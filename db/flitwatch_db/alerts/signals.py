@@ -12,6 +12,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from flitwatch_db.diagnosis import roots
 from flitwatch_domain.alerts import Rule, Sample
 from flitwatch_domain.blame import NAMED
 
@@ -22,6 +23,8 @@ Row = dict[str, Any]
 Z90 = 1.6448536269514722
 #: A machine whose newest row is older than this is an archive, not one that fell silent.
 ARCHIVE_S = 86_400.0
+#: Ports come every ten seconds; of a history so many steps are read, the newest.
+LEAST_ROOT_WINDOW_S, MOST_ROOT_STEPS = 20.0, 360
 CLASSES = ("green", "black", "blue")
 
 
@@ -82,9 +85,13 @@ def _counters(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Itera
 def _counter_sample(what: str | None, row: Row, value: float) -> Sample:
     named = {what: row["key"]} if what else {}
     evidence = {
-        "page": _page(row["fabric"], row["at"]), "flits": row["flits"], "stall_cycles": row["stalls"], "routers": row["routers"],
-        "congested_routers": row["congested"], "simulated": row["simulated"],
-    }  # fmt: skip
+        "page": _page(row["fabric"], row["at"]),
+        "flits": row["flits"],
+        "stall_cycles": row["stalls"],
+        "routers": row["routers"],
+        "congested_routers": row["congested"],
+        "simulated": row["simulated"],
+    }
     return Sample(row["at"], _labels(fabric=row["fabric"], **named), value, None, evidence)
 
 
@@ -155,10 +162,61 @@ def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Ite
                 held.setdefault(_labels(user=row["user"], exe=row["exe"]), []).append(row)
         for labels, jobs in held.items():
             evidence = {
-                "page": f"/jobs/{jobs[0]['job_id']}", "jobs": [job["job_id"] for job in jobs[:50]], "estimate_id": jobs[0]["estimate_id"],
-                "q": jobs[0]["q"], "effect_s": jobs[0]["effect_s"], "simulated": jobs[0]["simulated"], "caveat": "dependence, never proof of cause",
-            }  # fmt: skip
+                "page": f"/jobs/{jobs[0]['job_id']}",
+                "jobs": [job["job_id"] for job in jobs[:50]],
+                "estimate_id": jobs[0]["estimate_id"],
+                "q": jobs[0]["q"],
+                "effect_s": jobs[0]["effect_s"],
+                "simulated": jobs[0]["simulated"],
+                "caveat": "dependence, never proof of cause",
+            }
             yield Sample(at, labels, float(sum(job["nodes"] for job in jobs)), None, evidence)
+
+
+def root(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Links that wait behind a root of congestion: one series a root, of machines by counters of their ports and of jobs by their packet samples.
+
+    Each step reads the ports of whole machines, so of a long history the newest steps alone are looked at.
+    """
+    for at in list(_grid(rule, from_s, to_s))[-MOST_ROOT_STEPS:]:
+        begin = at - max(rule.every_s, LEAST_ROOT_WINDOW_S)
+        span = {"from": begin, "to": at}
+        machines = _rows(
+            conn,
+            sql.SQL(
+                "SELECT fabric_id, name FROM fabric f WHERE NOT timeless AND EXISTS (SELECT FROM port_10s p WHERE p.fabric_id = f.fabric_id"
+                " AND p.ts >= to_timestamp(%(from)s) AND p.ts < to_timestamp(%(to)s)) ORDER BY fabric_id"
+            ),
+            span,
+        )
+        for machine in machines:
+            found = roots.of_fabric(conn, machine["fabric_id"], begin, at)
+            yield from (_root_sample(at, machine["name"], None, found, one) for one in found["roots"])
+        sampled = _rows(
+            conn,
+            sql.SQL(
+                "SELECT DISTINCT ON (c.job_id) c.job_id, f.name FROM sample_context c JOIN fabric f USING (fabric_id) WHERE c.job_id IS NOT NULL"
+                " AND c.first_ts < to_timestamp(%(to)s) AND c.last_ts >= to_timestamp(%(from)s) ORDER BY c.job_id, c.last_ts DESC LIMIT 100"
+            ),
+            span,
+        )
+        for job in sampled:
+            made = roots.by_samples(conn, job["job_id"], at, at - begin)
+            if made is not None:
+                yield from (_root_sample(at, job["name"], job["job_id"], made, one) for one in made["roots"])
+
+
+def _root_sample(at_s: float, fabric: str, job: str | None, found: Row, one: Row) -> Sample:
+    evidence = {
+        "page": _page(fabric, at_s) if job is None else f"/jobs/{job}",
+        "method": found["method"],
+        **{name: one[name] for name in ("link", "cause", "confidence", "utilisation", "advice")},
+        "victims": [f"{victim['src_name']} to {victim['dst_name']}" for victim in one["victims"][:20]],
+        "jobs": [feeder["job_id"] for feeder in one["jobs"]],
+        "simulated": found["simulated"],
+    }
+    labels = _labels(fabric=fabric, root=f"{one['src_name']} to {one['dst_name']}", job=job)
+    return Sample(at_s, labels, float(one["victims_total"]), None, evidence)
 
 
 def forecast_drift(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
@@ -202,8 +260,11 @@ def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iter
             ]
             devices = sorted({row["device"] for row in touching})
             evidence = {
-                "page": "/health", "devices": devices[:50], "reasons": sorted({row["reason"] for row in touching}), "simulated": simulated,
-            }  # fmt: skip
+                "page": "/health",
+                "devices": devices[:50],
+                "reasons": sorted({row["reason"] for row in touching}),
+                "simulated": simulated,
+            }
             yield Sample(at, _labels(fabric=fabric), float(len(devices)), None, evidence)
 
 
@@ -235,9 +296,15 @@ def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) ->
 
 
 SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]] = {
-    "slowdown": slowdown, "stall_ratio": stall_ratio, "congested_routers": congested_routers, "blamed_user": blamed_user,
-    "forecast_drift": forecast_drift, "ingest_gap": ingest_gap, "counter_silence": counter_silence,
-}  # fmt: skip
+    "slowdown": slowdown,
+    "stall_ratio": stall_ratio,
+    "congested_routers": congested_routers,
+    "root": root,
+    "blamed_user": blamed_user,
+    "forecast_drift": forecast_drift,
+    "ingest_gap": ingest_gap,
+    "counter_silence": counter_silence,
+}
 
 
 def samples(conn: Connection, rule: Rule, from_s: float, to_s: float) -> list[Sample]:

@@ -11,6 +11,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from flitwatch_db.core.connection import clock_s
 from flitwatch_domain.alerts import Rule, Sample, Standing, read_rule
 from flitwatch_domain.errors import BadInput
 
@@ -82,13 +83,6 @@ def set_through(conn: Connection, name: str, through_s: float) -> None:
     conn.execute("UPDATE alert_rule SET through = %s WHERE name = %s", [_moment(through_s), name])
 
 
-def now_s(conn: Connection) -> float:
-    """The database's clock, by which samples are stored."""
-    row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
-    assert row is not None
-    return float(row[0])
-
-
 def counted_through_s(conn: Connection) -> float | None:
     """Until when the writers of live fabrics say that counters are complete: the earliest of those that moved in the last ten minutes."""
     row = conn.execute(
@@ -120,10 +114,21 @@ def open_alert(conn: Connection, rule: Rule, sample: Sample, held: Standing, evi
         "INSERT INTO alert (rule, labels, phase, severity, since, seen, fired_at, value, peak, probability, summary, evidence)"
         " VALUES (%s, %s, %s, %s, %s, %s, CASE WHEN %s THEN %s END, %s, %s, %s, %s, %s) RETURNING alert_id",
         [
-            rule.name, _json(labels), held.phase, rule.severity, _moment(held.since_s), _moment(held.seen_s), held.phase == "firing",
-            _moment(held.since_s), sample.value, held.peak, sample.probability, rule.described(labels, sample.value), _json(evidence),
+            rule.name,
+            _json(labels),
+            held.phase,
+            rule.severity,
+            _moment(held.since_s),
+            _moment(held.seen_s),
+            held.phase == "firing",
+            _moment(held.since_s),
+            sample.value,
+            held.peak,
+            sample.probability,
+            rule.described(labels, sample.value),
+            _json(evidence),
         ],
-    ).fetchone()  # fmt: skip
+    ).fetchone()
     assert row is not None
     return int(row[0])
 
@@ -137,10 +142,22 @@ def move_alert(
         " since = CASE WHEN %s THEN %s ELSE since END, fired_at = CASE WHEN %s THEN %s ELSE fired_at END,"
         " evidence = CASE WHEN %s THEN %s ELSE evidence END, summary = CASE WHEN %s THEN %s ELSE summary END WHERE alert_id = %s",
         [
-            held.phase, _moment(held.seen_s), sample.value, held.peak, sample.probability, fires, _moment(held.since_s), fires,
-            _moment(held.since_s), fires, _json(evidence), fires, text, number,
+            held.phase,
+            _moment(held.seen_s),
+            sample.value,
+            held.peak,
+            sample.probability,
+            fires,
+            _moment(held.since_s),
+            fires,
+            _moment(held.since_s),
+            fires,
+            _json(evidence),
+            fires,
+            text,
+            number,
         ],
-    )  # fmt: skip
+    )
 
 
 def close_alert(conn: Connection, number: int, at_s: float) -> bool:
@@ -160,7 +177,7 @@ def close_orphans(conn: Connection) -> list[int]:
         "SELECT alert_id FROM alert a WHERE phase <> 'resolved' AND NOT EXISTS"
         " (SELECT FROM alert_rule r WHERE r.name = a.rule AND (r.rule ->> 'enabled')::boolean)"
     ).fetchall()
-    at = now_s(conn)
+    at = clock_s(conn)
     return [number for (number,) in rows if close_alert(conn, number, at)]
 
 

@@ -62,8 +62,12 @@ def save(conn: Conn, folder: Folder, fabric_id: int, named: str, about: dict[str
             arrays = zip(*rows, strict=True) if rows else [[] for _ in shape.columns]
             writer.write(
                 shape,
-                [pa.record_batch([pa.array(v, c.arrow) for c, v in zip(shape.columns, arrays, strict=True)], shape.schema)],
-            )  # fmt: skip
+                [
+                    pa.record_batch(
+                        [pa.array(v, c.arrow) for c, v in zip(shape.columns, arrays, strict=True)], shape.schema
+                    )
+                ],
+            )
         writer.commit()
 
 
@@ -123,9 +127,11 @@ def _insert(conn: Conn, part: Part, head: dict[str, Any]) -> int:
                     copy.set_types(["int4", *(column.postgres for column in columns)])
                     for batch in part.read(table):
                         values = [
-                            [Jsonb(json.loads(v)) for v in array.to_pylist()] if column.type == "json" else array.to_pylist()
+                            [Jsonb(json.loads(v)) for v in array.to_pylist()]
+                            if column.type == "json"
+                            else array.to_pylist()
                             for column, array in zip(columns, batch.columns, strict=True)
-                        ]  # fmt: skip
+                        ]
                         for one in zip(*values, strict=True):
                             copy.write_row((row[0], *one))
     except (psycopg.DataError, psycopg.IntegrityError, ValueError, RecursionError) as problem:

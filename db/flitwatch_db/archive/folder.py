@@ -86,7 +86,9 @@ class Folder:
             self._open()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:  # fmt: skip
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

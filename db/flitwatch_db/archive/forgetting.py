@@ -51,8 +51,10 @@ def forget(
         for part, jobs, runs in () if dry_run else found:
             _rewrite(folder, part, jobs, runs)
     return {
-        "jobs": sum(len(jobs) for _, jobs, _ in found), "runs": sum(len(runs) for _, _, runs in found), "parts": len(found),
-    }  # fmt: skip
+        "jobs": sum(len(jobs) for _, jobs, _ in found),
+        "runs": sum(len(runs) for _, _, runs in found),
+        "parts": len(found),
+    }
 
 
 def _found(parts: Sequence[Part], user: str, on_step: OnStep) -> Iterator[tuple[Part, set[int], set[int]]]:
@@ -73,8 +75,11 @@ def _rewrite(folder: Folder, part: Part, jobs: set[int], runs: set[int]) -> None
         place = folder.next_place(month, part.manifest["simulated"])
         about = {key: value for key, value in part.manifest.items() if key != "files"}
         about |= {
-            "part": place, "replaces": part.place.name, "jobs": files["job"]["rows"] - len(jobs), "runs": files["run"]["rows"] - len(runs)
-        }  # fmt: skip
+            "part": place,
+            "replaces": part.place.name,
+            "jobs": files["job"]["rows"] - len(jobs),
+            "runs": files["run"]["rows"] - len(runs),
+        }
         with folder.write(place, about) as writer:
             for name, shape in part.shapes.items():
                 writer.write(shape, _without(part, name, jobs, runs))

@@ -192,7 +192,9 @@ def _shown(field: pa.Field) -> str:
 
 
 def _damaged(where: str) -> BadInput:
-    return BadInput("the file is damaged", where=where, advice="Fetch it from a copy of the archive; nothing was changed.")  # fmt: skip
+    return BadInput(
+        "the file is damaged", where=where, advice="Fetch it from a copy of the archive; nothing was changed."
+    )
 
 
 def _seal(manifest: dict[str, Any]) -> str:

@@ -100,8 +100,9 @@ def run(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
     if found.drop_after_days is not None:
         dropped = drop(conn, Path(found.folder), _midnight(now - timedelta(days=found.drop_after_days)))
     conn.execute(
-        "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value", [_STATE, Jsonb(state)]
-    )  # fmt: skip
+        "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [_STATE, Jsonb(state)],
+    )
     return {"archived": made["jobs"] + made["runs"], "dropped": dropped}
 
 

@@ -98,9 +98,14 @@ def restore(
         on_step(steps, steps, "")
     fabrics_written = total.pop("fabric", 0)
     return {
-        "folder": str(folder), "parts": len(parts), "jobs": total["job"], "runs": total["run"], "fabrics": fabrics_written, "erased": written,
+        "folder": str(folder),
+        "parts": len(parts),
+        "jobs": total["job"],
+        "runs": total["run"],
+        "fabrics": fabrics_written,
+        "erased": written,
         "rows": {table: count for table, count in sorted(total.items()) if count},
-    }  # fmt: skip
+    }
 
 
 def _restore(conn: Conn, folder: Folder, part: Part, say: Callable[[str], object]) -> _Found:
@@ -183,15 +188,20 @@ def _insert(conn: Conn, shape: Shape, row: dict[str, Any], where: str) -> int:
     key = names[0]
     free = conn.execute(
         sql.SQL(_NUMBER).format(
-            table=sql.Literal(f"flitwatch.{shape.name}"), key=sql.Literal(key), relation=sql.Identifier(shape.name), column=sql.Identifier(key)
+            table=sql.Literal(f"flitwatch.{shape.name}"),
+            key=sql.Literal(key),
+            relation=sql.Identifier(shape.name),
+            column=sql.Identifier(key),
         ),
         {"pk": row[key]},
-    ).fetchone()  # fmt: skip
+    ).fetchone()
     names = names if free is not None and free[0] else names[1:]
     query = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({}) RETURNING {}").format(
-        sql.Identifier(shape.name), sql.SQL(", ").join(map(sql.Identifier, names)), sql.SQL(", ").join(map(sql.Placeholder, names)),
+        sql.Identifier(shape.name),
+        sql.SQL(", ").join(map(sql.Identifier, names)),
+        sql.SQL(", ").join(map(sql.Placeholder, names)),
         sql.Identifier(key),
-    )  # fmt: skip
+    )
     made = _run_sql(conn, query, row, where).fetchone()
     assert made is not None
     return int(made[0])
@@ -249,7 +259,9 @@ def _hours(batch: pa.RecordBatch, shape: Shape, span: tuple[datetime, datetime],
     first = max((span[0] - timedelta(seconds=WIDTHS_S[shape.name])).timestamp(), 0) * 1e6
     last = min(span[1].timestamp(), LATEST_TS_S) * 1e6
     if len(ts_us) and not (first <= ts_us.min() and ts_us.max() <= last):
-        odd = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(ts_us.max() if ts_us.max() > last else ts_us.min()))  # fmt: skip
+        odd = datetime.fromtimestamp(0, UTC) + timedelta(
+            microseconds=int(ts_us.max() if ts_us.max() > last else ts_us.min())
+        )
         raise BadInput(f"a counter of {odd} is outside the part's jobs", where=where)
     return [int(hour) for hour in np.unique(ts_us // 3_600_000_000)]
 
@@ -259,7 +271,9 @@ def _homed(batch: pa.RecordBatch, shape: Shape, found: _Found, where: str) -> It
     first = shape.columns[0].name
     columns = [array.to_pylist() for array in batch.columns]
     fabric_at = next((i for i, column in enumerate(shape.columns) if column.type == "fabric"), None)
-    places = [(i, shape.columns[i].name) for i in range(len(columns)) if shape.columns[i].name in ("router", "endpoint")]  # fmt: skip
+    places = [
+        (i, shape.columns[i].name) for i in range(len(columns)) if shape.columns[i].name in ("router", "endpoint")
+    ]
     for row in map(list, zip(*columns, strict=True)):
         if fabric_at is not None and row[fabric_at] is not None:
             if row[fabric_at] not in found.fabrics:

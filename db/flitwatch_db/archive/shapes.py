@@ -36,9 +36,13 @@ _UNITS = {
     "bandwidth_bps": "bit/s", "_ts": "UTC, us", "_at": "UTC, us",
 }  # fmt: skip
 _UNIT_OF = {
-    "ts": "UTC, start of the bucket, us", "counters": "counts of the run's counter_names, rank by rank", "counter_sums": "counts of counter_names over ranks",
-    "own": "counts/s on the run's routers (table II)", "io": "counts/s on routers with I/O nodes", "sys": "counts/s on routers without nodes of the run",
-}  # fmt: skip
+    "ts": "UTC, start of the bucket, us",
+    "counters": "counts of the run's counter_names, rank by rank",
+    "counter_sums": "counts of counter_names over ranks",
+    "own": "counts/s on the run's routers (table II)",
+    "io": "counts/s on routers with I/O nodes",
+    "sys": "counts/s on routers without nodes of the run",
+}
 
 
 def unit_of(column: str) -> str | None:
@@ -118,8 +122,14 @@ def _counts(table: str, device: str, seconds: str, values: tuple[str, ...]) -> S
 
 #: Counters by the width of their bucket in seconds; the finest are gone first (docs/contracts/tables.md).
 WIDTHS_S = {
-    "router_1s": 1, "router_1m": 60, "router_1h": 3600, "endpoint_1s": 1, "endpoint_1m": 60, "endpoint_1h": 3600, "port_10s": 10,
-}  # fmt: skip
+    "router_1s": 1,
+    "router_1m": 60,
+    "router_1h": 3600,
+    "endpoint_1s": 1,
+    "endpoint_1m": 60,
+    "endpoint_1h": 3600,
+    "port_10s": 10,
+}
 
 #: Every file of a part, in the order in which it is restored.
 SHAPES = {

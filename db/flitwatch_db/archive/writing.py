@@ -67,9 +67,16 @@ class Candidate:
 
 
 def archive(
-    url: str, out: Path, *, before: datetime | None = None, jobs: Sequence[str] = (), cluster: str | None = None,
-    on_step: OnStep = lambda done, total, what: None, part_jobs: int = PART_JOBS, create: bool = True,
-) -> dict[str, Any]:  # fmt: skip
+    url: str,
+    out: Path,
+    *,
+    before: datetime | None = None,
+    jobs: Sequence[str] = (),
+    cluster: str | None = None,
+    on_step: OnStep = lambda done, total, what: None,
+    part_jobs: int = PART_JOBS,
+    create: bool = True,
+) -> dict[str, Any]:
     """Write ended jobs, their steps, runs and their routers' and endpoints' counters while they ran to an archive.
 
     What the archive holds already is left out, so that an archive that was cancelled, or killed, goes on where it ended, and a later
@@ -129,7 +136,9 @@ def archive(
     return {"folder": str(out), "jobs": len(new) - runs, "runs": runs, "already": len(wanted) - len(new), **made}
 
 
-def candidates(conn: Conn, before: datetime | None, jobs: Sequence[str] = (), cluster: str | None = None) -> list[Candidate]:  # fmt: skip
+def candidates(
+    conn: Conn, before: datetime | None, jobs: Sequence[str] = (), cluster: str | None = None
+) -> list[Candidate]:
     """What ended before a moment, and jobs by name; by month, measured first."""
     if jobs:
         there = dict(
@@ -159,13 +168,18 @@ def _write(
     with conn.transaction():
         conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         say(place)
-        chosen = {"jobs": [one.pk for one in some if one.key.kind == "job"], "lonely": [one.pk for one in some if one.key.kind == "run"]}  # fmt: skip
+        chosen = {
+            "jobs": [one.pk for one in some if one.key.kind == "job"],
+            "lonely": [one.pk for one in some if one.key.kind == "run"],
+        }
         runs = conn.execute(
             "SELECT run_id FROM run WHERE job_pk = ANY(%(jobs)s) OR run_id = ANY(%(lonely)s)", chosen
         ).fetchall()
         chosen["runs"] = [row[0] for row in runs]
         about = _about(conn, place, simulated, chosen)
-        ids = conn.execute("SELECT DISTINCT fabric_id FROM job_node WHERE job_pk = ANY(%(jobs)s) AND fabric_id IS NOT NULL", chosen)  # fmt: skip
+        ids = conn.execute(
+            "SELECT DISTINCT fabric_id FROM job_node WHERE job_pk = ANY(%(jobs)s) AND fabric_id IS NOT NULL", chosen
+        )
         digests = {row[0]: fabrics.digest(conn, row[0]) for row in ids.fetchall()}
         for fabric_id, digest in digests.items():
             if not folder.has_fabric(digest):
@@ -187,11 +201,22 @@ def _about(conn: Conn, place: str, simulated: bool, chosen: dict[str, Any]) -> d
     ).fetchone()
     assert row is not None
     return {
-        "format": PART, "part": place, "label": "SIMULATED" if simulated else "measured", "simulated": simulated, "made_at": datetime.now(UTC).isoformat(),
-        "code_version": version("flitwatch"), "migration": available()[-1].name, "server_version": row[3], "edition": edition(conn),
-        "clusters": row[2], "jobs": len(chosen["jobs"]), "runs": len(chosen["runs"]), "from": row[0].isoformat(), "to": row[1].isoformat(),
+        "format": PART,
+        "part": place,
+        "label": "SIMULATED" if simulated else "measured",
+        "simulated": simulated,
+        "made_at": datetime.now(UTC).isoformat(),
+        "code_version": version("flitwatch"),
+        "migration": available()[-1].name,
+        "server_version": row[3],
+        "edition": edition(conn),
+        "clusters": row[2],
+        "jobs": len(chosen["jobs"]),
+        "runs": len(chosen["runs"]),
+        "from": row[0].isoformat(),
+        "to": row[1].isoformat(),
         "replaces": None,
-    }  # fmt: skip
+    }
 
 
 def _batches(
@@ -247,11 +272,12 @@ def _counted(conn: Conn, shape: Shape, chosen: dict[str, Any]) -> Iterator[tuple
     """Counters of the jobs' devices while any of the jobs ran there: each row once, also where jobs share a router."""
     device = shape.columns[1].name
     spans = conn.execute(
-        sql.SQL(_SPANS).format(device=sql.Identifier(device), width=sql.Literal(f"{WIDTHS_S[shape.name]} seconds")), chosen
-    ).fetchall()  # fmt: skip
-    condition = sql.SQL(
-        "fabric_id = %(fabric)s AND {} = ANY(%(devices)s) AND ts > %(from)s AND ts < %(to)s"
-    ).format(sql.Identifier(device))  # fmt: skip
+        sql.SQL(_SPANS).format(device=sql.Identifier(device), width=sql.Literal(f"{WIDTHS_S[shape.name]} seconds")),
+        chosen,
+    ).fetchall()
+    condition = sql.SQL("fabric_id = %(fabric)s AND {} = ANY(%(devices)s) AND ts > %(from)s AND ts < %(to)s").format(
+        sql.Identifier(device)
+    )
     query = _select(shape, condition, sql.SQL("ORDER BY fabric_id, ts, {}").format(sql.Identifier(device)))
     for fabric_id, begin, end, devices in spans:
         yield from _stream(conn, query, {"fabric": fabric_id, "devices": devices, "from": begin, "to": end})

@@ -12,7 +12,8 @@ Open
 - `additive` for the upsert that adds, and for chunks that must exist first;
 - `columns` for big answers of the API as numpy arrays;
 - `events` to emit an event, `event_reads` to read them by number;
-- `maintenance` for retention, `log_keep` for how long the embedded stack's log keeps its batches.
+- `maintenance` for retention, `log_keep` for how long the embedded stack's log keeps its batches;
+- `server_log` for whether the server's write-ahead log is kept, as backups need it.
 
 Every other room of `flitwatch_db` imports this one; this one imports none of them but the archive's policy, when maintenance runs.
 """

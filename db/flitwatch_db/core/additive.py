@@ -121,19 +121,28 @@ def merge(conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, 
 def _pack(table: Table, sums: Sums) -> bytes:
     assert sums.samples is not None
     return packing.rows(
-        packing.int4(sums.fabric_id), packing.timestamptz(sums.ts_s), packing.int4(sums.device), packing.int4(sums.samples),
-        packing.float8s(np.column_stack((sums.seconds, sums.values))), columns=table.columns,
-    )  # fmt: skip
+        packing.int4(sums.fabric_id),
+        packing.timestamptz(sums.ts_s),
+        packing.int4(sums.device),
+        packing.int4(sums.samples),
+        packing.float8s(np.column_stack((sums.seconds, sums.values))),
+        columns=table.columns,
+    )
 
 
 def merge_ports(conn: psycopg.Connection[Any], sums: Sums, ports: int, packets: bool) -> None:
     """Add sums whose values are flits, stall cycles and (where `packets`) packets of `ports` ports side by side."""
     n = len(sums.ts_s)
     stream = packing.rows(
-        packing.int4(sums.fabric_id), packing.timestamptz(sums.ts_s), packing.int4(sums.device), packing.float8(sums.seconds),
-        packing.float8_array(sums.values[:, :ports], n), packing.float8_array(sums.values[:, ports : 2 * ports], n),
-        packing.float8_array(sums.values[:, 2 * ports :] if packets else None, n), columns=PORTS.columns,
-    )  # fmt: skip
+        packing.int4(sums.fabric_id),
+        packing.timestamptz(sums.ts_s),
+        packing.int4(sums.device),
+        packing.float8(sums.seconds),
+        packing.float8_array(sums.values[:, :ports], n),
+        packing.float8_array(sums.values[:, ports : 2 * ports], n),
+        packing.float8_array(sums.values[:, 2 * ports :] if packets else None, n),
+        columns=PORTS.columns,
+    )
     ensure_chunks(conn, "port_10s", sums.ts_s)
     _stage(conn, PORTS, stream)
     conn.execute(cast(LiteralString, PORTS.upsert.format(table="port_10s")))

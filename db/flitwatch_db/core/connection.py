@@ -141,3 +141,10 @@ def version_and_clock(conn: psycopg.Connection[Any]) -> tuple[str, float]:
     """The server's version and the epoch seconds of its clock."""
     row = conn.execute("SELECT current_setting('server_version'), extract(epoch FROM clock_timestamp())").fetchone()
     return ("?", float("nan")) if row is None else (row[0], float(row[1]))
+
+
+def clock_s(conn: psycopg.Connection[Any]) -> float:
+    """The server's clock, by which samples are stored, in epoch seconds."""
+    row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+    assert row is not None
+    return float(row[0])

@@ -32,7 +32,7 @@ def set_kept(conn: psycopg.Connection[Any], *, days: float | None = None, size_b
     wanted = LogKeep(held.hours if days is None else days * 24, held.bytes if size_bytes is None else size_bytes)
     if not (0 < wanted.hours < math.inf and wanted.bytes > 0):
         raise BadRequest(
-            "the log is kept for some time and some bytes", advice="More than nothing, and not for ever: disks end."
+            "the log is kept for some time and some bytes", advice="Give finite limits above zero: disks are finite."
         )
     conn.execute(
         "INSERT INTO setting VALUES ('log_keep', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",

@@ -169,9 +169,11 @@ def status(conn: psycopg.Connection[Any]) -> dict[str, Any]:
             else sql.SQL("SELECT NULL::timestamptz")
         ).fetchone()
         tables[table.name] = {
-            "chunks": chunks, "bytes": size_bytes, "newest": newest[0] if newest else None,
+            "chunks": chunks,
+            "bytes": size_bytes,
+            "newest": newest[0] if newest else None,
             "keep_days": None if table.keep is None else table.keep.total_seconds() / 86400,
-        }  # fmt: skip
+        }
     return {
         "edition": kind,
         "server_version": version,

@@ -117,11 +117,15 @@ async def port_rows(
         await cursor.execute(
             query,
             {
-                "fabric": fabric_id, "from": from_s, "to": to_s, "low": low, "high": high,
+                "fabric": fabric_id,
+                "from": from_s,
+                "to": to_s,
+                "low": low,
+                "high": high,
                 "routers": None if routers is None else list(routers),
                 "buckets": None if buckets is None else buckets.tolist(),
             },
-        )  # fmt: skip
+        )
         row = await cursor.fetchone()
     assert row is not None
     flits, stalls = unpack_arrays(row[2], row[3]), unpack_arrays(row[4], row[5])
@@ -141,7 +145,7 @@ def _widened(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 
 async def port_totals(conn: Connection, fabric_id: int) -> Columns:
-    """The one sample of a timeless fabric: router and port int32[n], flits and stall_cycles float64[n]."""
+    """The one sample of a snapshot: router and port int32[n], flits and stall_cycles float64[n]."""
     return await columns(
         conn,
         SQL("SELECT router, port, flits, stall_cycles FROM port_total WHERE fabric_id = %s"),

@@ -21,8 +21,14 @@ _MATCH = SQL(
 
 
 async def contexts(
-    conn: Connection, fabric_id: int, job: str | None, tag: str | None, phase: str | None, limit: int, below: int | None = None
-) -> list[Row]:  # fmt: skip
+    conn: Connection,
+    fabric_id: int,
+    job: str | None,
+    tag: str | None,
+    phase: str | None,
+    limit: int,
+    below: int | None = None,
+) -> list[Row]:
     """Contexts that match, the newest first: {context_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts}."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(

@@ -113,10 +113,17 @@ def _contexts(conn: psycopg.Connection[Any], fabrics: Mapping[str, int], summari
             " simulated = c.simulated OR excluded.simulated, first_ts = least(c.first_ts, excluded.first_ts),"
             " last_ts = greatest(c.last_ts, excluded.last_ts) RETURNING context_id",
             [
-                fabrics[summary.fabric], summary.job, summary.tag, summary.phase, summary.longest_path, summary.variant,
-                summary.simulated, summary.start_s, summary.start_s,
+                fabrics[summary.fabric],
+                summary.job,
+                summary.tag,
+                summary.phase,
+                summary.longest_path,
+                summary.variant,
+                summary.simulated,
+                summary.start_s,
+                summary.start_s,
             ],
-        ).fetchone()  # fmt: skip
+        ).fetchone()
         assert row is not None
         known[_order(summary)] = int(row[0])
     return [known[_order(summary)] for summary in summaries]
@@ -130,8 +137,13 @@ def _order(summary: Summary) -> tuple[Any, ...]:
 
 
 def _add_sums(
-    conn: psycopg.Connection[Any], table: str, context: NDArray[np.int64], ts_s: NDArray[np.int64], link: NDArray[np.int64], sums: NDArray[np.float64]
-) -> None:  # fmt: skip
+    conn: psycopg.Connection[Any],
+    table: str,
+    context: NDArray[np.int64],
+    ts_s: NDArray[np.int64],
+    link: NDArray[np.int64],
+    sums: NDArray[np.float64],
+) -> None:
     ensure_chunks(conn, table, ts_s)
     names = ", ".join(SUMS)
     added = ", ".join(f"{name} = t.{name} + excluded.{name}" for name in SUMS)

@@ -157,10 +157,16 @@ def write_port_totals(
     n = len(router)
     names = "fabric_id, router, port, flits, stall_cycles, vc_flits, vc_stall_cycles, source"
     stream = packing.rows(
-        packing.int4(np.full(n, fabric_id)), packing.int4(router), packing.int4(port), packing.float8(flits),
-        packing.float8(stall_cycles), packing.float8_array(vc_flits, n), packing.float8_array(vc_stall_cycles, n),
-        packing.text([source] * n), columns=8,
-    )  # fmt: skip
+        packing.int4(np.full(n, fabric_id)),
+        packing.int4(router),
+        packing.int4(port),
+        packing.float8(flits),
+        packing.float8(stall_cycles),
+        packing.float8_array(vc_flits, n),
+        packing.float8_array(vc_stall_cycles, n),
+        packing.text([source] * n),
+        columns=8,
+    )
     with conn.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS staging_total (LIKE port_total) ON COMMIT DELETE ROWS")
         cursor.execute("TRUNCATE pg_temp.staging_total")

@@ -9,6 +9,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from flitwatch_domain.blame import NAMED
+from flitwatch_domain.outlook import next_hour
 
 Row = dict[str, Any]
 #: Congestion now is that of the last whole minutes; what is older is not "now".
@@ -76,6 +77,7 @@ class Basis:
     now_s : float                                when it was read
     workers : int                                workers that live and make the estimates (`BASIS_QUEUE`)
     groups : {(fabric, group): (stall cycles per flit, until when in epoch s)}
+    ahead : {(fabric, group): (the same as it is expected for the next hour, from when)}
     nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
     runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None
     blamed : {application: [Row]}                blamed users with jobs that run now
@@ -92,6 +94,7 @@ class Basis:
     blamed: dict[str, list[Row]] = field(default_factory=dict)
     routing_modes: dict[str, Row] = field(default_factory=dict)
     memo: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    ahead: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
 
 
 def _rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:
@@ -111,8 +114,9 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     hours = {
         (row["fabric_id"], row["group_id"], row["hour"]): row["ratio"] for row in _rows(conn, _HOURS, days=HISTORY_DAYS)
     }
+    basis.ahead.update(next_hour(hours, basis.groups))
     for row in _rows(conn, _RUNS, days=HISTORY_DAYS, most=MOST_RUNS):
-        row["congestion"] = _then(hours, row)
+        row["congestion"] = congestion_then(hours, row)
         basis.runs.setdefault(row["application"], []).append(row)
     for row in _rows(conn, _BLAMED, named=NAMED):
         if row["jobs"]:
@@ -122,7 +126,7 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     return basis
 
 
-def _then(hours: dict[tuple[int, int, int], float | None], run: Row) -> float | None:
+def congestion_then(hours: dict[tuple[int, int, int], float | None], run: Row) -> float | None:
     """Mean stall ratio of a run's groups over the hours it touched; None where any of it was not counted."""
     if run["fabric_id"] is None or run["start_s"] is None:
         return None

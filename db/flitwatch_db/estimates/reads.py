@@ -26,12 +26,13 @@ _FORECAST = SQL("""
         FROM run_step s WHERE s.run_id = f.run_id AND s.step >= f.after_steps AND s.step < f.after_steps + f.ahead
     ) o ON true
 """)
-#: A run whose job is not known to have ended runs for at most so long after its last step.
-SILENT_S = 1800.0
+#: A run whose job is not known has ended once so many of its longest steps, and at least so many seconds, passed without a step.
+SILENT_STEPS, LEAST_SILENT_S = 5.0, 120.0
 _RUNS_NOW = SQL("""
     CASE WHEN j.job_pk IS NOT NULL THEN j.end_ts IS NULL AND j.state = 'RUNNING'
-         ELSE r.start_ts + coalesce(t.time_s, 0) * interval '1 second' > now() - make_interval(secs => {}) END
-""").format(sql.Literal(SILENT_S))
+         ELSE r.start_ts + coalesce(t.time_s, 0) * interval '1 second'
+              > now() - make_interval(secs => greatest({least}, {steps} * coalesce(t.longest_s, 0))) END
+""").format(least=sql.Literal(LEAST_SILENT_S), steps=sql.Literal(SILENT_STEPS))
 
 
 async def _rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any = None) -> list[Row]:
@@ -82,7 +83,7 @@ async def versions(
     )
 
 
-async def one(
+async def find_estimate(
     conn: Connection, kind: str, exe: str | None, nodes: int | None, estimate_id: int | None, bare: bool = False
 ) -> Row | None:
     """An estimate with its result: the one of that number, or the newest that fits; `bare`: the application is named without folders."""
@@ -168,7 +169,7 @@ async def running(conn: Connection, limit: int) -> list[Row]:
             SELECT r.run_id, coalesce(r.job_id, j.job_id) AS job_id, j.user_name AS "user", r.exe, coalesce(j.nodes, r.ranks) AS nodes, r.start_ts AS start, r.simulated,
                    coalesce(t.steps, 0) AS steps, coalesce(extract(epoch FROM now() - r.start_ts), 0)::float8 AS elapsed_s
             FROM run r LEFT JOIN job j USING (job_pk)
-            LEFT JOIN LATERAL (SELECT count(*) AS steps, sum(time_s) AS time_s FROM run_step s WHERE s.run_id = r.run_id) t ON true
+            LEFT JOIN LATERAL (SELECT count(*) AS steps, sum(time_s) AS time_s, max(time_s) AS longest_s FROM run_step s WHERE s.run_id = r.run_id) t ON true
             WHERE r.start_ts IS NOT NULL AND r.start_ts > now() - interval '14 days' AND {} ORDER BY r.start_ts DESC, r.run_id LIMIT %s
         """).format(_RUNS_NOW),
         [limit],
@@ -181,7 +182,7 @@ async def is_running(conn: Connection, run_id: int) -> bool:
         conn,
         SQL("""
             SELECT {} AS now FROM run r LEFT JOIN job j USING (job_pk)
-            LEFT JOIN LATERAL (SELECT sum(time_s) AS time_s FROM run_step s WHERE s.run_id = r.run_id) t ON true WHERE r.run_id = %s
+            LEFT JOIN LATERAL (SELECT sum(time_s) AS time_s, max(time_s) AS longest_s FROM run_step s WHERE s.run_id = r.run_id) t ON true WHERE r.run_id = %s
         """).format(_RUNS_NOW),
         [run_id],
     )

@@ -23,7 +23,7 @@ _HEAD = SQL(
 _OPEN_TO = SQL("(r.authorised OR %(asker)s::text IS NULL OR r.created_by = %(asker)s)")
 
 
-async def page(
+async def list_recommendations(
     conn: Connection,
     limit: int,
     before: int | None,
@@ -37,11 +37,15 @@ async def page(
 
     Each has `user_known` and `application_known`: whether a job or a run has them, or only the recommendation's author wrote them.
     """
-    query = SQL("SELECT ") + _HEAD + SQL(
-        " FROM recommendation r WHERE (authorised OR created_by = %(asker)s) AND (%(before)s::bigint IS NULL OR recommendation_id < %(before)s) AND (%(kind)s::text IS NULL OR kind = %(kind)s)"
-        " AND (%(state)s::text IS NULL OR state = %(state)s) AND (%(job)s::text IS NULL OR job_id = %(job)s)"
-        " AND (%(fabric)s::text IS NULL OR fabric = %(fabric)s OR fabric_id::text = %(fabric)s) ORDER BY recommendation_id DESC LIMIT %(limit)s"
-    )  # fmt: skip
+    query = (
+        SQL("SELECT ")
+        + _HEAD
+        + SQL(
+            " FROM recommendation r WHERE (authorised OR created_by = %(asker)s) AND (%(before)s::bigint IS NULL OR recommendation_id < %(before)s) AND (%(kind)s::text IS NULL OR kind = %(kind)s)"
+            " AND (%(state)s::text IS NULL OR state = %(state)s) AND (%(job)s::text IS NULL OR job_id = %(job)s)"
+            " AND (%(fabric)s::text IS NULL OR fabric = %(fabric)s OR fabric_id::text = %(fabric)s) ORDER BY recommendation_id DESC LIMIT %(limit)s"
+        )
+    )
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             query,
@@ -58,7 +62,7 @@ async def page(
         return await cursor.fetchall()
 
 
-async def one(conn: Connection, number: int, asker: str | None) -> Row | None:
+async def find_recommendation(conn: Connection, number: int, asker: str | None) -> Row | None:
     """A recommendation with its detail, flat; of what-ifs only the asker's, or with None everybody's."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(

@@ -5,18 +5,21 @@ from __future__ import annotations
 import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 import orjson
 import psycopg
 from psycopg.types.json import Jsonb
 
+from flitwatch_domain.errors import NotFound
+
 #: lfts: text of a dump; matrix_router, matrix_group, links: JSON as the API answers it.
 Part = Literal["lfts", "matrix_router", "matrix_group", "links"]
 
 
-#: Where figures come from: observations that somebody handed in, or a simulation.
-Figures = Literal["given", "simulated"]
+#: Where figures come from: observations that somebody handed in, a simulation, or the counters in the database.
+Figures = Literal["given", "simulated", "counted"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,65 @@ def save(conn: psycopg.Connection[Any], new: Recommendation) -> int:
             [number, part, gzip.compress(content, 6, mtime=0)],
         )
     return number
+
+
+@dataclass(frozen=True)
+class StagedRoutes:
+    """What staging a recommendation's tables needs to know; `lfts` is None where it has none, times where it did not happen.
+
+    loaded_digest : of the tables that it was made from, as `lft.digest`; None where it was made from no stored counters
+    """
+
+    fabric: str
+    state: str
+    title: str
+    simulated: bool
+    authorised: bool
+    lfts: bytes | None
+    loaded_digest: str | None
+    staged_in: str | None
+    staged_at: datetime | None
+    rolled_back_at: datetime | None
+
+
+def staging(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
+    """A recommendation of routes as `loop apply` takes it, its row locked until the transaction ends.
+
+    Raises
+    ------
+    NotFound
+        There is none of that number.
+    """
+    row = conn.execute(
+        "SELECT r.fabric, r.state, r.title, r.simulated, r.authorised, r.detail, p.packed, r.staged_in, r.staged_at, r.rolled_back_at"
+        " FROM recommendation r LEFT JOIN recommendation_part p ON p.recommendation_id = r.recommendation_id AND p.part = 'lfts'"
+        " WHERE r.recommendation_id = %s AND r.kind = 'routes' FOR UPDATE OF r",
+        [number],
+    ).fetchone()
+    if row is None:
+        raise NotFound(
+            f"there is no recommendation of routes with number {number}",
+            advice="`flitwatch loop run --fabric` makes one.",
+        )
+    fabric, state, title, simulated, authorised, detail, packed, staged_in, staged_at, rolled_back_at = row
+    return StagedRoutes(
+        fabric or "", state, title, simulated, authorised,
+        None if packed is None else gzip.decompress(packed), (detail.get("parameters") or {}).get("loaded_digest"),
+        staged_in, staged_at, rolled_back_at,
+    )  # fmt: skip
+
+
+def note_staged(conn: psycopg.Connection[Any], number: int, folder: str) -> None:
+    """Note that the tables were staged in a folder, now."""
+    conn.execute(
+        "UPDATE recommendation SET staged_in = %s, staged_at = now(), rolled_back_at = NULL WHERE recommendation_id = %s",
+        [folder, number],
+    )
+
+
+def note_rolled_back(conn: psycopg.Connection[Any], number: int) -> None:
+    """Note that what was staged was taken back, now."""
+    conn.execute("UPDATE recommendation SET rolled_back_at = now() WHERE recommendation_id = %s", [number])
 
 
 def fabric_named(conn: psycopg.Connection[Any], name: str) -> int | None:

@@ -63,10 +63,17 @@ def save(
         "INSERT INTO estimate (kind, exe, nodes, code_version, parameters, data, score, result, simulated)"
         " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING estimate_id",
         [
-            estimate.kind, estimate.exe, estimate.nodes, estimate.code_version, Jsonb(estimate.parameters), Jsonb(estimate.data),
-            Jsonb(estimate.score), Jsonb(estimate.result), estimate.simulated,
+            estimate.kind,
+            estimate.exe,
+            estimate.nodes,
+            estimate.code_version,
+            Jsonb(estimate.parameters),
+            Jsonb(estimate.data),
+            Jsonb(estimate.score),
+            Jsonb(estimate.result),
+            estimate.simulated,
         ],
-    ).fetchone()  # fmt: skip
+    ).fetchone()
     assert row is not None
     number = int(row[0])
     with conn.cursor() as cursor:
@@ -89,8 +96,16 @@ def save(
 
 
 def set_state(
-    conn: Connection, kind: str, exe: str, nodes: int, *, runs: int, newest_run: int, estimate_id: int | None = None, lacks: str | None = None
-) -> None:  # fmt: skip
+    conn: Connection,
+    kind: str,
+    exe: str,
+    nodes: int,
+    *,
+    runs: int,
+    newest_run: int,
+    estimate_id: int | None = None,
+    lacks: str | None = None,
+) -> None:
     """Say how a kind of estimate stands: the estimate there is now, or what is lacking; an earlier estimate then stays."""
     conn.execute(
         "INSERT INTO estimate_state (kind, exe, nodes, runs, newest_run, estimate_id, lacks) VALUES (%s, %s, %s, %s, %s, %s, %s)"
@@ -132,12 +147,20 @@ def save_forecast(conn: Connection, forecast: Forecast) -> bool:
             "INSERT INTO forecast (run_id, after_steps, ahead, estimate_id, forecaster, expected_s, low_s, high_s, usual_s, curve_s)"
             " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING true",
             [
-                forecast.run_id, forecast.after_steps, forecast.ahead, forecast.estimate_id, forecast.forecaster, forecast.expected_s,
-                forecast.low_s, forecast.high_s, forecast.usual_s, list(forecast.curve_s),
+                forecast.run_id,
+                forecast.after_steps,
+                forecast.ahead,
+                forecast.estimate_id,
+                forecast.forecaster,
+                forecast.expected_s,
+                forecast.low_s,
+                forecast.high_s,
+                forecast.usual_s,
+                list(forecast.curve_s),
             ],
         ).fetchone()
         is not None
-    )  # fmt: skip
+    )
 
 
 def models_of(conn: Connection, estimate_id: int) -> dict[int, bytes]:

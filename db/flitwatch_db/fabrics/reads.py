@@ -25,7 +25,7 @@ class FabricHead:
     technology: str
     simulated: bool
     counted_at: str
-    timeless: bool
+    snapshot: bool
     source: str
     attributes: dict[str, Any]
     warnings: list[str]
@@ -34,7 +34,7 @@ class FabricHead:
 
 
 _HEAD = SQL("""
-    SELECT fabric_id, name, kind, technology, simulated, counted_at, timeless, source, attributes, warnings, created_at,
+    SELECT fabric_id, name, kind, technology, simulated, counted_at, timeless AS snapshot, source, attributes, warnings, created_at,
            xmin::text AS version
     FROM fabric
 """)
@@ -151,9 +151,9 @@ async def usual_tile_seconds(
     return rates
 
 
-async def counted_routers(conn: Connection, fabric_id: int, timeless: bool, since_s: int) -> NDArray[np.int32]:
-    """Routers with counters: of a timeless fabric all that have any, else those with rows since a time."""
-    if timeless:
+async def counted_routers(conn: Connection, fabric_id: int, snapshot: bool, since_s: int) -> NDArray[np.int32]:
+    """Routers with counters: of a snapshot all that have any, else those with rows since a time."""
+    if snapshot:
         source, parameters = SQL("SELECT DISTINCT router FROM port_total WHERE fabric_id = %s"), [fabric_id]
     else:
         source = SQL("SELECT DISTINCT router FROM router_1h WHERE fabric_id = %s AND ts >= to_timestamp(%s)")

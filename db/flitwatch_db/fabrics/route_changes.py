@@ -11,6 +11,7 @@ import psycopg
 from numpy.typing import NDArray
 
 from flitwatch_db.core import events
+from flitwatch_domain.errors import Conflict
 
 
 class RouteChange(NamedTuple):
@@ -24,8 +25,13 @@ class RouteChange(NamedTuple):
 
 
 def record(
-    conn: psycopg.Connection[Any], fabric_id: int, ts: datetime, ports: NDArray[np.int64] | None, note: str | None = None, source: str | None = None,
-) -> RouteChange:  # fmt: skip
+    conn: psycopg.Connection[Any],
+    fabric_id: int,
+    ts: datetime,
+    ports: NDArray[np.int64] | None,
+    note: str | None = None,
+    source: str | None = None,
+) -> RouteChange:
     """Store a change within the caller's transaction; one of the same fabric and moment is replaced.
 
     Parameters
@@ -63,6 +69,29 @@ def record(
         )
     events.emit(conn, "routes", {"fabric_id": fabric_id, "ts": ts.isoformat()})
     return RouteChange(ts, entries, changed, new=True)
+
+
+def in_force(conn: psycopg.Connection[Any], fabric_id: int, from_: datetime, to: datetime) -> NDArray[np.int64] | None:
+    """The tables (routers, endpoints) that were loaded for all of [from, to); None where none are known.
+
+    Raises
+    ------
+    Conflict
+        Routes changed in between.
+    """
+    changed = conn.execute(
+        "SELECT ts FROM route_change WHERE fabric_id = %s AND ts > %s AND ts < %s ORDER BY ts DESC LIMIT 1",
+        [fabric_id, from_, to],
+    ).fetchone()
+    if changed is not None:
+        raise Conflict(
+            f"routes changed at {changed[0].isoformat()}, within the window",
+            advice="Choose a window in which the same tables were loaded.",
+        )
+    newest = conn.execute(
+        "SELECT tables FROM route_change WHERE fabric_id = %s AND ts <= %s ORDER BY ts DESC LIMIT 1", [fabric_id, from_]
+    ).fetchone()
+    return None if newest is None or newest[0] is None else _unpacked(newest[0])
 
 
 def forget_tables(conn: psycopg.Connection[Any], fabric_id: int) -> None:

@@ -39,7 +39,7 @@ class FabricRow:
     technology: str
     simulated: bool
     counted_at: str
-    timeless: bool
+    snapshot: bool
     source: str
     attributes: dict[str, Any]
     warnings: list[str]
@@ -49,7 +49,7 @@ class FabricRow:
     links: int
 
 
-def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, timeless: bool = False) -> int:
+def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, snapshot: bool = False) -> int:
     """Store a fabric within the caller's transaction; return its id.
 
     Parameters
@@ -57,7 +57,7 @@ def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, t
     fabric : Fabric
     replace : bool
         True: a fabric of that name keeps its id and its counters and gets these routers, endpoints and links.
-    timeless : bool
+    snapshot : bool
         Its counters are one sample without a time (`port_total`).
 
     Raises
@@ -66,9 +66,16 @@ def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, t
         A fabric of that name is there and `replace` is False.
     """
     values = [
-        fabric.name, str(fabric.kind), str(fabric.technology), fabric.simulated, str(fabric.counted_at), timeless, fabric.source,
-        Jsonb(fabric.attributes), list(fabric.warnings),
-    ]  # fmt: skip
+        fabric.name,
+        str(fabric.kind),
+        str(fabric.technology),
+        fabric.simulated,
+        str(fabric.counted_at),
+        snapshot,
+        fabric.source,
+        Jsonb(fabric.attributes),
+        list(fabric.warnings),
+    ]
     with conn.cursor() as cursor:
         cursor.execute(
             "INSERT INTO fabric (name, kind, technology, simulated, counted_at, timeless, source, attributes, warnings)"
@@ -125,21 +132,35 @@ def _known(values: NDArray[Any], pack: Any = packing.int4) -> packing.Block:
 def _copy_routers(conn: psycopg.Connection[Any], fabric_id: int, routers: Routers) -> None:
     n = len(routers)
     _copy(
-        conn, 'router (fabric_id, router, name, guid, group_id, "row", col, level, coords)',
-        packing.int4(np.full(n, fabric_id)), packing.int4(np.arange(n)), packing.text(routers.name), packing.text(routers.guid),
-        _known(routers.group), _known(routers.row), _known(routers.col), _known(routers.level),
+        conn,
+        'router (fabric_id, router, name, guid, group_id, "row", col, level, coords)',
+        packing.int4(np.full(n, fabric_id)),
+        packing.int4(np.arange(n)),
+        packing.text(routers.name),
+        packing.text(routers.guid),
+        _known(routers.group),
+        _known(routers.row),
+        _known(routers.col),
+        _known(routers.level),
         packing.int4_array(routers.coords if routers.coords.shape[1] else None, n),
-    )  # fmt: skip
+    )
 
 
 def _copy_endpoints(conn: psycopg.Connection[Any], fabric_id: int, endpoints: Endpoints) -> None:
     n = len(endpoints)
     _copy(
-        conn, "endpoint (fabric_id, endpoint, router, port, node, nid, component_id, role, guid)",
-        packing.int4(np.full(n, fabric_id)), packing.int4(np.arange(n)), packing.int4(endpoints.router), _known(endpoints.port),
-        packing.text(endpoints.node), _known(endpoints.nid, packing.int8), _known(endpoints.component_id, packing.int8),
-        packing.text(endpoints.role_names), packing.text(endpoints.guid),
-    )  # fmt: skip
+        conn,
+        "endpoint (fabric_id, endpoint, router, port, node, nid, component_id, role, guid)",
+        packing.int4(np.full(n, fabric_id)),
+        packing.int4(np.arange(n)),
+        packing.int4(endpoints.router),
+        _known(endpoints.port),
+        packing.text(endpoints.node),
+        _known(endpoints.nid, packing.int8),
+        _known(endpoints.component_id, packing.int8),
+        packing.text(endpoints.role_names),
+        packing.text(endpoints.guid),
+    )
 
 
 def _copy_links(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric) -> None:
@@ -153,14 +174,22 @@ def _copy_links(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric) -
     _copy(
         conn,
         "link (fabric_id, link, src_router, src_port, dst_router, dst_port, src_endpoint, dst_endpoint, class, bandwidth_bps, multiplicity)",
-        packing.int4(np.full(n, fabric_id)), packing.int4(np.arange(n)), ends[0][0], _known(links.src_port),
-        ends[1][0], _known(links.dst_port), ends[0][1], ends[1][1], packing.text(links.class_names),
-        packing.float8(links.bandwidth_bps), packing.int4(links.multiplicity),
-    )  # fmt: skip
+        packing.int4(np.full(n, fabric_id)),
+        packing.int4(np.arange(n)),
+        ends[0][0],
+        _known(links.src_port),
+        ends[1][0],
+        _known(links.dst_port),
+        ends[0][1],
+        ends[1][1],
+        packing.text(links.class_names),
+        packing.float8(links.bandwidth_bps),
+        packing.int4(links.multiplicity),
+    )
 
 
 _ROWS: LiteralString = """
-    SELECT fabric_id, name, kind, technology, simulated, counted_at, timeless, source, attributes, warnings, created_at,
+    SELECT fabric_id, name, kind, technology, simulated, counted_at, timeless AS snapshot, source, attributes, warnings, created_at,
            (SELECT count(*) FROM router r WHERE r.fabric_id = f.fabric_id) AS routers,
            (SELECT count(*) FROM endpoint e WHERE e.fabric_id = f.fabric_id) AS endpoints,
            (SELECT count(*) FROM link l WHERE l.fabric_id = f.fabric_id) AS links

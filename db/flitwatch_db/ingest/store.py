@@ -191,10 +191,16 @@ def add_dead_letters(conn: psycopg.Connection[Any], letters: Iterable[DeadLetter
             size = len(letter.raw) if letter.raw_bytes is None else letter.raw_bytes
             copy.write_row(
                 (
-                    letter.topic, letter.partition, letter.offset, _storable(letter.source), _storable(letter.where),
-                    _storable(letter.reason), letter.raw[:RAW_BYTES], size,
+                    letter.topic,
+                    letter.partition,
+                    letter.offset,
+                    _storable(letter.source),
+                    _storable(letter.where),
+                    _storable(letter.reason),
+                    letter.raw[:RAW_BYTES],
+                    size,
                 )
-            )  # fmt: skip
+            )
 
 
 def _storable(text: str) -> str:

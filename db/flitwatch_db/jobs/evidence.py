@@ -25,6 +25,7 @@ _ABOUT: dict[str, str] = {
     "job": "job_pk = %(job)s",
     "job_node": "job_pk = %(job)s",
     "job_step": "job_pk = %(job)s",
+    "job_network_noise": "job_pk = %(job)s",
     "run": "run_id = ANY(%(runs)s)",
     "run_rank": "run_id = ANY(%(runs)s)",
     "run_step": "run_id = ANY(%(runs)s)",
@@ -92,9 +93,14 @@ def export(
                     on_table(done, len(queries), table)
                     rows[table] = _copy(conn, archive, table, query, chosen)
                 manifest = {
-                    "format": "flitwatch job evidence 1", "job": job, "simulated": job["simulated"], "from": chosen["from"], "to": chosen["to"],
-                    "made_at": datetime.now(UTC), "rows": rows,
-                }  # fmt: skip
+                    "format": "flitwatch job evidence 1",
+                    "job": job,
+                    "simulated": job["simulated"],
+                    "from": chosen["from"],
+                    "to": chosen["to"],
+                    "made_at": datetime.now(UTC),
+                    "rows": rows,
+                }
                 explanation = explain(conn, job["job_id"], job["cluster"], chosen["to"].timestamp())
                 archive.writestr("explanation.json", json.dumps(explanation, default=_text, indent=1))
                 archive.writestr("manifest.json", json.dumps(manifest, default=_text, indent=1))
@@ -129,8 +135,13 @@ def _chosen(conn: Conn, job_id: str, cluster: str | None) -> tuple[dict[str, Any
     # A job that has not begun has no time of its own, and so no counters.
     begin, end = job["start_ts"] or now, job["end_ts"] or now
     return job, {
-        "job": job["job_pk"], "job_id": job["job_id"], "runs": [row["run_id"] for row in runs], "from": begin, "to": end, **places
-    }  # fmt: skip
+        "job": job["job_pk"],
+        "job_id": job["job_id"],
+        "runs": [row["run_id"] for row in runs],
+        "from": begin,
+        "to": end,
+        **places,
+    }
 
 
 def _queries() -> dict[str, Composed]:

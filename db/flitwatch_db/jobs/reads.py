@@ -66,7 +66,7 @@ _COLUMNS = SQL("""
 """).format(_ELAPSED)
 
 
-async def page(
+async def list_jobs(
     conn: Connection,
     *,
     sort: str,
@@ -140,9 +140,13 @@ async def page(
             SQL("({}, job_pk) {} (%(key)s::{}, %(pk)s::bigint)").format(key, SQL("<" if descending else ">"), kind)
         )
     query = SQL("SELECT {}, ({})::text AS sort_key FROM {} {} ORDER BY {} {}, job_pk {} LIMIT %(limit)s").format(
-        _COLUMNS, key, source, SQL("WHERE ") + SQL(" AND ").join(conditions) if conditions else SQL(""), key,
+        _COLUMNS,
+        key,
+        source,
+        SQL("WHERE ") + SQL(" AND ").join(conditions) if conditions else SQL(""),
+        key,
         *[SQL("DESC" if descending else "ASC")] * 2,
-    )  # fmt: skip
+    )
     return await _rows(conn, query, parameters)
 
 
@@ -173,7 +177,7 @@ async def places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None
     return {row["job_pk"]: row for row in rows}
 
 
-async def one(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> Row | None:
+async def find_job(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> Row | None:
     """The newest job (latest restart) of that id as the scheduler prints it, with its node_list."""
     rows = await _rows(
         conn,
@@ -264,7 +268,7 @@ async def holding(conn: Connection, fabric_id: int, at: datetime, limit: int, ro
     )
 
 
-async def ever_on(conn: Connection, fabric_id: int, limit: int, router: int | None = None) -> list[Row]:
+async def jobs_of_snapshot(conn: Connection, fabric_id: int, limit: int, router: int | None = None) -> list[Row]:
     """Jobs known to hold routers of a fabric whose counters have no time (of one router, if named), largest first."""
     return await _rows(
         conn,

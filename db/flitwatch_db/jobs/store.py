@@ -76,9 +76,25 @@ _PLACE = """
     ORDER BY n.job_pk, n.node, p.fabric_id, p.endpoint
 """
 
+#: A run's clock is its node's, a job's is the scheduler's: seconds by which they may differ.
+_CLOCKS_S = 60.0
+#: Numbers of jobs begin anew after a while, so a run is only of a job that ran when the run began; of a requeued one, the incarnation that had begun.
+_LATE = """
+    WITH own AS (
+        SELECT DISTINCT ON (r.run_id) r.run_id, j.job_pk FROM run r JOIN job j ON j.job_id = r.job_id AND j.simulated = r.simulated
+        WHERE r.job_pk IS NULL AND r.job_id = ANY(%(ids)s) AND r.start_ts <= coalesce(j.end_ts, 'infinity')
+          AND r.start_ts >= j.start_ts - %(clocks)s * interval '1 second'
+        ORDER BY r.run_id, (j.start_ts <= r.start_ts) DESC, j.start_ts DESC, j.job_pk DESC
+    ), late AS (
+        UPDATE run SET job_pk = own.job_pk FROM own WHERE run.run_id = own.run_id RETURNING run.run_id, run.job_pk
+    )
+    UPDATE run_rank r SET endpoint = (SELECT min(n.endpoint) FROM job_node n WHERE n.job_pk = late.job_pk AND n.node = r.node)
+    FROM late WHERE r.run_id = late.run_id
+"""
+
 
 def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:
-    """Store jobs with their steps and nodes; return the `job_pk` of each.
+    """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each.
 
     Parameters
     ----------
@@ -110,6 +126,7 @@ def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | 
     keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart in found}
     _store_steps(conn, keys, last)
     _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id)
+    conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S})
     return [keys[job.cluster, job.job_id, job.restart] for job in jobs]
 
 
@@ -158,12 +175,18 @@ def _store_steps(
 ) -> None:
     steps = [
         {
-            "job_pk": keys[key], "step": step.step, "name": step.name, "state": step.state, "start_s": step.start_s,
-            "end_s": step.end_s, "nodes": step.nodes, "node_list": step.node_list,
+            "job_pk": keys[key],
+            "step": step.step,
+            "name": step.name,
+            "state": step.state,
+            "start_s": step.start_s,
+            "end_s": step.end_s,
+            "nodes": step.nodes,
+            "node_list": step.node_list,
         }
         for key, job in jobs.items()
         for step in {step.step: step for step in job.steps}.values()
-    ]  # fmt: skip
+    ]
     if steps:
         conn.execute(_STEPS, [_json(steps)])
 

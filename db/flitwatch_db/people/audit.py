@@ -53,7 +53,7 @@ def by_command(conn: psycopg.Connection[Any], action: str, target: str | None = 
     add(conn, [Entry(getpass.getuser(), None, "command", action, target, details=details)])
 
 
-def page(
+def list_entries(
     conn: psycopg.Connection[Any], limit: int, before: int | None = None, actor: str | None = None
 ) -> list[dict[str, Any]]:
     """Entries, the newest first, before a number and of one actor if named."""

@@ -17,8 +17,15 @@ from flitwatch_domain.errors import BadRequest
 Conn = psycopg.Connection[Any]
 
 #: JSON columns in which a user's name may stand; a row where it does is deleted whole, since what it tells is about that user.
-_JSON = {"estimate": ("data", "result", "score", "parameters"), "event": ("payload",), "task": ("args", "result", "error"), "alert": ("labels", "evidence"),
-         "alert_rule": ("rule",), "alert_silence": ("matchers",), "recommendation": ("detail",)}  # fmt: skip
+_JSON = {
+    "estimate": ("data", "result", "score", "parameters"),
+    "event": ("payload",),
+    "task": ("args", "result", "error"),
+    "alert": ("labels", "evidence"),
+    "alert_rule": ("rule",),
+    "alert_silence": ("matchers",),
+    "recommendation": ("detail",),
+}
 #: A name is the value of one of these keys, or in its list, at any depth; what merely reads like it (a job, a counter, a key) is somebody else's.
 _NAMED = """jsonb_path_exists({}, '$.** ? (@.user[*] == $name || @.users[*] == $name || @.user_name[*] == $name || @.created_by[*] == $name)',
     jsonb_build_object('name', %(user)s::text), true)"""
@@ -28,10 +35,15 @@ _EXPRESSIONS = {"alert_rule": sql.SQL("rule #>> '{where,user}'"), "alert_silence
 _KEYS = {"alert_rule": sql.SQL("name"), "alert_silence": sql.SQL("silence_id::text")}
 #: What a rule or silence is called, and its texts.
 _TEXTS = {
-    "alert_rule": {"name": "to_jsonb(name)", "where": "rule -> 'where'", "labels": "rule -> 'labels'", "summary": "rule -> 'summary'"},
+    "alert_rule": {
+        "name": "to_jsonb(name)",
+        "where": "rule -> 'where'",
+        "labels": "rule -> 'labels'",
+        "summary": "rule -> 'summary'",
+    },
     "alert_silence": {"matchers": "matchers", "comment": "to_jsonb(comment)"},
     "alert": {"rule": "to_jsonb(rule)", "labels": "labels", "summary": "to_jsonb(summary)"},
-}  # fmt: skip
+}
 #: A text at any depth holds the name as a word, in either case.
 _HOLDS = """EXISTS (SELECT FROM jsonb_path_query({}, '$.** ? (@.type() == "string")') AS held WHERE held #>> '{{}}' ~* %(word)s)"""
 #: Events only tell clients to ask anew; one that holds the name anywhere goes. A reason's own words (time, node) are not names: only what it quotes.
@@ -135,6 +147,11 @@ def left(conn: Conn, user: str) -> list[str]:
     )
     for rule, count in conn.execute(query, parameters).fetchall():
         lines.append(f"alerts of rule {rule} stay: {count} with the name in a text")
+    mailed = "SELECT name FROM alert_contact WHERE array_to_string(addresses, ' ') ~* %(word)s ORDER BY 1"
+    for (name,) in conn.execute(mailed, parameters).fetchall():
+        lines.append(
+            f"contact point {name} stays: alerts are mailed to an address with the name; remove it on the page"
+        )
     return lines
 
 

@@ -10,9 +10,21 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 _COLUMNS = (
-    "source", "network", "collective", "collective_bytes", "perturbation_bytes", "world", "ranks", "perturbing", "ratio",
-    "split", "seed", "late", "perturbed_s", "quiet_s",
-)  # fmt: skip
+    "source",
+    "network",
+    "collective",
+    "collective_bytes",
+    "perturbation_bytes",
+    "world",
+    "ranks",
+    "perturbing",
+    "ratio",
+    "split",
+    "seed",
+    "late",
+    "perturbed_s",
+    "quiet_s",
+)
 
 
 def insert(conn: psycopg.Connection[Any], source: str, measurements: Iterable[dict[str, Any]]) -> int:

@@ -47,7 +47,7 @@ async def executable(conn: Connection, exe: str, nodes: int) -> str | None:
     return rows[0]["exe"] if rows else None
 
 
-async def page(
+async def list_runs(
     conn: Connection,
     limit: int,
     before: int | None = None,
@@ -74,7 +74,7 @@ async def of_job(conn: Connection, job_pk: int) -> list[Row]:
     )
 
 
-async def one(conn: Connection, run_id: int) -> Row | None:
+async def find_run(conn: Connection, run_id: int) -> Row | None:
     """A run, or None."""
     rows = await _rows(conn, _RUN + SQL(" WHERE r.run_id = %s"), [run_id])
     return rows[0] if rows else None

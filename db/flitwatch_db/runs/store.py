@@ -23,10 +23,15 @@ def upsert_run(conn: psycopg.Connection[Any], run: Run) -> int:
         " start_ts = excluded.start_ts, ranks = excluded.ranks, counter_names = excluded.counter_names,"
         " simulated = excluded.simulated RETURNING run_id",
         {
-            "key": run.run_key, "job": run.job_id, "exe": run.exe, "start": run.start_s, "ranks": len(run.ranks),
-            "counters": list(run.counters), "simulated": run.simulated,
+            "key": run.run_key,
+            "job": run.job_id,
+            "exe": run.exe,
+            "start": run.start_s,
+            "ranks": len(run.ranks),
+            "counters": list(run.counters),
+            "simulated": run.simulated,
         },
-    ).fetchone()  # fmt: skip
+    ).fetchone()
     assert row is not None
     run_id = int(row[0])
     nodes = list(run.nodes) or [None] * len(run.ranks)

@@ -186,9 +186,15 @@ def _kill(child: BaseProcess, number: signal.Signals) -> None:
 
 
 def _work(
-    module: str, name: str, args: dict[str, Any], dsn: str, task_id: int, pipe: Connection, limits: Limits,
+    module: str,
+    name: str,
+    args: dict[str, Any],
+    dsn: str,
+    task_id: int,
+    pipe: Connection,
+    limits: Limits,
     prepare: Callable[[], None] | None,
-) -> None:  # fmt: skip
+) -> None:
     """The life of a task's process: its group is its own, so that signals reach its children too and the terminal's do not."""
     os.setsid()
     size = int(limits.file_gib * GIB)

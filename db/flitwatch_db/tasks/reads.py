@@ -22,7 +22,7 @@ _TASK = SQL("""
 """)
 
 
-async def page(
+async def list_tasks(
     conn: Connection,
     limit: int,
     before: int | None = None,
@@ -45,7 +45,7 @@ async def page(
         return await cursor.fetchall()
 
 
-async def one(conn: Connection, task_id: int, asker: str | None = None) -> Row | None:
+async def find_task(conn: Connection, task_id: int, asker: str | None = None) -> Row | None:
     """A task, or None; with `asker` also of other visitors' tasks."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(

@@ -154,9 +154,14 @@ def start(
         assert row is not None
         task_id = int(row[0])
         job = Job(
-            id=None, queue=queue, lock=None, queueing_lock=None, task_name=name, priority=DEFAULT_PRIORITY,
+            id=None,
+            queue=queue,
+            lock=None,
+            queueing_lock=None,
+            task_name=name,
+            priority=DEFAULT_PRIORITY,
             task_kwargs={"task_id": task_id},
-        )  # fmt: skip
+        )
         conn.execute("SELECT set_config('flitwatch.search_path', current_setting('search_path'), true)")
         # procrastinate's statements name its objects without a schema.
         conn.execute("SET LOCAL search_path = queue")

@@ -36,7 +36,7 @@ SHUTDOWN_S = 10.0
 SAME_SIGNAL_S = 1.0
 #: Runs also by itself, beside the tasks of the workers that serve its queue.
 MAINTENANCE = "db.maintain"
-_RECOVERY_LOCK = 7205759403792795
+_RECOVERY_LOCK = 7205759403792800
 
 
 class Interrupted(Exception):

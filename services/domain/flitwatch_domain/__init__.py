@@ -4,13 +4,17 @@ Types and pure rules that every other package may import; the domain imports non
 
 Open
 
-- `fabric` for routers, endpoints and links as arrays; `generators` for fabrics from sizes; `importers` for fabrics from files; `topology_spec` for the
+- `fabric` for routers, endpoints and links as arrays; `generators` for fabrics from sizes; `importers` for fabrics from files; `schedulers` for topologies as Slurm, Flux and PBS read them; `topology_spec` for the
   grammar that names either; `cray` and `guids` for names of places and ports;
 - `counters` for the catalogue of counters: canonical name, unit, cumulative or not;
 - `jobs`, `runs`, `hostlist` for the scheduler's jobs, instrumented runs, and lists of hosts;
-- `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `explanation` for why a job is slow;
+- `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `several_sets` for names of several sets;
+  `explanation` for why a job is slow; `network_noise` for what network cards say of it; `link_shares` for how much of a link each job uses;
 - `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;
+- `outlook` for a group's congestion in the next hour, from its usual hours;
+- `trials` for who takes part in a randomised trial of advice, and in which half;
 - `task_models` for the arguments of queued tasks;
 - `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL;
-- `errors` for the one error tree; `plain` for data from outside; `units` for units in files; `pulse` for liveness of a loop.
+- `mailbox` for one mail address; `errors` for the one error tree; `plain` for data from outside; `units` for units in files; `pulse` for liveness of a loop;
+  `build` for which build this is.
 """

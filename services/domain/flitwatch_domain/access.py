@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, get_args
 
 from flitwatch_domain.errors import BadRequest
 
 ROLES = ("viewer", "user", "operator", "admin", "service")
 
 
-#: What a token may be allowed: read data, see names, ask for advice, start tasks, change alerts, manage people.
-SCOPES = ("read", "names", "advice", "tasks", "operate", "admin")
+#: What a token may be allowed: read data, see names, ask for advice, start tasks, report runs, change alerts, manage people.
+Scope = Literal["read", "names", "advice", "tasks", "runs", "operate", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 #: The most that an account of a role can hand to a token.
 SCOPES_OF = {
     "viewer": ("read",),
-    "user": ("read", "advice", "tasks"),
-    "operator": ("read", "names", "advice", "tasks", "operate"),
+    "user": ("read", "advice", "tasks", "runs"),
+    "operator": ("read", "names", "advice", "tasks", "runs", "operate"),
     "admin": SCOPES,
-    "service": ("read", "names", "advice", "tasks", "operate"),
+    "service": ("read", "names", "advice", "tasks", "runs", "operate"),
 }
+
+
+#: What a visitor without a login never may, whatever their role: everybody's estimates rest on runs.
+NEVER_ANONYMOUS = frozenset({"runs"})
 
 
 TOKEN_DAYS = 90
@@ -69,7 +75,7 @@ def check_name(name: str) -> None:
     if not name or name != name.strip() or len(name) > 200 or not name.isprintable():
         raise BadRequest("an account's name is 1 to 200 printable characters without blanks around them")
     if name in RESERVED or name.startswith(VISITOR):
-        raise BadRequest(f"{name!r} stands for nobody's account", advice="Take another name.")
+        raise BadRequest(f"{name!r} is a reserved name", advice="Take another name.")
 
 
 def check_password(password: str) -> None:

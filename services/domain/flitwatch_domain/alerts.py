@@ -15,7 +15,14 @@ from flitwatch_domain.errors import BadInput
 
 #: What a rule may watch; values and labels of each stand in docs/contracts/alerts.md.
 Signal = Literal[
-    "slowdown", "stall_ratio", "congested_routers", "blamed_user", "forecast_drift", "ingest_gap", "counter_silence"
+    "slowdown",
+    "stall_ratio",
+    "congested_routers",
+    "root",
+    "blamed_user",
+    "forecast_drift",
+    "ingest_gap",
+    "counter_silence",
 ]
 Severity = Literal["info", "warning", "critical"]
 By = Literal["machine", "group", "class"]
@@ -46,12 +53,20 @@ Text = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]
 #: Labels that every alert has beside those of its series.
 OWN = ("rule", "severity", "signal")
 _LABELS: dict[Signal, tuple[str, ...]] = {
-    "slowdown": ("run", "job", "exe", "user"), "stall_ratio": ("fabric",), "congested_routers": ("fabric",), "blamed_user": ("user", "exe"),
-    "forecast_drift": ("exe", "nodes"), "ingest_gap": ("fabric",), "counter_silence": ("fabric",),
-}  # fmt: skip
+    "slowdown": ("run", "job", "exe", "user"),
+    "stall_ratio": ("fabric",),
+    "congested_routers": ("fabric",),
+    "root": ("fabric", "root", "job"),
+    "blamed_user": ("user", "exe"),
+    "forecast_drift": ("exe", "nodes"),
+    "ingest_gap": ("fabric",),
+    "counter_silence": ("fabric",),
+}
 _BY: dict[By, tuple[str, ...]] = {"machine": (), "group": ("group",), "class": ("class",)}
 #: Signals whose values are about what `by` says.
 COUNTED = ("stall_ratio", "congested_routers")
+#: Signals that wait until the writer says that counters are complete.
+OF_COUNTERS = (*COUNTED, "root")
 #: Labels of every signal.
 SERIES_LABELS = tuple(dict.fromkeys(name for names in (*_LABELS.values(), *_BY.values()) for name in names))
 

@@ -21,7 +21,7 @@ MOST_NAME = 255
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 #: Of a name read backwards, which takes as long as the name; forwards every number in it would be tried.
-_LAST_NUMBER = re.compile(r"(\D*)(\d{1,18})")
+_LAST_NUMBER = re.compile(r"(\d{1,18})")
 
 
 def expand(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
@@ -41,39 +41,38 @@ def expand(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
 def compress(hosts: Iterable[str]) -> str:
     """One host list for `hosts`, sorted and without repeats: the inverse of `expand` as a set.
 
-    The last number of a name is ranged; names of one prefix, suffix and width share a bracket.
+    The number that ends a name is ranged; names of one prefix and width share a bracket. Slurm refuses text behind a bracket, so names that end
+    otherwise are written out.
     """
-    families: dict[tuple[str, str, int], list[int]] = {}
+    families: dict[tuple[str, int], list[int]] = {}
     plain: list[str] = []
     for host in sorted(set(hosts)):
         match = _LAST_NUMBER.match(host[::-1])
         if match is None:
             plain.append(host)
             continue
-        prefix, digits, suffix = host[: -match.end()], match.group(2)[::-1], match.group(1)[::-1]
+        prefix, digits = host[: -match.end()], match.group(1)[::-1]
         # A number without leading zeros has no fixed width: n9, n10 belong together.
         width = len(digits) if digits.startswith("0") and len(digits) > 1 else 0
-        families.setdefault((prefix, suffix, width), []).append(int(digits))
+        families.setdefault((prefix, width), []).append(int(digits))
     _adopt_full_width(families)
-    parts = [
-        _bracket(prefix, suffix, width, sorted(set(numbers))) for (prefix, suffix, width), numbers in families.items()
-    ]
+    parts = [_bracket(prefix, width, sorted(set(numbers))) for (prefix, width), numbers in families.items()]
     return ",".join(sorted(plain) + sorted(parts))
 
 
-def _adopt_full_width(families: dict[tuple[str, str, int], list[int]]) -> None:
+def _adopt_full_width(families: dict[tuple[str, int], list[int]]) -> None:
     """Let 10 join 08 and 09: a number that fills a family's width prints the same there."""
-    for (prefix, suffix, width), numbers in list(families.items()):
-        loose = families.get((prefix, suffix, 0))
+    for (prefix, width), numbers in list(families.items()):
+        loose = families.get((prefix, 0))
         if width == 0 or loose is None:
             continue
         numbers.extend(n for n in loose if len(str(n)) == width)
         loose[:] = [n for n in loose if len(str(n)) != width]
         if not loose:
-            del families[prefix, suffix, 0]
+            del families[prefix, 0]
 
 
-def _bracket(prefix: str, suffix: str, width: int, numbers: list[int]) -> str:
+def _bracket(prefix: str, width: int, numbers: list[int]) -> str:
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and number == ranges[-1][1] + 1:
@@ -82,7 +81,7 @@ def _bracket(prefix: str, suffix: str, width: int, numbers: list[int]) -> str:
             ranges.append([number, number])
     texts = [f"{a:0{width}d}" if a == b else f"{a:0{width}d}-{b:0{width}d}" for a, b in ranges]
     inside = ",".join(texts)
-    return f"{prefix}{inside}{suffix}" if len(numbers) == 1 else f"{prefix}[{inside}]{suffix}"
+    return f"{prefix}{inside}" if len(numbers) == 1 else f"{prefix}[{inside}]"
 
 
 def _split(text: str) -> list[str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from flitwatch_domain.errors import BadInput
 
-_JOB_ID = re.compile(r"(\d{1,18})(?:_(\d{1,18}|\[[^\]]*\]))?(?:\+(\d{1,18}))?")
+# Flux numbers its jobs with 64 bits: up to 20 digits.
+_JOB_ID = re.compile(r"(\d{1,20})(?:_(\d{1,18}|\[[^\]]*\]))?(?:\+(\d{1,18}))?")
 #: Slurm's states of a job that will not change any more.
 FINAL_STATES = frozenset(
     {

@@ -12,11 +12,16 @@ _IDLE_S, _INTERVAL_S, _COUNT = 10, 5, 3
 
 #: Parameters of libpq.
 CLIENT: dict[str, str] = {
-    "keepalives_idle": str(_IDLE_S), "keepalives_interval": str(_INTERVAL_S), "keepalives_count": str(_COUNT), "tcp_user_timeout": str(GIVE_UP_MS),
-}  # fmt: skip
+    "keepalives_idle": str(_IDLE_S),
+    "keepalives_interval": str(_INTERVAL_S),
+    "keepalives_count": str(_COUNT),
+    "tcp_user_timeout": str(GIVE_UP_MS),
+}
 
 #: Settings of the session, for the server's end.
 SERVER: dict[str, str] = {
-    "tcp_keepalives_idle": str(_IDLE_S), "tcp_keepalives_interval": str(_INTERVAL_S), "tcp_keepalives_count": str(_COUNT),
+    "tcp_keepalives_idle": str(_IDLE_S),
+    "tcp_keepalives_interval": str(_INTERVAL_S),
+    "tcp_keepalives_count": str(_COUNT),
     "tcp_user_timeout": str(GIVE_UP_MS),
-}  # fmt: skip
+}

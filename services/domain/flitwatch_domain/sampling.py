@@ -47,9 +47,10 @@ class Reach:
     def __init__(self, fabric: Fabric) -> None:
         if len(fabric.links) > MOST_LINKS:
             raise BadInput(
-                f"{len(fabric.links)} directed links; packets can name {MOST_LINKS}", where=fabric.name,
+                f"{len(fabric.links)} directed links; packets can name {MOST_LINKS}",
+                where=fabric.name,
                 advice="Sample a part of the fabric, or merge parallel cables.",
-            )  # fmt: skip
+            )
         self._fabric = fabric
         self._src = np.asarray(fabric.links.src)
         self._dst = np.asarray(fabric.links.dst)

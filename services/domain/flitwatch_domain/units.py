@@ -12,8 +12,16 @@ EARLIEST_S, LATEST_S = 946684800, 4102444800
 
 #: Gb/s of one lane by InfiniBand speed name: data rate after coding, as ibnetdiscover abbreviates it.
 INFINIBAND_LANE_GBPS: dict[str, float] = {
-    "SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64, "EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0,
-}  # fmt: skip
+    "SDR": 2.0,
+    "DDR": 4.0,
+    "QDR": 8.0,
+    "FDR10": 10.0,
+    "FDR": 13.64,
+    "EDR": 25.0,
+    "HDR": 50.0,
+    "NDR": 100.0,
+    "XDR": 200.0,
+}
 
 _WIDTH_SPEED = re.compile(r"(\d{1,4})x([A-Z]+\d*)")
 

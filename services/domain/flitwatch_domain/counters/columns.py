@@ -14,9 +14,19 @@ ROUTER_COLUMNS: tuple[str, ...] = (
 
 #: Value columns of endpoint_1s, endpoint_1m and endpoint_1h, in the tables' order.
 ENDPOINT_COLUMNS: tuple[str, ...] = (
-    "tx_bytes", "rx_bytes", "tx_packets", "rx_packets", "tx_wait_cycles", "tx_flits", "rx_flits",
-    "rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum", "errors",
-)  # fmt: skip
+    "tx_bytes",
+    "rx_bytes",
+    "tx_packets",
+    "rx_packets",
+    "tx_wait_cycles",
+    "tx_flits",
+    "rx_flits",
+    "rq_flits",
+    "rq_stall_cycles",
+    "rq_packets",
+    "latency_us_sum",
+    "errors",
+)
 
 #: Per link class, the columns that also take a network tile's flits and stalls.
 LINK_CLASS_COLUMNS: dict[str, tuple[str, str]] = {

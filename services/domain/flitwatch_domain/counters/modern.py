@@ -20,9 +20,17 @@ def _port(
     scale: float = 1.0,
 ) -> CounterKind:
     return CounterKind(
-        name, canonical, unit, Scope.PORT, Technology.INFINIBAND, text, router_column=router, endpoint_column=endpoint,
-        port_array=array, endpoint_scale=scale,
-    )  # fmt: skip
+        name,
+        canonical,
+        unit,
+        Scope.PORT,
+        Technology.INFINIBAND,
+        text,
+        router_column=router,
+        endpoint_column=endpoint,
+        port_array=array,
+        endpoint_scale=scale,
+    )
 
 
 #: IBTA PortCounters and PortCountersExtended. Data counters count words of 4 bytes.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.explanation import remedies, words
 from flitwatch_domain.explanation.candidates import Candidate, Scene, ranked
 from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
+from flitwatch_domain.explanation.chain import chain
 from flitwatch_domain.explanation.scenery import Scenery
 from flitwatch_domain.explanation.slowdown import LEAST_RUNS, LEAST_SLOWDOWN, LEAST_STEPS, Slowdown, Steps
 
@@ -26,7 +27,7 @@ REFINED_S = 10.0
 LEAST_SCORE, LEAST_LEAD = 0.6, 2.0
 #: A job that ran before is named by its change alone only where next to nothing else changed.
 LEAST_SCORE_OF_CHANGE = 0.85
-#: What the named job added, as a share of what all jobs sent into the slow job's groups before: an incast sends little, for its own jam holds it up.
+#: What the named job added, as a share of what all jobs sent before where the stalls rose.
 LEAST_ADDED = 0.05
 #: The same without NIC counters, as a share of all jobs' exposure.
 LEAST_EXPOSURE = 0.1
@@ -69,9 +70,9 @@ def elapsed_factor(job: Row, past: Past | None, now_s: float) -> float | None:
 
 
 def explanation(
-    job: Row, watched: Watched, found: Slowdown | None, scene: Scenery | None, now_s: float
+    job: Row, watched: Watched, found: Slowdown | None, scene: Scenery | None, now_s: float, root: Row | None = None
 ) -> dict[str, Any]:
-    """The answer as docs/contracts/explanation.md describes it; times are datetimes."""
+    """The answer as docs/contracts/explanation.md describes it; times are datetimes. `root` is where the congestion on its links begins, if that was found."""
     links = [] if scene is None else carrying(scene.links)
     candidates = [] if scene is None or found is None else _candidates(scene, links)
     slow = found is not None and found.factor >= LEAST_SLOWDOWN
@@ -85,18 +86,19 @@ def explanation(
         found = None
     named = candidates[0] if verdict == "named" else None
     onset = None if found is None else _onset(found, scene, named)
-    return {
+    made: dict[str, Any] = {
         "job_pk": job["job_pk"], "job_id": job["job_id"], "cluster": job["cluster"], "user": job["user"], "account": job["account"], "name": job["name"],
         "state": job["state"], "nodes": job["nodes"], "start": _at(job["start_s"]), "end": _at(job["end_s"]), "simulated": job["simulated"],
         "as_of": _at(now_s), "verdict": verdict, "reasons": reasons,
         "title": words.title(job, verdict, found, onset, named), "detail": words.detail(verdict, reasons, found, scene, named),
         "slowdown": None if found is None else _slowdown(found, scene, onset),
         "routers": None if scene is None or found is None else {"routers": len(np.unique(scene.router)), **_count(scene.own)},
-        "links": [_link(one) for one in links] if slow else [], "groups": _groups(scene) if slow and scene is not None else [],
+        "links": [_link(one) for one in links] if slow else [], "root": root if slow else None, "groups": _groups(scene) if slow and scene is not None else [],
         "candidates": [_candidate(one, one is named) for one in candidates[:MOST_CANDIDATES]], "candidates_total": len(candidates),
         "named": None if named is None else named.job.job_id,
         "remedies": remedies.remedies(job, found, named, now_s),
     }  # fmt: skip
+    return {**made, "chain": chain(made)}
 
 
 def _not_told(job: Row, watched: Watched, found: Slowdown | None, now_s: float) -> list[str]:
@@ -136,11 +138,13 @@ def _in_the_way(found: Slowdown, scene: Scenery | None, candidates: Sequence[Can
         return [*reasons, "its place on a fabric with counters over time is not known"]
     if found.from_start:
         reasons.append("it was slow from its first step, so nothing that changed while it ran explains it")
-    rose = scene.own.rose
+    rose = scene.rose
     if rose is None:
         reasons.append("its routers have no counters on both sides of the onset")
     elif not rose:
-        reasons.append("the stalls on its routers did not rise with its step times, so the network did not carry it")
+        reasons.append(
+            "the stalls on its routers and on their links did not rise with its step times, so the network did not carry it"
+        )
     if reasons:
         return reasons
     return _between(scene, candidates)
@@ -161,7 +165,9 @@ def _between(scene: Scenery, candidates: Sequence[Candidate]) -> list[str]:
     if scene.nics:
         before = sum((one.job.sent_before or 0.0) * one.reach for one in candidates)
         if first.added < LEAST_ADDED * before:
-            return [f"the most likely job added only {first.added / before:.0%} to what was sent into its groups"]
+            return [
+                f"the most likely job added only {first.added / before:.0%} to what was sent before where the stalls rose"
+            ]
     elif first.exposure < LEAST_EXPOSURE * sum(one.exposure for one in candidates):
         return ["the only job that started holds too few nodes in its groups, and no network cards are counted"]
     return []
@@ -169,7 +175,8 @@ def _between(scene: Scenery, candidates: Sequence[Candidate]) -> list[str]:
 
 def _candidates(scene: Scenery, links: Sequence[LinkCount]) -> list[Candidate]:
     ends = [(one.src_router, one.dst_router) for one in links]
-    return ranked(scene.beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends))
+    gained = None if scene.counted is None else scene.counted.gained
+    return ranked(scene.beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
 
 
 def _onset(found: Slowdown, scene: Scenery | None, named: Candidate | None) -> float:
@@ -186,11 +193,21 @@ def _at(seconds: float | None) -> datetime | None:
 def _slowdown(found: Slowdown, scene: Scenery | None, onset_s: float | None) -> Row:
     low, high = (found.low_s, found.high_s) if scene is None else (scene.low_s, scene.high_s)
     return {
-        "basis": found.basis, "earlier_runs": found.runs, "factor": found.factor, "lost_s": found.lost_s, "since": _at(onset_s),
-        "since_low": _at(low), "since_high": _at(high), "until": _at(found.end_s), "from_start": found.from_start,
-        "since_by": "counters" if scene is not None and scene.refined else ("steps" if found.basis != "counters" else "counters"),
-        "first_step": found.first_step, "last_step": found.last_step,
-    }  # fmt: skip
+        "basis": found.basis,
+        "earlier_runs": found.runs,
+        "factor": found.factor,
+        "lost_s": found.lost_s,
+        "since": _at(onset_s),
+        "since_low": _at(low),
+        "since_high": _at(high),
+        "until": _at(found.end_s),
+        "from_start": found.from_start,
+        "since_by": "counters"
+        if scene is not None and scene.refined
+        else ("steps" if found.basis != "counters" else "counters"),
+        "first_step": found.first_step,
+        "last_step": found.last_step,
+    }
 
 
 def _count(count: Count) -> Row:
@@ -199,26 +216,30 @@ def _count(count: Count) -> Row:
 
 def _link(one: LinkCount) -> Row:
     return {
-        "link": one.link, "link_class": one.link_class, "from_router": one.src_router, "from_name": one.src_name, "to_router": one.dst_router,
-        "to_name": one.dst_name, "from_group": one.src_group, "to_group": one.dst_group, **_count(one.count),
-    }  # fmt: skip
+        "link": one.link,
+        "link_class": one.link_class,
+        "from_router": one.src_router,
+        "from_name": one.src_name,
+        "to_router": one.dst_router,
+        "to_name": one.dst_name,
+        "from_group": one.src_group,
+        "to_group": one.dst_group,
+        **_count(one.count),
+    }
 
 
 def _groups(scene: Scenery) -> list[Row]:
-    """Groups of the job by what was counted on links that end in them."""
-    sums: dict[int, list[float]] = {}
-    for one in scene.links:
-        if one.dst_group >= 0:
-            held = sums.setdefault(one.dst_group, [0.0] * 4)
-            count = one.count
-            for at, value in enumerate(
-                (count.flits_before, count.stalls_before, count.flits_after, count.stalls_after)
-            ):
-                held[at] += value or 0.0
-    own = np.bincount(scene.group[scene.router][scene.group[scene.router] >= 0], minlength=1)
+    """Groups in which the job has nodes, by what was counted on their routers."""
+    if scene.counted is None:
+        return []
+    held = scene.group[scene.router]
     return [
-        {"group": group, "nodes": int(own[group]) if group < len(own) else 0, **_count(Count(*held))}
-        for group, held in sorted(sums.items())
+        {
+            "group": int(group),
+            "nodes": int((held == group).sum()),
+            **_count(scene.counted.of(np.flatnonzero(scene.group == group))),
+        }
+        for group in np.unique(held[held >= 0])
     ]
 
 
@@ -228,7 +249,7 @@ def _candidate(one: Candidate, named: bool) -> Row:
     return {
         "job_pk": job.job_pk, "job_id": job.job_id, "user": job.user, "name": job.name, "nodes": job.nodes, "simulated": job.simulated,
         "start": _at(job.start_s), "end": _at(job.end_s), "named": named,
-        "shared_routers": one.shared_routers, "shared_groups": one.shared_groups, "shared_links": one.shared_links, "exposure": one.exposure,
+        "shared_routers": one.shared_routers, "shared_groups": one.shared_groups, "shared_links": one.shared_links, "exposure": one.exposure, "footprint": one.footprint,
         "change": one.change, "changed": _at(one.changed_s), "sent_before_bytes_per_s": job.sent_before, "sent_after_bytes_per_s": job.sent_after,
         "blame": None if blamed is None else {"estimate_id": blamed.estimate_id, "q": blamed.q, "verdict": blamed.verdict, "found": blamed.found},
         "score": one.score, "parts": {"timing": one.timing, "load": one.load, "presence": one.presence, "blame": one.blame}, "why_not": one.why_not,

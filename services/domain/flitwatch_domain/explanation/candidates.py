@@ -76,6 +76,8 @@ class Beside:
     blamed: Blamed | None = None
 
 
+UNKNOWN_BEFORE = "it started long before, and what its network cards sent before is not known"
+
 Change = Literal["started", "sends more", "none"]
 
 
@@ -87,7 +89,9 @@ class Candidate:
     ----------
     shared_routers, shared_groups, shared_links : int     links: those that carry the slowdown and touch one of its routers
     exposure : float      sum over groups of its nodes x the slow job's share of its own nodes there
-    reach : 0..1          share of its traffic that is taken to meet the slow job: exposure a node, and no less than `LEAST_REACH`
+    footprint : float or None     stall cycles gained at the routers of its nodes, over the mean of all counted routers: who jams a machine
+                          sits where it is jammed, for the queues back up to the senders. None where routers are not counted
+    reach : float         how much of its traffic counts: its footprint, else exposure a node, and no less than `LEAST_REACH`
     added : float         bytes a second (without NICs: nodes) that it added x reach
     change : what it did at the onset; changed_s: when, epoch seconds, or None
     timing, load, presence : 0..1       change within the interval; share of what all changes added; share of the slow stretch that it ran
@@ -103,6 +107,7 @@ class Candidate:
     exposure: float
     change: Change
     changed_s: float | None
+    footprint: float | None
     reach: float
     added: float
     timing: float
@@ -125,6 +130,7 @@ class Scene:
     end_s : float              end of the slow stretch, or now
     carrying : set of int      routers at either end of the links that carry it
     links : list of (int, int) those links' ends
+    gained : float64 (R,)      stall cycles that each router gained at the onset, NaN unknown; None where routers are not counted
     """
 
     router: NDArray[np.int64]
@@ -133,6 +139,7 @@ class Scene:
     high_s: float
     end_s: float
     links: Sequence[tuple[int, int]] = ()
+    gained: Floats | None = None
 
 
 def exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: NDArray[np.int64]) -> float:
@@ -140,6 +147,16 @@ def exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: NDArray[np
     size = int(group.max(initial=0)) + 1
     theirs, mine = (np.bincount(group[held][group[held] >= 0], minlength=size).astype(float) for held in (other, own))
     return float(nodes_near(theirs[None, :], mine)[0])
+
+
+def footprint(other: NDArray[np.int64], gained: Floats | None) -> float | None:
+    """Mean stall cycles gained at a job's nodes (routers (n,)) over the mean of all counted routers; None where nothing was counted or gained."""
+    if gained is None or not len(other):
+        return None
+    whole, there = gained[np.isfinite(gained)], gained[other][np.isfinite(gained[other])]
+    if not len(there) or whole.sum() <= 0:
+        return None
+    return float(there.mean() / whole.mean())
 
 
 def ranked(jobs: Sequence[Beside], scene: Scene) -> list[Candidate]:
@@ -177,16 +194,29 @@ def _draft(job: Beside, scene: Scene) -> Candidate:
     ends = math.inf if job.end_s is None else job.end_s
     span = max(scene.end_s - scene.high_s, 1.0)
     presence = min(1.0, max(0.0, (min(ends, scene.end_s) - scene.high_s) / span))
-    reach = max(LEAST_REACH, shares / max(len(job.router), 1))
+    mark = footprint(job.router, scene.gained)
+    reach = max(LEAST_REACH, mark if mark is not None else shares / max(len(job.router), 1))
     gained = None if job.sent_after is None or job.sent_before is None else max(0.0, job.sent_after - job.sent_before)
     if why_not is None and presence == 0.0:
         why_not = "it ended as the slow stretch began"
     return Candidate(
-        job, int(np.isin(routers, own_routers).sum()), int(np.isin(groups[groups >= 0], own_groups).sum()),
-        sum(1 for src, dst in scene.links if src in held or dst in held), shares, change, changed_s,
-        reach, (gained or 0.0) * reach, timing, 0.0, presence,
-        BLAME_FACTOR if job.blamed is not None and job.blamed.found else 1.0, 0.0, why_not,
-    )  # fmt: skip
+        job,
+        int(np.isin(routers, own_routers).sum()),
+        int(np.isin(groups[groups >= 0], own_groups).sum()),
+        sum(1 for src, dst in scene.links if src in held or dst in held),
+        shares,
+        change,
+        changed_s,
+        mark,
+        reach,
+        (gained or 0.0) * reach,
+        timing,
+        0.0,
+        presence,
+        BLAME_FACTOR if job.blamed is not None and job.blamed.found else 1.0,
+        0.0,
+        why_not,
+    )
 
 
 def _timing(job: Beside, scene: Scene) -> tuple[Change, float | None, float, str | None]:
@@ -195,8 +225,17 @@ def _timing(job: Beside, scene: Scene) -> tuple[Change, float | None, float, str
         return "none", None, 0.0, "it started after the slow stretch had begun"
     if late <= LONGEST_LAG_S:
         return "started", job.start_s, 1.0 if late <= SLACK_S else math.exp(-(late - SLACK_S) / LAG_S), None
-    if job.sent_before is None or job.sent_after is None or job.sent_most is None:
-        return "none", None, 0.0, "it started long before, and what its network cards sent before is not known"
-    if job.sent_after >= LEAST_CHANGE * max(job.sent_before, job.sent_most, 1.0):
+    if job.sent_before is None or job.sent_after is None:
+        return "none", None, 0.0, UNKNOWN_BEFORE
+    if not sends_more(job.sent_before, job.sent_after):
+        return "none", None, 0.0, "it started long before and sends no more than before"
+    if job.sent_most is None:
+        return "none", None, 0.0, UNKNOWN_BEFORE
+    if sends_more(job.sent_most, job.sent_after):
         return "sends more", scene.low_s, CHANGE_TIMING, None
     return "none", None, 0.0, "it started long before and sends no more than before"
+
+
+def sends_more(before: float, after: float) -> bool:
+    """Whether bytes a second rose enough to be a change."""
+    return after >= LEAST_CHANGE * max(before, 1.0)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 #: A place carries a slowdown where its stalls per flit are at least so many times what they were.
 LEAST_RISE = 1.2
 #: Stall cycles per flit below which a rise is nothing that anybody feels.
@@ -40,8 +43,35 @@ class Count:
         return after >= LEAST_RATIO and after >= LEAST_RISE * (before or 0.0)
 
 
+@dataclass(frozen=True)
+class RouterCounts:
+    """Flits and stall cycles of every router before the onset and after, float64 (R,), NaN where nothing was counted; windows of equal length."""
+
+    flits_before: NDArray[np.float64]
+    flits_after: NDArray[np.float64]
+    stalls_before: NDArray[np.float64]
+    stalls_after: NDArray[np.float64]
+
+    @property
+    def gained(self) -> NDArray[np.float64]:
+        """Stall cycles that each router gained, none below 0; NaN where it was not counted on both sides."""
+        return np.maximum(self.stalls_after - self.stalls_before, 0.0)
+
+    def of(self, routers: NDArray[np.int64]) -> Count:
+        """Counts of some routers together."""
+        figures = (self.flits_before, self.stalls_before, self.flits_after, self.stalls_after)
+        return Count(*(_sum(figure[routers]) for figure in figures))
+
+
+def _sum(values: NDArray[np.float64]) -> float | None:
+    return None if np.isnan(values).all() else float(np.nansum(values))
+
+
 def _ratio(stalls: float | None, flits: float | None) -> float | None:
     return None if stalls is None or not flits else stalls / flits
+
+
+UNCOUNTED = Count(None, None, None, None)
 
 
 @dataclass(frozen=True)

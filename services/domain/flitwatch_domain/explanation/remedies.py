@@ -7,14 +7,19 @@ from typing import Any
 from flitwatch_domain.explanation.candidates import Candidate
 from flitwatch_domain.explanation.slowdown import Slowdown
 
+#: Why the minutes that a remedy saves are unknown.
+NO_STEPS_TO_COME = "no earlier run of the application says how many steps are to come"
+OWNER = "that depends on what the owner does"
+NO_REPLAY = "only a replay of that moment can estimate them"
+
 
 def remedies(
     job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float
 ) -> list[dict[str, Any]]:
-    """Remedies, the most certain first: {kind, job_id, text, minutes_saved, in_past}.
+    """Remedies, the most certain first: {kind, job_id, text, minutes_saved, why_unknown, in_past}.
 
     `minutes_saved` of the running job is what its steps to come would take longer at the present pace than they usually do; of one that
-    is over, what it lost. It is None where the steps to come are not known, and of what only a simulation can tell.
+    is over, what it lost. It is None where the steps to come are not known, and of what only a simulation can tell; `why_unknown` says so then.
     """
     if found is None:
         return []
@@ -28,7 +33,14 @@ def remedies(
         ran = other.end_s is None or other.end_s > now_s
         if ongoing and ran:
             made.append(
-                _one("hold", other.job_id, f"Suspend or hold job {other.job_id} until this job ends.", minutes, False)
+                _one(
+                    "hold",
+                    other.job_id,
+                    f"Suspend or hold job {other.job_id} until this job ends.",
+                    minutes,
+                    False,
+                    NO_STEPS_TO_COME,
+                )
             )
         else:
             made.append(
@@ -38,24 +50,31 @@ def remedies(
                     f"Had job {other.job_id} started after this one ended, it would have kept its pace.",
                     minutes,
                     True,
+                    NO_STEPS_TO_COME,
                 )
             )
         made.append(
-            _one("tell", other.job_id, f"Tell the owner of job {other.job_id} what it does to others.", None, False)
+            _one(
+                "tell",
+                other.job_id,
+                f"Tell the owner of job {other.job_id} what it does to others.",
+                None,
+                False,
+                OWNER,
+            )
         )
         made.append(
             _one(
                 "move",
                 job["job_id"],
-                f"Place it in groups without job {other.job_id}; a replay computes what that saves.",
+                f"Place it in groups without job {other.job_id}.",
                 None,
                 not ongoing,
+                NO_REPLAY,
             )
         )
     if ongoing or named is not None:
-        made.append(
-            _one("re-route", job["job_id"], "Route it otherwise; a replay computes what that saves.", None, not ongoing)
-        )
+        made.append(_one("re-route", job["job_id"], "Route it with another mode.", None, not ongoing, NO_REPLAY))
     return made
 
 
@@ -65,5 +84,12 @@ def _saved_s(found: Slowdown, ongoing: bool) -> float | None:
     return None if found.left_s is None else found.left_s * (found.factor - 1)
 
 
-def _one(kind: str, job_id: str, text: str, minutes: float | None, in_past: bool) -> dict[str, Any]:
-    return {"kind": kind, "job_id": job_id, "text": text, "minutes_saved": minutes, "in_past": in_past}
+def _one(kind: str, job_id: str, text: str, minutes: float | None, in_past: bool, why_unknown: str) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "job_id": job_id,
+        "text": text,
+        "minutes_saved": minutes,
+        "why_unknown": why_unknown if minutes is None else None,
+        "in_past": in_past,
+    }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.explanation.candidates import Beside
-from flitwatch_domain.explanation.carriers import Count, LinkCount
+from flitwatch_domain.explanation.carriers import UNCOUNTED, Count, LinkCount, RouterCounts
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Scenery:
     low_s, high_s : float       interval of the onset, narrowed where counters say when stalls rose; `refined` says so
     end_s : float               end of the slow stretch, or until when it was watched
     own : Count                 of the job's routers
+    onward : Count              of the routers where the links of the job's routers are counted: at the far end, as receivers count
+    counted : RouterCounts or None      of every router of the fabric
     links : list of LinkCount   of its routers and between its groups
     beside : list of Beside
     sent : bytes a second of all counted NICs before and after
@@ -43,3 +45,11 @@ class Scenery:
     beside: Sequence[Beside]
     sent: tuple[float | None, float | None]
     nics: bool
+    onward: Count = UNCOUNTED
+    counted: RouterCounts | None = None
+
+    @property
+    def rose(self) -> bool | None:
+        """Whether stalls rose on the job's routers or where their links lead; None where neither was counted on both sides."""
+        known = [count.rose for count in (self.own, self.onward) if count.rose is not None]
+        return any(known) if known else None

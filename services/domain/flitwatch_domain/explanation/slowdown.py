@@ -198,10 +198,19 @@ def of_steps(steps: Steps) -> Slowdown | None:
     guessed = float(line.guessed_s[first])
     # A step is slow where any of it was, so the change lies within it or within the step before.
     return Slowdown(
-        basis, float(taken / due), float(taken - due), float(line.begin_s[max(0, low - 1)]) - guessed, float(line.begin_s[first]),
-        float(line.end_s[high]) + guessed, float(line.end_s[last]) if over else None, first == 0, int(steps.step[first]),
-        int(steps.step[last]), len(steps.earlier_s), float(np.nansum(to_come)) if basis == "earlier runs" else None,
-    )  # fmt: skip
+        basis,
+        float(taken / due),
+        float(taken - due),
+        float(line.begin_s[max(0, low - 1)]) - guessed,
+        float(line.begin_s[first]),
+        float(line.end_s[high]) + guessed,
+        float(line.end_s[last]) if over else None,
+        first == 0,
+        int(steps.step[first]),
+        int(steps.step[last]),
+        len(steps.earlier_s),
+        float(np.nansum(to_come)) if basis == "earlier runs" else None,
+    )
 
 
 @dataclass(frozen=True)

@@ -148,9 +148,18 @@ class Fabric:
             classes=links.classes,
         )
         return Fabric(
-            self.name, self.kind, self.technology, self.routers, self.endpoints, merged, self.simulated, self.counted_at,
-            self.source, self.attributes, self.warnings,
-        )  # fmt: skip
+            self.name,
+            self.kind,
+            self.technology,
+            self.routers,
+            self.endpoints,
+            merged,
+            self.simulated,
+            self.counted_at,
+            self.source,
+            self.attributes,
+            self.warnings,
+        )
 
     def summary(self) -> dict[str, Any]:
         """The figures of `flitwatch import fabric`: links are directed and include those to endpoints."""

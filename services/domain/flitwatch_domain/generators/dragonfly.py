@@ -165,7 +165,9 @@ def dragonfly(
         name=name,
         kind=FabricKind.DRAGONFLY,
         technology=technology,
-        routers=Routers(name=names, group=group_id, row=place[1], col=place[2], coords=np.array([group_id, *place[1:]]).T),
+        routers=Routers(
+            name=names, group=group_id, row=place[1], col=place[2], coords=np.array([group_id, *place[1:]]).T
+        ),
         endpoints=Endpoints(
             router=endpoint_router, port=port, node=[cray.node_name(int(n)) for n in nid], nid=nid, role=role
         ),
@@ -174,11 +176,17 @@ def dragonfly(
         counted_at=CountedAt.RECEIVER if is_cray else CountedAt.SENDER,
         source=f"dragonfly({groups}, {rows}, {cols}, endpoints_per_router={endpoints_per_router})",
         attributes={
-            "rows": rows, "cols": cols, "endpoints_per_router": endpoints_per_router, "green_cables": green_cables,
-            "black_cables": black_cables, "blue_routers": blue_routers, "blue_cables": blue_cables,
-            "io_routers": [int(i) for i in io], **({"cabinets_per_row": cabinets_per_row} if is_cray else {}),
+            "rows": rows,
+            "cols": cols,
+            "endpoints_per_router": endpoints_per_router,
+            "green_cables": green_cables,
+            "black_cables": black_cables,
+            "blue_routers": blue_routers,
+            "blue_cables": blue_cables,
+            "io_routers": [int(i) for i in io],
+            **({"cabinets_per_row": cabinets_per_row} if is_cray else {}),
         },
-    )  # fmt: skip
+    )
 
 
 def _check(groups: int, rows: int, cols: int, endpoints: int, ids: list[int], io: int, blue_routers: int) -> None:

@@ -18,8 +18,15 @@ from flitwatch_domain.fabric import (
 )
 
 _DIMENSIONS = (
-    LinkClass.DIM0, LinkClass.DIM1, LinkClass.DIM2, LinkClass.DIM3, LinkClass.DIM4, LinkClass.DIM5, LinkClass.DIM6, LinkClass.DIM7,
-)  # fmt: skip
+    LinkClass.DIM0,
+    LinkClass.DIM1,
+    LinkClass.DIM2,
+    LinkClass.DIM3,
+    LinkClass.DIM4,
+    LinkClass.DIM5,
+    LinkClass.DIM6,
+    LinkClass.DIM7,
+)
 
 
 def torus(dims: Sequence[int], *, endpoints_per_router: int = 1, bandwidth_bps: float = 10e9) -> Fabric:

@@ -51,9 +51,16 @@ def quartz1(*, bandwidth_bps: float = 100e9) -> Fabric:
     group = np.concatenate([leaf // leaves, np.arange(pods * spines) // spines, np.full(2 * cores, -1)])
     names = [f"{_NAMES[n]}{i}" for n, count in enumerate(counts) for i in range(count)]
     return _tree(
-        "quartz1", "quartz1()", names, level, group, host_leaf, [(leaf_up, spine_of), (spine_up, core_of)], bandwidth_bps,
+        "quartz1",
+        "quartz1()",
+        names,
+        level,
+        group,
+        host_leaf,
+        [(leaf_up, spine_of), (spine_up, core_of)],
+        bandwidth_bps,
         {"pods": pods, "core_groups": 2},
-    )  # fmt: skip
+    )
 
 
 #: The largest machines of today have half a million.
@@ -112,9 +119,16 @@ def xgft(
     attributes = {"h": h, "m": list(m), "w": list(w), "p": [float(value) for value in cables]}
     host_leaf = np.repeat(np.arange(counts[0]), m[0])
     return _tree(
-        "xgft-" + re.sub(r"[;,]", "-", text), f"xgft:{text}", names, level_of, np.concatenate(groups), host_leaf, ups,
-        bandwidth_bps, attributes,
-    )  # fmt: skip
+        "xgft-" + re.sub(r"[;,]", "-", text),
+        f"xgft:{text}",
+        names,
+        level_of,
+        np.concatenate(groups),
+        host_leaf,
+        ups,
+        bandwidth_bps,
+        attributes,
+    )
 
 
 def _copies(cables: Fraction, position: Ints) -> Ints:
@@ -155,9 +169,15 @@ def _tree(
     forward = np.concatenate([np.zeros(hosts, int), np.full(low.size, 1)])
     backward = np.concatenate([np.zeros(hosts, int), np.full(low.size, 2)])
     links = both_directions(
-        np.concatenate([host_leaf, low]), np.concatenate([endpoint, high]), np.concatenate([host_port, low_port]),
-        np.concatenate([np.ones(hosts, int), high_port]), forward, backward, bandwidth_bps, CLASSES,
-    )  # fmt: skip
+        np.concatenate([host_leaf, low]),
+        np.concatenate([endpoint, high]),
+        np.concatenate([host_port, low_port]),
+        np.concatenate([np.ones(hosts, int), high_port]),
+        forward,
+        backward,
+        bandwidth_bps,
+        CLASSES,
+    )
     return Fabric(
         name=name,
         kind=FabricKind.FAT_TREE,

@@ -80,7 +80,9 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
         node = short.get(host, host)
         named[guid] = AdapterName(node, adapter, NodeRole.IO if _STORAGE.match(node) else NodeRole.COMPUTE)
         if adapter and warnings is not None and holders.setdefault((node, adapter), guid) != guid:
-            text = f'two adapters are called "{node} {adapter}": counters that say no GUID cannot be told apart'
+            text = (
+                f'two adapters are called "{node} {adapter}": counters without a GUID cannot be assigned to one of them'
+            )
             warnings.add("two adapters of one name", device.line, text)
     return named
 

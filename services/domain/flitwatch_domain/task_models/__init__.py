@@ -25,7 +25,11 @@ from flitwatch_domain.task_models.measured import NoArguments
 from flitwatch_domain.task_models.requests import NewTask
 from flitwatch_domain.task_models.studies import StudyHelp, read_study
 
-_REQUESTS = {name: request for request in get_args(get_args(NewTask)[0]) for name in get_args(request.model_fields["name"].annotation)}  # fmt: skip
+_REQUESTS = {
+    name: request
+    for request in get_args(get_args(NewTask)[0])
+    for name in get_args(request.model_fields["name"].annotation)
+}
 #: What may be started from outside; maintenance and helpers are started by the platform itself.
 STARTABLE = tuple(_REQUESTS)
 _READERS: dict[str, Callable[[Any], Arguments]] = {

@@ -44,8 +44,26 @@ class Limits:
     seconds: int
 
 
-_USER = Limits(nodes=100_000, runs=100_000, threads=8, simulations=2_000, messages=2_000_000, packets=10**9, work=10**10, seconds=7_200)  # fmt: skip
-_OPERATOR = Limits(nodes=1_000_000, runs=1_000_000, threads=64, simulations=20_000, messages=50_000_000, packets=10**10, work=10**11, seconds=86_400)  # fmt: skip
+_USER = Limits(
+    nodes=100_000,
+    runs=100_000,
+    threads=8,
+    simulations=2_000,
+    messages=2_000_000,
+    packets=10**9,
+    work=10**10,
+    seconds=7_200,
+)
+_OPERATOR = Limits(
+    nodes=1_000_000,
+    runs=1_000_000,
+    threads=64,
+    simulations=20_000,
+    messages=50_000_000,
+    packets=10**10,
+    work=10**11,
+    seconds=86_400,
+)
 #: An admin is held by the worker's limits alone.
 LIMITS = {"anonymous": _USER, "viewer": _USER, "user": _USER, "service": _OPERATOR, "operator": _OPERATOR}
 

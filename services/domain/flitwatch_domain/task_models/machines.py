@@ -22,9 +22,18 @@ DragonflyRouting = Literal[
     "minimal", "valiant", "adaptive0", "adaptive1", "adaptive2", "adaptive3", "min-hash", "nmin-hash", "in-order"
 ]
 PacketRouting = Literal[
-    "minimal", "valiant", "adaptive0", "adaptive1", "adaptive2", "adaptive3", "min-hash", "nmin-hash", "in-order",
-    "ftree", "hw-adaptive",
-]  # fmt: skip
+    "minimal",
+    "valiant",
+    "adaptive0",
+    "adaptive1",
+    "adaptive2",
+    "adaptive3",
+    "min-hash",
+    "nmin-hash",
+    "in-order",
+    "ftree",
+    "hw-adaptive",
+]
 
 FlowPattern: TypeAlias = matching(  # type: ignore[valid-type]
     r"binomial-bcast|binomial-reduce|recursive-doubling-allreduce|dissemination-barrier|ring|pairwise-alltoall|halo-2d|halo-3d|halo-27|sweep-3d|transpose"
@@ -64,8 +73,16 @@ Placement = Literal[
 ]
 AS_IT_WAS = "as-it-was"
 WhatIfPlacement = Literal[
-    "as-it-was", "contiguous", "random-node", "random-router", "random-chassis", "random-cabinet", "random-group", "cyclic", "random-rank",
-]  # fmt: skip
+    "as-it-was",
+    "contiguous",
+    "random-node",
+    "random-router",
+    "random-chassis",
+    "random-cabinet",
+    "random-group",
+    "cyclic",
+    "random-rank",
+]
 WhatIfRouting = PacketRouting
 Semantics = Literal["longest-path", "orcs"]
 #: Routing modes of Aries NICs.

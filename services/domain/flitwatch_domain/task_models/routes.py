@@ -10,7 +10,7 @@ from flitwatch_domain.task_models.base import Arguments, Name, Node, Seed
 from flitwatch_domain.task_models.machines import LoopPattern, MessagePattern, NicMode, PacketRouting, PacketTopology
 from flitwatch_domain.task_models.simulations import PacketBytes
 
-MOST_OBSERVATIONS = 10_000
+MOST_OBSERVATIONS, MOST_INTERVALS = 10_000, 200
 Amount = Annotated[float, Field(ge=0, le=1e18)]
 Count = Annotated[int, Field(ge=0, le=10**18)]
 
@@ -54,6 +54,13 @@ class Observation(Arguments):
     cumulative_latency_us: Amount
 
 
+class Interval(Arguments):
+    """A part of a job's run time, in epoch seconds."""
+
+    from_s: float = Field(ge=0, le=4e9)
+    to_s: float = Field(ge=0, le=4e9)
+
+
 class Check(Arguments):
     """A moment of the job's past on which its placement is tried."""
 
@@ -75,15 +82,24 @@ class Advice(Arguments):
     user: Name | None = None
     fabric: Name | None = None
     message_bytes: int = Field(default=65_536, ge=1, le=2**50)
-    observations: dict[NicMode, Annotated[list[Observation], Field(max_length=MOST_OBSERVATIONS)]] = Field(
-        description="By routing mode; ADAPTIVE_0 and at least one other."
+    observations: dict[NicMode, Annotated[list[Observation], Field(max_length=MOST_OBSERVATIONS)]] | None = Field(
+        default=None, description="By routing mode; ADAPTIVE_0 and at least one other."
+    )
+    intervals: dict[NicMode, Annotated[list[Interval], Field(max_length=MOST_INTERVALS)]] | None = Field(
+        default=None,
+        description="In the place of observations: when `job` ran with which mode; the database has the counters.",
     )
     check: Check | None = None
     simulated: bool = False
 
     @model_validator(mode="after")
     def _comparable(self) -> Self:
-        if "ADAPTIVE_0" not in self.observations or len(self.observations) < 2:
+        given = self.intervals if self.observations is None else self.observations
+        if given is None or (self.observations is not None and self.intervals is not None):
+            raise ValueError("give either observations or intervals")
+        if self.intervals is not None and self.job is None:
+            raise ValueError("intervals need the job whose counters are read")
+        if "ADAPTIVE_0" not in given or len(given) < 2:
             raise ValueError("the choice needs observations under ADAPTIVE_0 and under another mode")
         if self.check is not None and (self.fabric is None or self.job is None):
             raise ValueError("a check needs fabric and job: it simulates a moment of that job's past")

@@ -1,0 +1,65 @@
+"""Contact points: mail addresses that people add, and the test mails that they ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from flitwatch_db.core.columns import Connection as AsyncConnection
+
+Connection = psycopg.Connection[Any]
+Row = dict[str, Any]
+_SHOWN = (
+    "SELECT name, addresses, least_severity, updated_at AS updated, test_asked_at, test_tried_at, test_error"
+    " FROM alert_contact"
+)
+
+
+async def contacts(conn: AsyncConnection, name: str | None = None) -> list[Row]:
+    """Every contact point by name, or the one of that name."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(f"{_SHOWN} WHERE %(name)s::text IS NULL OR name = %(name)s ORDER BY name", {"name": name})
+        return await cursor.fetchall()
+
+
+def save(conn: Connection, name: str, addresses: list[str], least_severity: str) -> None:
+    """Make or change a contact point; the result of a test of other addresses says nothing about these."""
+    conn.execute(
+        "INSERT INTO alert_contact AS c (name, addresses, least_severity) VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE"
+        " SET addresses = excluded.addresses, least_severity = excluded.least_severity, updated_at = clock_timestamp(),"
+        " test_asked_at = CASE WHEN c.addresses = excluded.addresses THEN c.test_asked_at END,"
+        " test_tried_at = CASE WHEN c.addresses = excluded.addresses THEN c.test_tried_at END,"
+        " test_error = CASE WHEN c.addresses = excluded.addresses THEN c.test_error END",
+        [name, addresses, least_severity],
+    )
+
+
+def delete(conn: Connection, name: str) -> bool:
+    """Remove a contact point; whether there was one."""
+    return bool(conn.execute("DELETE FROM alert_contact WHERE name = %s", [name]).rowcount)
+
+
+def ask_test(conn: Connection, name: str) -> bool:
+    """Have the engine send a test mail; whether there is such a contact point."""
+    return bool(
+        conn.execute("UPDATE alert_contact SET test_asked_at = clock_timestamp() WHERE name = %s", [name]).rowcount
+    )
+
+
+def listed(conn: Connection) -> list[Row]:
+    """Every contact point by name, with whether a test mail waits to be sent (`waits`)."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(
+            "SELECT name, addresses, least_severity, test_asked_at,"
+            " coalesce(test_asked_at > coalesce(test_tried_at, '-infinity'), false) AS waits FROM alert_contact ORDER BY name"
+        ).fetchall()
+
+
+def tested(conn: Connection, name: str, error: str | None) -> None:
+    """Say how a test mail went; it is tried once."""
+    conn.execute(
+        "UPDATE alert_contact SET test_tried_at = clock_timestamp(), test_error = %s WHERE name = %s",
+        [None if error is None else error[:400], name],
+    )

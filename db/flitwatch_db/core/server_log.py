@@ -1,0 +1,42 @@
+"""What the server says of keeping its write-ahead log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+
+@dataclass(frozen=True)
+class Archiving:
+    """Whether the server hands its log over.
+
+    Attributes
+    ----------
+    on : bool                  it was started so
+    command : str              by which it hands over each segment
+    failed : str or None       the segment that it could not hand over last, and has not since
+    """
+
+    on: bool
+    command: str
+    failed: str | None
+
+
+def archiving(conn: psycopg.Connection[Any]) -> Archiving:
+    """How the server stands with its log."""
+    row = conn.execute(
+        "SELECT current_setting('archive_mode') = 'on', current_setting('archive_command'), last_failed_wal,"
+        " last_failed_time > coalesce(last_archived_time, '-infinity') FROM pg_stat_archiver"
+    ).fetchone()
+    assert row is not None
+    return Archiving(row[0], row[1], row[2] if row[3] else None)
+
+
+def close_segment(conn: psycopg.Connection[Any]) -> str:
+    """Close the segment that is being written; return its name. A segment in which nothing stands is not closed, so a mark is written first."""
+    conn.execute("SELECT pg_create_restore_point('flitwatch backup')")
+    row = conn.execute("SELECT pg_walfile_name(pg_switch_wal())").fetchone()
+    assert row is not None
+    return str(row[0])

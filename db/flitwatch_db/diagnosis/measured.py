@@ -1,0 +1,235 @@
+"""Windows of ports and maps of packet samples, as the diagnosis takes them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg.rows import dict_row
+from psycopg.sql import SQL
+
+from flitwatch_db.core import packing
+from flitwatch_db.core.columns import packed_arrays, unpack_arrays
+from flitwatch_db.counters.reads import PORT_BUCKET_S
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_domain.cray import BYTES_PER_FLIT
+from flitwatch_domain.diagnosis import CongestionMap, PortWindow
+from flitwatch_domain.fabric import CountedAt, Fabric, Technology
+from flitwatch_domain.sampling import reported
+
+Conn = psycopg.Connection[Any]
+Row = dict[str, Any]
+
+#: What one count of `flits` is; without it a port's use is unknown.
+COUNT_BYTES = {Technology.CRAY_XC: BYTES_PER_FLIT, Technology.INFINIBAND: 4.0, Technology.OPA: 8.0}
+#: Sampled packets that a link needs before its congested fraction is said.
+LEAST_PACKETS = 50
+MOST_CONTEXTS = 10_000
+_MOST_FABRICS = 4
+_known: OrderedDict[tuple[Any, ...], Fabric] = OrderedDict()
+_lock = threading.Lock()
+
+
+def fabric_of(conn: Conn, fabric_id: int) -> Fabric:
+    """A fabric, read again only once its row was written again."""
+    row = conn.execute("SELECT xmin::text FROM fabric WHERE fabric_id = %s", [fabric_id]).fetchone()
+    key = (conn.info.host, conn.info.port, conn.info.dbname, fabric_id, None if row is None else row[0])
+    with _lock:
+        if key in _known:
+            _known.move_to_end(key)
+            return _known[key]
+    made = fabrics.load(conn, fabric_id)
+    with _lock:
+        _known[key] = made
+        while len(_known) > _MOST_FABRICS:
+            _known.popitem(last=False)
+    return made
+
+
+def port_window(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> PortWindow:
+    """Use and stalls of each link in [from, to), whole buckets of ten seconds; links to endpoints by the network cards where no port counts them."""
+    flits, stalls, seconds, _ = _port_sums(conn, fabric_id, fabric, from_s, to_s)
+    capacity = fabric.links.bandwidth_bps * fabric.links.multiplicity / 8
+    size = COUNT_BYTES.get(fabric.technology, np.nan)
+    carried = flits * size / seconds
+    ratio = np.divide(stalls, flits, out=np.zeros(len(flits)), where=flits > 0)
+    ratio[np.isnan(flits) | np.isnan(stalls)] = np.nan
+    _add_cards(conn, fabric_id, fabric, (from_s, to_s), (carried, ratio))
+    return PortWindow(fabric, carried / capacity, ratio)
+
+
+def _port_sums(
+    conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Flits, stall cycles and counted seconds by link, NaN where not counted; and buckets that count the link's flits."""
+    query = SQL("""
+        SELECT array_send(array_agg(router)), {}, {} FROM port_10s
+        WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts <= to_timestamp(%s)
+    """).format(packed_arrays(SQL("flits")), packed_arrays(SQL("stall_cycles")))
+    with conn.cursor(binary=True) as cursor:
+        sent = cursor.execute(query, [fabric_id, from_s, to_s - PORT_BUCKET_S]).fetchone()
+    assert sent is not None
+    links = len(fabric.links)
+    router = np.asarray(packing.unpack(sent[0], ">i4"), np.int64)
+    flits, stalls = unpack_arrays(sent[1], sent[2]), unpack_arrays(sent[3], sent[4])
+    table = fabric.counted_links()
+    inside = router < len(table)
+    sums, buckets = [], []
+    for values in (flits, stalls):
+        # Of ports whose waits nobody counts the flits count all the same.
+        width = min(values.shape[1], table.shape[1])
+        values, link = values[inside, :width], table[router[inside], :width]
+        known = np.isfinite(values) & (link >= 0)
+        total = np.bincount(link[known], values[known], links)
+        buckets.append(np.bincount(link[known], minlength=links))
+        sums.append(np.where(buckets[-1] > 0, total, np.nan))
+    rows = np.bincount(router[inside], minlength=len(table)) * float(PORT_BUCKET_S)
+    at = np.full(links, -1)
+    there = table >= 0
+    at[table[there]] = np.nonzero(there)[0]
+    seconds = np.where(at >= 0, rows[at], 0.0)
+    return sums[0], sums[1], np.where(seconds > 0, seconds, np.nan), buckets[0]
+
+
+#: A port that was counted for a smaller part of the time than this, of the longest that any was, is not counted.
+LEAST_COVERED = 0.5
+
+
+@dataclass(frozen=True)
+class LinkSums:
+    """What links carried in [from_s, to_s): bytes (links,), NaN where a link was not counted for long enough."""
+
+    carried: NDArray[np.float64]
+    from_s: float
+    to_s: float
+
+
+def link_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> LinkSums:
+    """Bytes by link in [from, to), widened to whole buckets: of the switches' ports, and of network cards where no port counts a link."""
+    from_s, to_s = np.floor(from_s / PORT_BUCKET_S) * PORT_BUCKET_S, np.ceil(to_s / PORT_BUCKET_S) * PORT_BUCKET_S
+    flits, _, _, buckets = _port_sums(conn, fabric_id, fabric, from_s, to_s)
+    carried = flits * COUNT_BYTES.get(fabric.technology, np.nan)
+    carried[buckets < LEAST_COVERED * buckets.max(initial=0)] = np.nan
+    rows = conn.execute(
+        "SELECT endpoint, sum(tx_bytes), sum(rx_bytes), sum(seconds) FROM endpoint_1s"
+        " WHERE fabric_id = %s AND ts > to_timestamp(%s) AND ts <= to_timestamp(%s) GROUP BY endpoint",
+        [fabric_id, from_s, to_s],
+    ).fetchall()
+    routers, ends = len(fabric.routers), len(fabric.endpoints)
+    longest = max((seconds for *_, seconds in rows), default=0.0)
+    cards = np.full((2, ends), np.nan)
+    for endpoint, sent, received, seconds in rows:
+        if endpoint < ends and seconds >= LEAST_COVERED * longest:
+            cards[:, endpoint] = [np.nan if known is None else known for known in (sent, received)]
+    for counted, end in zip(cards, (fabric.links.src, fabric.links.dst), strict=True):
+        wanted = (end >= routers) & np.isnan(carried)
+        carried[wanted] = counted[end[wanted] - routers]
+    return LinkSums(carried, float(from_s), float(to_s))
+
+
+def newest_port_s(conn: Conn, fabric_id: int) -> float | None:
+    """The end of the newest bucket of a fabric's ports; None where no port was ever counted."""
+    row = conn.execute(
+        "SELECT extract(epoch FROM ts)::float8 FROM port_10s WHERE fabric_id = %s ORDER BY ts DESC LIMIT 1", [fabric_id]
+    ).fetchone()
+    return None if row is None else float(row[0]) + PORT_BUCKET_S
+
+
+def _add_cards(
+    conn: Conn,
+    fabric_id: int,
+    fabric: Fabric,
+    window: tuple[float, float],
+    links: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> None:
+    """Bytes a second of links to and from endpoints, and at senders the stalls of the latter, from network cards; adds what no port counts."""
+    carried, ratio = links
+    routers = len(fabric.routers)
+    for tx, end in ((True, fabric.links.src), (False, fabric.links.dst)):
+        wanted = np.flatnonzero((end >= routers) & np.isnan(carried))
+        if not len(wanted):
+            continue
+        cards = _cards(conn, fabric_id, *window)
+        for link in wanted.tolist():
+            card = cards.get(int(end[link]) - routers)
+            if card is None:
+                continue
+            carried[link] = np.nan if card["tx" if tx else "rx"] is None else card["tx" if tx else "rx"]
+            if tx and fabric.counted_at is CountedAt.SENDER and card["wait"] is not None and card["tx"]:
+                ratio[link] = card["wait"] / (card["tx"] / COUNT_BYTES.get(fabric.technology, np.nan))
+
+
+def _cards(conn: Conn, fabric_id: int, from_s: float, to_s: float) -> dict[int, Row]:
+    """Bytes and wait cycles a second of each network card. Its rows stand at the sample that ends an interval."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(
+            """
+            SELECT endpoint, sum(tx_bytes) / nullif(sum(seconds), 0) AS tx, sum(rx_bytes) / nullif(sum(seconds), 0) AS rx,
+                   sum(tx_wait_cycles) / nullif(sum(seconds), 0) AS wait
+            FROM endpoint_1s WHERE fabric_id = %s AND ts > to_timestamp(%s) AND ts <= to_timestamp(%s) GROUP BY endpoint
+            """,
+            [fabric_id, from_s, to_s],
+        ).fetchall()
+    return {row["endpoint"]: row for row in rows}
+
+
+def contexts(
+    conn: Conn, fabric_id: int | None, job: str, tag: str | None, phase: str | None, from_s: float, to_s: float
+) -> list[Row]:
+    """Contexts of a job's packet samples that reach into [from, to), the newest first: context_id, fabric_id, first_s, last_s, variants, simulated."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(
+            """
+            SELECT context_id, fabric_id, extract(epoch FROM first_ts)::float8 AS first_s, extract(epoch FROM last_ts)::float8 AS last_s, variants, simulated
+            FROM sample_context WHERE job_id = %(job)s AND (%(fabric)s::int IS NULL OR fabric_id = %(fabric)s)
+              AND (%(tag)s::text IS NULL OR tag = %(tag)s) AND (%(phase)s::text IS NULL OR phase = %(phase)s)
+              AND first_ts < to_timestamp(%(to)s) AND last_ts >= to_timestamp(%(from)s) - interval '1 s'
+            ORDER BY last_ts DESC LIMIT %(most)s
+            """,
+            {
+                "job": job,
+                "fabric": fabric_id,
+                "tag": tag,
+                "phase": phase,
+                "from": from_s,
+                "to": to_s,
+                "most": MOST_CONTEXTS,
+            },
+        ).fetchall()
+
+
+def sample_map(conn: Conn, fabric: Fabric, found: Sequence[Row], from_s: float, to_s: float) -> CongestionMap | None:
+    """What the packets of some contexts say of links in [from, to); None where there is no sample.
+
+    Of seconds that are no longer kept the minutes are read.
+    """
+    ids = [row["context_id"] for row in found]
+    rows: list[Any] = []
+    for table, width in ((SQL("sample_1s"), 1), (SQL("sample_1m"), 60)):
+        query = SQL("""
+            SELECT link, sum(tested), sum(tested_bytes), sum(traffic), sum(traffic_variance), sum(congested), sum(congested_variance)
+            FROM {} WHERE context_id = ANY(%s) AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s) GROUP BY link
+        """).format(table)
+        rows = conn.execute(query, [ids, from_s // width * width, to_s]).fetchall()
+        if rows:
+            break
+    if not rows:
+        return None
+    columns = np.array(rows, float).T
+    link = columns[0].astype(np.int64)
+    one_bit = any("one-bit" in row["variants"] for row in found)
+    traffic = reported(columns[3], columns[4], one_bit)
+    congested = np.minimum(reported(columns[5], columns[6], one_bit), traffic)
+    fraction, use = np.full(len(fabric.links), np.nan), np.full(len(fabric.links), np.nan)
+    enough = traffic >= LEAST_PACKETS
+    fraction[link[enough]] = congested[enough] / traffic[enough]
+    mean = np.divide(columns[2], columns[1], out=np.zeros(len(link)), where=columns[1] > 0)
+    capacity = fabric.links.bandwidth_bps * fabric.links.multiplicity / 8 * (to_s - from_s)
+    use[link] = traffic * mean / capacity[link]
+    return CongestionMap(fabric, fraction, use)

@@ -1,0 +1,182 @@
+"""Where congestion begins now: of a machine by counters of its ports, of a job by its packet samples or else by those counters, and who feeds it."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import psycopg
+from psycopg.rows import dict_row
+
+from flitwatch_db.counters.reads import PORT_BUCKET_S
+from flitwatch_db.diagnosis import measured
+from flitwatch_db.jobs import traffic
+from flitwatch_db.jobs.as_of import job_at
+from flitwatch_domain.diagnosis import PortWindow, answer, find_roots
+from flitwatch_domain.fabric import Fabric, Technology
+from flitwatch_domain.link_shares import LEAST_SHARE, DragonflyRoutes, JobTraffic, shares
+
+Conn = psycopg.Connection[Any]
+Row = dict[str, Any]
+
+DEFAULT_WINDOW_S = 60
+#: Jobs whose shares are looked for, and that are listed at a root.
+MOST_JOBS, MOST_FEEDERS = 500, 8
+NO_JOBS = "No job is known in this window."
+NO_CARDS = "The network cards of the jobs are not counted in this window."
+TOO_LITTLE = "What the jobs' nodes sent does not fit what this link carried."
+NO_PLACE = "Its place on a fabric with counters over time is not known."
+
+
+def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fabric | None = None) -> Row:
+    """Roots on a machine in [from, to) by counters of ports: docs/contracts/api.md describes the answer; times are epoch seconds."""
+    fabric = measured.fabric_of(conn, fabric_id) if fabric is None else fabric
+    window = measured.port_window(conn, fabric_id, fabric, from_s, to_s)
+    made = answer.by_ports(window, find_roots(window))
+    roots = _fed(conn, fabric_id, fabric, window, made["roots"], from_s, to_s)
+    return {**_head(fabric_id, fabric, from_s, to_s), **made, "roots": roots}
+
+
+def of_job(
+    conn: Conn, job: Row, at_s: float, window_s: float = DEFAULT_WINDOW_S, tag: str | None = None, phase: str | None = None
+) -> Row:  # fmt: skip
+    """Roots that hold a job up in the window that ends at `at_s`: by its packet samples if there are some in it, else by counters of ports.
+
+    Parameters
+    ----------
+    job : dict
+        job_pk and job_id.
+    tag, phase : str, optional
+        Packets of that MPI tag, or of that phase of the job, alone.
+    """
+    sampled = by_samples(conn, job["job_id"], at_s, window_s, tag, phase)
+    if sampled is not None:
+        return sampled
+    with conn.cursor(row_factory=dict_row) as cursor:
+        place = cursor.execute(
+            "SELECT n.fabric_id, f.timeless, array_agg(DISTINCT n.router) AS routers, array_agg(DISTINCT n.endpoint) FILTER (WHERE n.endpoint IS NOT NULL) AS endpoints"
+            " FROM job_node n JOIN fabric f USING (fabric_id) WHERE n.job_pk = %s AND n.router IS NOT NULL GROUP BY 1, 2 ORDER BY count(*) DESC LIMIT 1",
+            [job["job_pk"]],
+        ).fetchone()
+    if place is None or place["timeless"] or tag is not None or phase is not None:
+        reason = "There are no packet samples of this tag or phase in this window." if tag or phase else NO_PLACE
+        head = {"fabric_id": None if place is None else place["fabric_id"], "from_s": at_s - window_s, "to_s": at_s}
+        return {**head, **answer.none_because("samples" if tag or phase else "ports", reason), "simulated": False}
+    to_s = math.floor(at_s / PORT_BUCKET_S) * PORT_BUCKET_S
+    fabric = measured.fabric_of(conn, place["fabric_id"])
+    made = of_fabric(conn, place["fabric_id"], to_s - window_s, to_s, fabric)
+    ends = [len(fabric.routers) + end for end in place["endpoints"] or ()]
+    return answer.touching(made, [*place["routers"], *ends])
+
+
+def of_job_named(
+    conn: Conn, job_id: str, cluster: str | None, at_s: float | None, window_s: float, tag: str | None, phase: str | None
+) -> Row:  # fmt: skip
+    """The same for a job by the scheduler's id; without a moment at its end, or as far as is measured.
+
+    Raises
+    ------
+    NotFound, BadRequest
+        There is no such job, or it had not started then.
+    """
+    now_s = time.time() if at_s is None else at_s
+    job = job_at(conn, job_id, cluster, now_s)
+    end_s = now_s if job["end_s"] is None else min(now_s, job["end_s"])
+    return of_job(conn, job, end_s if at_s is not None else _newest(conn, job, end_s), window_s, tag, phase)
+
+
+def _newest(conn: Conn, job: Row, end_s: float) -> float:
+    """Until when a job is measured: the end of its newest sample, or of its machine's newest bucket of ports, but not after `end_s`."""
+    row = conn.execute(
+        """
+        SELECT extract(epoch FROM coalesce(
+            (SELECT max(last_ts) + interval '1 s' FROM sample_context WHERE job_id = %(id)s),
+            (SELECT max(p.ts) + interval '10 s' FROM port_10s p
+             WHERE p.fabric_id = (SELECT fabric_id FROM job_node WHERE job_pk = %(pk)s AND router IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 1)
+               AND p.ts <= to_timestamp(%(end)s))))::float8
+        """,
+        {"id": job["job_id"], "pk": job["job_pk"], "end": end_s},
+    ).fetchone()
+    return end_s if row is None or row[0] is None else min(end_s, row[0])
+
+
+def by_samples(
+    conn: Conn, job_id: str, at_s: float, window_s: float, tag: str | None = None, phase: str | None = None
+) -> Row | None:
+    """The answer of a job's packet samples alone; None where there are none in the window."""
+    from_s = math.floor(at_s) - window_s
+    found = measured.contexts(conn, None, job_id, tag, phase, from_s, at_s)
+    if not found:
+        return None
+    fabric_id = found[0]["fabric_id"]
+    found = [row for row in found if row["fabric_id"] == fabric_id]
+    fabric = measured.fabric_of(conn, fabric_id)
+    congestion = measured.sample_map(conn, fabric, found, from_s, math.floor(at_s) + 1)
+    if congestion is None:
+        return None
+    made = answer.by_samples(congestion)
+    # Who feeds a root is told by what ports carried, if they are counted beside the samples.
+    window = measured.port_window(conn, fabric_id, fabric, from_s, at_s)
+    roots = _fed(conn, fabric_id, fabric, window, made["roots"], from_s, at_s)
+    head = _head(fabric_id, fabric, from_s, at_s)
+    return {**head, **made, "roots": roots, "simulated": fabric.simulated or any(row["simulated"] for row in found)}
+
+
+def _head(fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Row:
+    return {"fabric_id": fabric_id, "from_s": from_s, "to_s": to_s, "simulated": fabric.simulated}
+
+
+def _fed(
+    conn: Conn, fabric_id: int, fabric: Fabric, window: PortWindow, roots: list[Row], from_s: float, to_s: float
+) -> list[Row]:
+    """The roots with the jobs that feed them: by their shares of a link between routers, at an endpoint the job that holds it."""
+    if not roots:
+        return []
+    rows = traffic.in_window(conn, fabric_id, from_s, to_s, MOST_JOBS)
+    rows = [row for row in rows if row["simulated"] == fabric.simulated]
+    routers = len(fabric.routers)
+    inner = [n for n, root in enumerate(roots) if root["src"] < routers and root["dst"] < routers]
+    jobs: list[list[Row]] = [[] for _ in roots]
+    reasons: list[str | None] = [NO_JOBS if not rows else None for _ in roots]
+    for n, root in enumerate(roots):
+        if n not in inner and rows:
+            end = (root["dst"] if root["dst"] >= routers else root["src"]) - routers
+            jobs[n] = [{**_named(row), "share": None} for row in rows if end in row["endpoint"]]
+            reasons[n] = None if jobs[n] else "No job is known to hold this node."
+    if inner and rows:
+        for n, (users, reason) in zip(inner, _shares(fabric, window, rows, [roots[n]["link"] for n in inner], to_s - from_s), strict=True):  # fmt: skip
+            jobs[n], reasons[n] = users, reason
+    return [
+        {**root, "jobs": jobs[n], "jobs_unknown_because": None if jobs[n] else reasons[n]}
+        for n, root in enumerate(roots)
+    ]
+
+
+def _shares(
+    fabric: Fabric, window: PortWindow, rows: list[Row], links: list[int], length_s: float
+) -> list[tuple[list[Row], str | None]]:
+    """Jobs with their shares of each link, the largest first, or why that cannot be told (ADR 0979)."""
+    routes = DragonflyRoutes(fabric)
+    present = [
+        JobTraffic(*(np.array(row[key], kind) for key, kind in (("router", np.int64), ("sent", float), ("received", float))))
+        for row in rows
+    ]  # fmt: skip
+    reason = routes.reason or (None if any(job.known for job in present) else NO_CARDS)
+    if reason is not None:
+        return [([], reason) for _ in links]
+    carried = None
+    if fabric.technology is Technology.CRAY_XC:
+        carried = window.utilisation * fabric.links.bandwidth_bps * fabric.links.multiplicity / 8 * length_s
+    found = shares(routes, present, np.array(links), carried, rows[0]["total"] <= len(rows))
+    answers: list[tuple[list[Row], str | None]] = []
+    for share in found.share:
+        order = [n for n in np.argsort(-np.nan_to_num(share), kind="stable") if share[n] >= LEAST_SHARE][:MOST_FEEDERS]
+        users = [{**_named(rows[n]), "share": float(share[n])} for n in order]
+        answers.append((users, None if users else TOO_LITTLE))
+    return answers
+
+
+def _named(row: Row) -> Row:
+    return {key: row[key] for key in ("job_pk", "job_id", "user", "name", "nodes")}

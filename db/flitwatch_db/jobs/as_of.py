@@ -1,0 +1,47 @@
+"""A job as it was at a moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from flitwatch_domain.errors import BadRequest, NotFound
+
+Conn = psycopg.Connection[Any]
+Row = dict[str, Any]
+
+
+def job_at(conn: Conn, job_id: str, cluster: str | None, now_s: float) -> Row:
+    """A job's row as it was at a moment; NotFound where there is none, BadRequest where it had not started."""
+    return at_moment(_job(conn, job_id, cluster), now_s)
+
+
+def _job(conn: Conn, job_id: str, cluster: str | None) -> Row:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(
+            """
+            SELECT job_pk, cluster, job_id, user_name AS "user", account, name, state, nodes, simulated,
+                   extract(epoch FROM start_ts)::float8 AS start_s, extract(epoch FROM end_ts)::float8 AS end_s
+            FROM job WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)
+            ORDER BY coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1
+            """,
+            {"id": job_id, "cluster": cluster},
+        ).fetchall()
+    if not rows:
+        raise NotFound(
+            f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),
+            advice="Write the id as the scheduler prints it (42, 3_4, 10+1); /api/v1/jobs?q= finds jobs by part of it.",
+        )
+    return rows[0]
+
+
+def at_moment(job: Row, now_s: float) -> Row:
+    """A job as it was at a moment: one that ended later was running."""
+    if job["start_s"] is not None and job["start_s"] > now_s:
+        raise BadRequest(
+            f"job {job['job_id']} had not started at that moment",
+            advice="Ask for a later `at`, or leave it out for the newest answer.",
+        )
+    return {**job, "end_s": None, "state": "RUNNING"} if job["end_s"] is not None and job["end_s"] > now_s else job

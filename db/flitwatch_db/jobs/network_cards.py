@@ -1,0 +1,153 @@
+"""Counters of a job's network cards, by window and by card, and over single intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier
+
+from flitwatch_db.jobs.parts import STEPS, rows_within
+from flitwatch_domain.errors import BadRequest, NotEnoughData
+from flitwatch_domain.fabric import Technology
+from flitwatch_domain.network_noise.observations import NicObservation
+from flitwatch_domain.network_noise.of_job import COLUMNS, LEAST_COUNTED, NicCounts
+
+Conn = psycopg.Connection[Any]
+
+#: Windows that a job is cut into at most, and rows of one table that are summed for it.
+MOST_WINDOWS, MOST_ROWS = 180, 1_000_000
+
+
+@dataclass(frozen=True)
+class JobEndpoints:
+    """A job's network cards on the fabric that holds most of them; `nodes`: all of the job's, in order."""
+
+    fabric_id: int
+    technology: Technology
+    endpoints: list[int]
+    nodes: tuple[str, ...]
+
+
+def cards_of(conn: Conn, job_pk: int) -> JobEndpoints | None:
+    """None where no fabric knows a card of the job's nodes."""
+    row = conn.execute(
+        """
+        SELECT n.fabric_id, f.technology, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint),
+               (SELECT array_agg(DISTINCT node ORDER BY node) FROM job_node WHERE job_pk = %(job)s)
+        FROM job_node n JOIN fabric f USING (fabric_id) WHERE n.job_pk = %(job)s AND n.endpoint IS NOT NULL
+        GROUP BY 1, 2 ORDER BY count(DISTINCT n.endpoint) DESC, n.fabric_id LIMIT 1
+        """,
+        {"job": job_pk},
+    ).fetchone()
+    return None if row is None else JobEndpoints(row[0], Technology(row[1]), row[2], tuple(row[3]))
+
+
+def counts(conn: Conn, cards: JobEndpoints, from_s: float, to_s: float) -> NicCounts:
+    """Counters in whole windows within [from_s, to_s), of the finest table that has most of them.
+
+    Parameters
+    ----------
+    conn : psycopg.Connection
+        With role `reader` or `writer`.
+    """
+    best, best_seen = NicCounts(1, {name: np.full((0, len(cards.endpoints)), np.nan) for name in COLUMNS}), 0.0
+    for width in (1, 60, 3600):
+        if width < 3600 and (to_s - from_s) / width * len(cards.endpoints) > MOST_ROWS:
+            continue
+        step = next((one for one in STEPS if one % width == 0 and (to_s - from_s) / one <= MOST_WINDOWS), STEPS[-1])
+        first, last = math.ceil(from_s / step) * step, math.floor(to_s / step) * step
+        if last <= first:
+            continue
+        found = _summed(conn, cards, first, last, step, width)
+        seen = float(np.isfinite(list(found.counts.values())).any(0).mean())
+        if seen > best_seen:
+            best, best_seen = found, seen
+        if seen >= LEAST_COUNTED:
+            break
+    return best
+
+
+def observations(
+    conn: Conn, job_pk: int, start_s: float, end_s: float, intervals: Sequence[tuple[float, float]]
+) -> list[NicObservation]:
+    """One observation an interval: the mean over the job's counted cards.
+
+    Parameters
+    ----------
+    start_s, end_s : float
+        Of the job, in epoch seconds; intervals lie within it.
+
+    Raises
+    ------
+    BadRequest
+        An interval does not lie within the job, or no card of this technology counts latency and stalls.
+    NotEnoughData
+        Nothing was counted in an interval.
+    """
+    cards = cards_of(conn, job_pk)
+    if cards is None or cards.technology is not Technology.CRAY_XC:
+        raise BadRequest(
+            "no counters of its network cards can stand for observations: "
+            + ("no fabric knows its nodes" if cards is None else f"{cards.technology} counts no latency of requests"),
+            advice="Give the observations themselves.",
+        )
+    made = []
+    for begin, end in intervals:
+        if not start_s <= begin < end <= end_s:
+            raise BadRequest(
+                f"the interval from {begin:.0f} to {end:.0f} does not lie within the job, from {start_s:.0f} to {end_s:.0f}"
+            )
+        made.append(_observed(conn, cards, begin, end))
+    return made
+
+
+def _observed(conn: Conn, cards: JobEndpoints, begin: float, end: float) -> NicObservation:
+    for width in (1, 60):
+        first, last = math.ceil(begin / width) * width, math.floor(end / width) * width
+        if last <= first:
+            continue
+        # As one window: sums by card.
+        found = _summed(conn, cards, first, last, last - first, width).counts
+        flits, stalls, packets, latency = (
+            found[name][0] for name in ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum")
+        )
+        counted = np.isfinite([flits, stalls, packets, latency]).all(0)
+        if counted.any():
+            mean = [float(one[counted].mean()) for one in (flits, packets, stalls, latency)]
+            return NicObservation(
+                cards.nodes, float(last - first), round(mean[0]), round(mean[1]), round(mean[2]), mean[3]
+            )
+    raise NotEnoughData(
+        f"no flits, stalls and latencies of its network cards were counted from {begin:.0f} to {end:.0f}"
+        " (seconds are kept for two days, then whole minutes)"
+    )
+
+
+def _summed(conn: Conn, cards: JobEndpoints, first: int, last: int, step: int, width: int) -> NicCounts:
+    # A row of a second may reach back before the span, to the sample before it.
+    whole = " AND ts - make_interval(secs => greatest(seconds - 1, 0)) >= to_timestamp(%(from)s)" if width == 1 else ""
+    query = SQL(
+        "SELECT endpoint, ((extract(epoch FROM ts)::bigint - %(from)s) / %(step)s)::int AS at, {} FROM {}"
+        " WHERE fabric_id = %(fabric)s AND endpoint = ANY(%(endpoints)s) AND {} GROUP BY 1, 2"
+    ).format(
+        SQL(", ").join(SQL("sum({0})::float8 AS {0}").format(Identifier(name)) for name in COLUMNS),
+        Identifier({1: "endpoint_1s", 60: "endpoint_1m", 3600: "endpoint_1h"}[width]),
+        rows_within(width) + SQL(whole),  # type: ignore[arg-type]
+    )
+    place = {endpoint: at for at, endpoint in enumerate(cards.endpoints)}
+    made = {name: np.full(((last - first) // step, len(place)), np.nan) for name in COLUMNS}
+    with conn.cursor(row_factory=dict_row) as cursor:
+        for row in cursor.execute(
+            query,
+            {"from": first, "to": last, "step": step, "fabric": cards.fabric_id, "endpoints": cards.endpoints},
+        ):
+            for name, held in made.items():
+                if row[name] is not None:
+                    held[row["at"], place[row["endpoint"]]] = row[name]
+    return NicCounts(step, made)

@@ -1,0 +1,245 @@
+"""Counters about the onset of a slow stretch: of routers, links and network cards, before it and after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composed, Identifier
+
+from flitwatch_db.core import packing
+from flitwatch_db.core.columns import packed_arrays, unpack_arrays
+from flitwatch_domain.explanation import slowdown
+from flitwatch_domain.explanation.carriers import Count, LinkCount, RouterCounts
+
+Conn = psycopg.Connection[Any]
+Row = dict[str, Any]
+Window = tuple[float, float]
+
+#: Seconds by which a NIC's row may come after what it counts: rows stand at the sample that ends an interval.
+NIC_LATE_S = 10.0
+#: Minutes before the onset over which a job's own most is taken, and how many of them must be counted.
+MINUTES, LEAST_MINUTES = 10, 3
+#: Routers whose ports are read: those that gained most stalls. The links that gained most end there, and unpacking every port takes ten times as long.
+MOST_PORTS_OF = 32
+
+
+def rows_of(conn: Conn, query: SQL | Composed, parameters: dict[str, Any]) -> list[Row]:
+    """Rows as dictionaries."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, parameters).fetchall()
+
+
+def own_series(conn: Conn, place: Row, from_s: float, to_s: float, width_s: int) -> slowdown.Series:
+    """Stall cycles per flit of a job's routers by time."""
+    table = SQL("router_1s") if width_s == 1 else SQL("router_1m")
+    where = (
+        SQL("ts = ANY(ARRAY(SELECT generate_series(to_timestamp(%(from)s), to_timestamp(%(to)s), interval '1 s')))")
+        if width_s == 1
+        else SQL("ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s)")
+    )
+    rows = rows_of(
+        conn,
+        SQL(
+            "SELECT extract(epoch FROM ts)::float8 AS at, sum(rt_stall_cycles) / nullif(sum(rt_flits), 0) AS ratio FROM {}"
+            " WHERE fabric_id = %(fabric)s AND router = ANY(%(routers)s) AND {} GROUP BY ts ORDER BY ts"
+        ).format(table, where),  # type: ignore[arg-type]
+        {
+            "fabric": place["fabric_id"],
+            "routers": sorted(set(place["router"])),
+            "from": math.floor(from_s / width_s) * width_s,
+            "to": math.floor(to_s / width_s) * width_s,
+        },
+    )
+    ratio = np.array([math.nan if row["ratio"] is None else row["ratio"] for row in rows], float)
+    return slowdown.Series(np.array([row["at"] for row in rows], float), ratio, float(width_s))
+
+
+def sent_by(
+    conn: Conn, fabric_id: int, jobs: list[int], before: Window, after: Window
+) -> dict[int, tuple[float | None, float | None]]:
+    """Bytes a second that the nodes of each job sent before and after, and under -1 those of the whole machine; None where no NIC was counted."""
+    rows = rows_of(
+        conn,
+        SQL("""
+            WITH counted AS (
+                SELECT endpoint, sum(tx_bytes) FILTER (WHERE NOT late) / nullif(sum(seconds) FILTER (WHERE NOT late AND tx_bytes IS NOT NULL), 0) AS before,
+                       sum(tx_bytes) FILTER (WHERE late) / nullif(sum(seconds) FILTER (WHERE late AND tx_bytes IS NOT NULL), 0) AS after
+                FROM (
+                    SELECT endpoint, tx_bytes, seconds, ts >= to_timestamp(%(c)s) AS late FROM endpoint_1s
+                    WHERE fabric_id = %(fabric)s AND (ts >= to_timestamp(%(a)s) AND ts < to_timestamp(%(b)s) OR ts >= to_timestamp(%(c)s) AND ts < to_timestamp(%(d)s))
+                ) e GROUP BY endpoint
+            )
+            SELECT n.job_pk, sum(before)::float8 * count(*) / nullif(count(before), 0) AS before, sum(after)::float8 * count(*) / nullif(count(after), 0) AS after
+            FROM job_node n LEFT JOIN counted USING (endpoint) WHERE n.job_pk = ANY(%(jobs)s) AND n.fabric_id = %(fabric)s GROUP BY 1
+            UNION ALL SELECT -1, sum(before)::float8, sum(after)::float8 FROM counted
+        """),
+        {
+            "fabric": fabric_id,
+            "jobs": jobs,
+            "a": before[0],
+            "b": before[1],
+            "c": after[0] + NIC_LATE_S,
+            "d": after[1] + NIC_LATE_S,
+        },
+    )
+    return {row["job_pk"]: (row["before"], row["after"]) for row in rows}
+
+
+def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict[int, float]:
+    """The most bytes a second that the nodes of each job sent in a minute before the onset in which it ran; jobs with enough such minutes only."""
+    end_s = math.floor(low_s / 60) * 60
+    rows = rows_of(
+        conn,
+        SQL("""
+            SELECT job_pk, max(rate) AS most FROM (
+                SELECT n.job_pk, e.ts, sum(e.tx_bytes) / nullif(sum(e.seconds), 0) * j.size AS rate
+                FROM endpoint_1m e JOIN job_node n ON (n.fabric_id, n.endpoint) = (e.fabric_id, e.endpoint)
+                JOIN (
+                    SELECT m.job_pk, o.start_ts, count(*) AS size FROM job_node m JOIN job o USING (job_pk)
+                    WHERE m.job_pk = ANY(%(jobs)s) AND (m.fabric_id = %(fabric)s OR m.fabric_id IS NULL) GROUP BY 1, 2
+                ) j ON j.job_pk = n.job_pk AND j.start_ts <= e.ts
+                WHERE n.job_pk = ANY(%(jobs)s) AND e.fabric_id = %(fabric)s AND e.ts >= to_timestamp(%(from)s) AND e.ts < to_timestamp(%(to)s) AND e.tx_bytes IS NOT NULL
+                GROUP BY n.job_pk, e.ts, j.size
+            ) m GROUP BY job_pk HAVING count(*) >= %(least)s
+        """),
+        {"fabric": fabric_id, "jobs": jobs, "from": end_s - 60 * MINUTES, "to": end_s, "least": LEAST_MINUTES},
+    )
+    return {row["job_pk"]: row["most"] for row in rows}
+
+
+def of_routers(conn: Conn, fabric_id: int, size: int, before: Window, after: Window) -> RouterCounts:
+    """Flits and stall cycles of every router of a fabric in both windows; NaN where nothing was counted."""
+    found = rows_of(
+        conn,
+        SQL("""
+            SELECT router, ts >= to_timestamp(%(c)s) AS late, sum(rt_flits) AS flits, sum(rt_stall_cycles) AS stalls FROM router_1s
+            WHERE fabric_id = %(fabric)s AND (ts >= to_timestamp(%(a)s) AND ts < to_timestamp(%(b)s) OR ts >= to_timestamp(%(c)s) AND ts < to_timestamp(%(d)s))
+            GROUP BY 1, 2
+        """),
+        {"fabric": fabric_id, **_whole(before, after)},
+    )
+    flits, stalls = np.full((2, size), np.nan), np.full((2, size), np.nan)
+    for row in found:
+        if row["router"] < size:
+            place = int(row["late"]), row["router"]
+            flits[place] = math.nan if row["flits"] is None else row["flits"]
+            stalls[place] = math.nan if row["stalls"] is None else row["stalls"]
+    return RouterCounts(*flits, *stalls)
+
+
+def _whole(before: Window, after: Window) -> dict[str, int]:
+    """Whole seconds within the windows."""
+    return {"a": math.ceil(before[0]), "b": math.floor(before[1]), "c": math.ceil(after[0]), "d": math.floor(after[1])}
+
+
+def onward_of(conn: Conn, place: Row, fabric: Row) -> NDArray[np.int64]:
+    """Routers where links of the job's routers are counted, and its own: sorted."""
+    end = Identifier("dst_router" if fabric["at_receiver"] else "src_router")
+    (row,) = rows_of(
+        conn,
+        SQL("""
+            SELECT array_agg(DISTINCT {}) AS router FROM link WHERE fabric_id = %(fabric)s
+              AND (src_router IN (SELECT unnest(%(own)s::int[])) OR dst_router IN (SELECT unnest(%(own)s::int[])))
+        """).format(end),
+        {"fabric": fabric["fabric_id"], "own": sorted(set(place["router"]))},
+    )
+    found = {router for router in row["router"] or [] if router is not None}
+    return np.array(sorted(found | set(place["router"])), np.int64)
+
+
+def of_links(
+    conn: Conn, place: Row, fabric: Row, ends: NDArray[np.int64], counted: RouterCounts, before: Window, after: Window
+) -> list[LinkCount]:
+    """Links at the job's routers, and those that join its groups, with what was counted on them.
+
+    Only those counted at the routers that gained most stalls, of `ends` (where its own links are counted) and of its groups.
+    """
+    own = sorted(set(place["router"]))
+    group = fabric["group"]
+    joined = set(group[own].tolist()) - {-1}
+    near = np.isin(group, list(joined))
+    near[ends] = True
+    ends = np.flatnonzero(near)
+    gained = np.nan_to_num(counted.gained[ends], nan=-1.0)
+    most = ends[np.argsort(-gained, kind="stable")[:MOST_PORTS_OF]]
+    held = np.isin(np.arange(len(group)), own)
+    rows = [
+        row
+        for row in _counted_links(conn, fabric, most)
+        if held[row["src_router"]]
+        or held[row["dst_router"]]
+        or (
+            (group[row["src_router"]] != group[row["dst_router"]])
+            and {int(group[row["src_router"]]), int(group[row["dst_router"]])} <= joined
+        )
+    ]
+    counts = _port_counts(conn, fabric["fabric_id"], [(row["router"], row["port"]) for row in rows], before, after)
+    return [
+        LinkCount(
+            row["link"],
+            row["class"],
+            row["src_router"],
+            fabric["names"][row["src_router"]],
+            int(group[row["src_router"]]),
+            row["dst_router"],
+            fabric["names"][row["dst_router"]],
+            int(group[row["dst_router"]]),
+            counts[row["router"], row["port"]],
+        )
+        for row in rows
+        if (row["router"], row["port"]) in counts
+    ]
+
+
+def _counted_links(conn: Conn, fabric: Row, routers: NDArray[np.int64]) -> list[Row]:
+    """Links between routers that are counted at some of them."""
+    end = "dst" if fabric["at_receiver"] else "src"
+    return rows_of(
+        conn,
+        SQL("""
+            SELECT link, class, src_router, dst_router, {} AS router, {} AS port FROM link WHERE fabric_id = %(fabric)s AND {} IS NOT NULL
+              AND src_router IS NOT NULL AND dst_router IS NOT NULL AND {} = ANY(%(routers)s)
+        """).format(*(Identifier(f"{end}_{name}") for name in ("router", "port", "port", "router"))),
+        {"fabric": fabric["fabric_id"], "routers": routers.tolist()},
+    )
+
+
+def _port_counts(
+    conn: Conn, fabric_id: int, ports: Sequence[tuple[int, int]], before: Window, after: Window
+) -> dict[tuple[int, int], Count]:
+    """Counts of some ports (router, port) over both windows; whole buckets of ten seconds only."""
+    query = SQL("""
+        SELECT array_send(array_agg(router)), array_send(array_agg((ts >= to_timestamp(%(c)s))::int)), {}, {} FROM port_10s
+        WHERE fabric_id = %(fabric)s AND router = ANY(%(routers)s)
+          AND (ts >= to_timestamp(%(a)s) AND ts <= to_timestamp(%(b)s - 10) OR ts >= to_timestamp(%(c)s) AND ts <= to_timestamp(%(d)s - 10))
+    """).format(*(packed_arrays(Identifier(name)) for name in ("flits", "stall_cycles")))
+    routers = sorted({router for router, _ in ports})
+    with conn.cursor(binary=True) as cursor:
+        sent = cursor.execute(query, {"fabric": fabric_id, "routers": routers, **_whole(before, after)}).fetchone()
+    assert sent is not None
+    router, late = (np.asarray(packing.unpack(column, ">i4"), np.int64) for column in sent[:2])
+    if not len(router):
+        return {}
+    # Sums by router and side: [flits or stalls][side][router][port], NaN where nothing was counted.
+    place, index = np.unique(router, return_inverse=True)
+    sums = []
+    for values in (unpack_arrays(sent[2], sent[3]), unpack_arrays(sent[4], sent[5])):
+        total, known = np.zeros((2, len(place), values.shape[1])), np.zeros((2, len(place), values.shape[1]), np.int64)
+        np.add.at(total, (late, index), np.nan_to_num(values))
+        np.add.at(known, (late, index), np.isfinite(values))
+        sums.append(np.where(known > 0, total, np.nan))
+    flits, stalls = sums
+    at = {number: position for position, number in enumerate(place.tolist())}
+    found: dict[tuple[int, int], Count] = {}
+    for number, port in ports:
+        if number in at and port < min(flits.shape[2], stalls.shape[2]):
+            own = at[number]
+            figures = (flits[0, own, port], stalls[0, own, port], flits[1, own, port], stalls[1, own, port])
+            found[number, port] = Count(*(None if math.isnan(value) else float(value) for value in figures))
+    return found

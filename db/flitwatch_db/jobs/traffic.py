@@ -1,0 +1,88 @@
+"""What jobs' network cards sent and received in a window: jobs that ran in it, endpoint by endpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composed
+
+from flitwatch_db.core.columns import Connection
+
+Row = dict[str, Any]
+
+#: Longer windows are read by the minute, and those by the hour.
+LONGEST_BY_SECOND_S, LONGEST_BY_MINUTE_S = 900, 86_400
+#: Seconds by which a card's row may come after what it counts: rows stand at the sample that ends an interval.
+LATE_S = 10
+
+
+async def of_window(conn: Connection, fabric_id: int, from_s: float, to_s: float, most: int) -> list[Row]:
+    """Jobs that held endpoints of a fabric in [from, to), largest first.
+
+    Returns
+    -------
+    list of dict
+        job_pk, job_id, user, name, nodes, simulated, total (of such jobs), and by endpoint, in one order: endpoint, router, sent and received (bytes
+        while the job ran in the window, from the mean rate of what was counted; None: not counted).
+    """
+    query, parameters = _query(fabric_id, from_s, to_s, most)
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
+
+
+def in_window(conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: float, most: int) -> list[Row]:
+    """The same over a connection of a thread."""
+    query, parameters = _query(fabric_id, from_s, to_s, most)
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, parameters).fetchall()
+
+
+def _query(fabric_id: int, from_s: float, to_s: float, most: int) -> tuple[Composed, Row]:
+    length = to_s - from_s
+    table, width = (
+        (SQL("endpoint_1s"), 1)
+        if length <= LONGEST_BY_SECOND_S
+        else (SQL("endpoint_1m"), 60)
+        if length <= LONGEST_BY_MINUTE_S
+        else (SQL("endpoint_1h"), 3600)
+    )
+    late = LATE_S if width == 1 else 0
+    query = SQL("""
+        WITH present AS (
+            SELECT job_pk, job_id, user_name, name, nodes, simulated, count(*) OVER () AS total,
+                   greatest(start_ts, to_timestamp(%(from)s)) AS low, least(coalesce(end_ts, 'infinity'), to_timestamp(%(to)s)) AS high
+            FROM job j WHERE start_ts < to_timestamp(%(to)s) AND (end_ts > to_timestamp(%(from)s) OR end_ts IS NULL AND state = 'RUNNING')
+              AND EXISTS (SELECT FROM job_node n WHERE n.job_pk = j.job_pk AND n.fabric_id = %(fabric)s AND n.router IS NOT NULL)
+            ORDER BY nodes DESC NULLS LAST, job_pk LIMIT %(most)s
+        ), held AS (
+            SELECT DISTINCT p.job_pk, n.endpoint, n.router, p.low, p.high FROM present p JOIN job_node n USING (job_pk)
+            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL
+        ), counted AS (
+            SELECT endpoint, ts, seconds, tx_bytes, rx_bytes FROM {}
+            WHERE fabric_id = %(fabric)s AND ts >= to_timestamp(%(from)s - %(before)s) AND ts < to_timestamp(%(to)s + %(late)s)
+              AND tx_bytes IS NOT NULL AND rx_bytes IS NOT NULL
+        ), each AS (
+            SELECT h.job_pk, h.endpoint, h.router, sum(c.tx_bytes) / nullif(sum(c.seconds), 0) * extract(epoch FROM h.high - h.low)::float8 AS sent,
+                   sum(c.rx_bytes) / nullif(sum(c.seconds), 0) * extract(epoch FROM h.high - h.low)::float8 AS received
+            FROM held h LEFT JOIN counted c ON c.endpoint = h.endpoint
+                 AND c.ts >= h.low + make_interval(secs => %(late)s - %(before)s) AND c.ts < h.high + make_interval(secs => %(late)s)
+            GROUP BY h.job_pk, h.endpoint, h.router, h.low, h.high
+        )
+        SELECT p.job_pk, p.job_id, p.user_name AS "user", p.name, p.nodes, p.simulated, p.total,
+               array_agg(e.endpoint ORDER BY e.endpoint) AS endpoint, array_agg(e.router ORDER BY e.endpoint) AS router, array_agg(e.sent ORDER BY e.endpoint) AS sent,
+               array_agg(e.received ORDER BY e.endpoint) AS received
+        FROM present p JOIN each e USING (job_pk)
+        GROUP BY p.job_pk, p.job_id, p.user_name, p.name, p.nodes, p.simulated, p.total ORDER BY p.nodes DESC NULLS LAST, p.job_pk
+    """).format(table)
+    parameters = {
+        "fabric": fabric_id,
+        "from": from_s,
+        "to": to_s,
+        "late": late,
+        "before": width - 1,
+        "most": most,
+    }
+    return query, parameters

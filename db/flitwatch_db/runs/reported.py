@@ -1,0 +1,105 @@
+"""Runs that programs report of themselves, in the same rows as imported ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from flitwatch_db.core import events
+from flitwatch_db.runs.store import run_id_of, upsert_run, upsert_steps
+from flitwatch_domain.errors import Conflict, Forbidden, NotFound
+from flitwatch_domain.runs import Run, RunStep
+
+Conn = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """What a report changed.
+
+    Attributes
+    ----------
+    run_id : int
+    created : bool
+        False where the run had been reported before.
+    new_steps : int
+        Steps that were not there; a step that comes again replaces itself.
+    """
+
+    run_id: int
+    created: bool
+    new_steps: int
+
+
+def report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | None) -> StoredRun:
+    """Store a run with its steps, or the same run again, within a transaction.
+
+    Parameters
+    ----------
+    owner : str or None
+        The user whose jobs the caller may report; None: everybody's.
+
+    Raises
+    ------
+    Conflict
+        The key is another run's, or whose job it is is not known yet.
+    Forbidden
+        The job is another user's.
+    """
+    with conn.transaction():
+        held = conn.execute("SELECT exe, job_id FROM run WHERE run_key = %s", [run.run_key]).fetchone()
+        if held is not None and held != (run.exe, run.job_id):
+            raise Conflict(
+                "this key is that of a run of another application or job", advice="Take a new key for each run."
+            )
+        run_id = upsert_run(conn, run)
+        _check_owner(conn, run_id, owner)
+        return _stored(conn, run_id, held is None, steps)
+
+
+def append(conn: Conn, run_id: int, run_key: str, steps: Sequence[RunStep], owner: str | None) -> StoredRun:
+    """Add steps to a run, within a transaction.
+
+    Raises
+    ------
+    NotFound
+        No run of that number has this key.
+    Conflict
+        Whose job it is is not known.
+    Forbidden
+        The job is another user's.
+    """
+    with conn.transaction():
+        if run_id_of(conn, run_key) != run_id:
+            raise NotFound(
+                f"there is no run {run_id} of yours with this key", advice="Report the run first: POST /api/v1/runs."
+            )
+        _check_owner(conn, run_id, owner)
+        return _stored(conn, run_id, False, steps)
+
+
+def _check_owner(conn: Conn, run_id: int, owner: str | None) -> None:
+    job_id, user = conn.execute(
+        "SELECT run.job_id, user_name FROM run LEFT JOIN job USING (job_pk) WHERE run_id = %s", [run_id]
+    ).fetchone() or (None, None)
+    if owner is None or job_id is None or user == owner:
+        return
+    if user is None:
+        # Taken now, it would count for whoever turns out to own the job.
+        raise Conflict(
+            "nobody knows yet whose job this is",
+            advice="Send the report again once the scheduler's record of the job is here, or use a service's token with scope runs.",
+        )
+    raise Forbidden(
+        "the job is another user's", advice="Report your own jobs, or use a service's token with scope runs."
+    )
+
+
+def _stored(conn: Conn, run_id: int, created: bool, steps: Sequence[RunStep]) -> StoredRun:
+    new = upsert_steps(conn, run_id, steps)
+    if created or new:
+        events.emit(conn, "run", {"run_id": run_id, "steps": new})
+    return StoredRun(run_id, created, new)

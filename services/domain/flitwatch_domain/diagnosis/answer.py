@@ -1,0 +1,172 @@
+"""Diagnoses as plain data, the same from packet samples and from counters of ports: REST, explanations and alerts show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from flitwatch_domain.diagnosis.back_pressure import Findings, PortWindow, Root
+from flitwatch_domain.diagnosis.trees import DARK, CongestionMap, Diagnosis, diagnose
+from flitwatch_domain.fabric import Fabric
+
+Row = dict[str, Any]
+
+#: Links of a tree that are listed, the nearest to the root first.
+MOST_VICTIMS = 200
+_ADVICE = {
+    "full-link": "More traffic wants this link than it carries: move one of the jobs that feed it, delay it, or spread routes.",
+    "full-endpoint": "Several senders meet at one node: spread the messages over time or over more receivers.",
+    "slow-endpoint": "The node takes its traffic more slowly than its link brings it: look at the node.",
+}
+
+
+def by_ports(window: PortWindow, found: Findings) -> Row:
+    """The answer of `find_roots`."""
+    nothing = found.counted == 0
+    reasons = [found.cannot_tell] if found.cannot_tell is not None else []
+    verdict = "named" if found.roots else "cannot tell" if reasons or nothing else "none"
+    return {
+        "method": "ports",
+        "verdict": verdict,
+        "reasons": reasons,
+        "roots": [_port_root(window, one) for one in found.roots],
+        "links_counted": found.counted,
+        "links_stalled": found.stalled,
+        "links_explained": found.explained,
+    }
+
+
+def by_samples(congestion: CongestionMap) -> Row:
+    """The answer of `diagnose`, with the dark links behind each root as its tree."""
+    roots = diagnose(congestion)
+    fraction = congestion.congested_fraction
+    known, dark = np.isfinite(fraction), np.nan_to_num(fraction) >= DARK
+    rows = [_sample_root(congestion, one) for one in roots]
+    explained = {victim["link"] for row in rows for victim in row["victims"]} | {row["link"] for row in rows}
+    reasons = [] if known.any() else ["No link has enough sampled packets in this window."]
+    if known.any() and dark.any() and not rows:
+        reasons = ["Congested links lead to no root among the links that the packets passed."]
+    return {
+        "method": "samples",
+        "verdict": "named" if rows else "cannot tell" if reasons else "none",
+        "reasons": reasons,
+        "roots": rows,
+        "links_counted": int(known.sum()),
+        "links_stalled": int(dark.sum()),
+        "links_explained": len(explained & set(np.flatnonzero(dark).tolist())),
+    }
+
+
+def none_because(method: str, reason: str) -> Row:
+    """An answer that says why nothing can be told."""
+    counts = dict.fromkeys(("links_counted", "links_stalled", "links_explained"), 0)
+    return {"method": method, "verdict": "cannot tell", "reasons": [reason], "roots": [], **counts}
+
+
+def touching(answer: Row, vertices: Iterable[int]) -> Row:
+    """The answer with those roots alone at which, or in whose tree, a link begins or ends at one of the vertices."""
+    held = set(vertices)
+    roots = [
+        root
+        for root in answer["roots"]
+        if any(one["src"] in held or one["dst"] in held for one in (root, *root["victims"]))
+    ]
+    verdict = answer["verdict"] if roots or answer["verdict"] != "named" else "none"
+    return {**answer, "roots": roots, "verdict": verdict}
+
+
+def _port_root(window: PortWindow, root: Root) -> Row:
+    fabric = window.fabric
+    return {
+        **ends(fabric, root.link),
+        "cause": root.cause,
+        "confidence": root.confidence,
+        "utilisation": root.utilisation,
+        "stalls_per_flit": root.stalls_per_flit,
+        "congested_fraction": None,
+        "advice": _ADVICE[root.cause],
+        "victims": [
+            {
+                **ends(fabric, one.link),
+                "behind": one.behind,
+                "distance": one.distance,
+                "utilisation": one.utilisation,
+                "stalls_per_flit": one.stalls_per_flit,
+                "congested_fraction": None,
+            }
+            for one in root.victims[:MOST_VICTIMS]
+        ],
+        "victims_total": len(root.victims),
+    }
+
+
+def _sample_root(congestion: CongestionMap, root: Diagnosis) -> Row:
+    """A root of a map: at a switch the fullest link that leads on is named, for it is what the dark ones wait for."""
+    fabric, fraction, use = congestion.fabric, congestion.congested_fraction, congestion.utilisation
+    links = fabric.links
+    vertex = int(links.dst[root.before[0]])
+    at_switch = root.endpoint is None
+    onward = np.flatnonzero(links.src == vertex) if at_switch else np.array(root.before)
+    onward = onward[~np.isin(links.dst[onward], links.src[list(root.before)])] if at_switch else onward
+    link = int(onward[np.argmax(np.nan_to_num(use[onward]))]) if len(onward) else int(root.before[0])
+    tree = _tree(congestion, root.before if at_switch else (), link)
+    return {
+        **ends(fabric, link),
+        "cause": root.cause,
+        "confidence": None,
+        "utilisation": _number(use[link]),
+        "stalls_per_flit": None,
+        "congested_fraction": _number(fraction[link]),
+        "advice": root.advice,
+        "victims": [
+            {
+                **ends(fabric, one),
+                "behind": behind,
+                "distance": distance,
+                "utilisation": _number(use[one]),
+                "stalls_per_flit": None,
+                "congested_fraction": _number(fraction[one]),
+            }
+            for one, behind, distance in tree[:MOST_VICTIMS]
+        ],
+        "victims_total": len(tree),
+    }
+
+
+def _tree(congestion: CongestionMap, first: tuple[int, ...], root: int) -> list[tuple[int, int, int]]:
+    """Dark links behind a root: (link, the one that it waits for, distance)."""
+    links = congestion.fabric.links
+    dark = np.nan_to_num(congestion.congested_fraction) >= DARK
+    dark[root] = False
+    found = [(one, root, 1) for one in first if one != root]
+    dark[list(first)] = False
+    edge = [(one, 1) for one in first] or [(root, 0)]
+    while edge:
+        onward = []
+        for link, distance in edge:
+            for one in np.flatnonzero(dark & (links.dst == links.src[link])).tolist():
+                dark[one] = False
+                found.append((one, link, distance + 1))
+                onward.append((one, distance + 1))
+        edge = onward
+    return found
+
+
+def ends(fabric: Fabric, link: int) -> Row:
+    """What names a link: its number and class, and the vertices at its ends."""
+    links = fabric.links
+    src, dst = int(links.src[link]), int(links.dst[link])
+    return {
+        "link": int(link),
+        "link_class": str(links.classes[links.link_class[link]]),
+        "src": src,
+        "src_name": fabric.vertex_name(src),
+        "dst": dst,
+        "dst_name": fabric.vertex_name(dst),
+    }
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,290 @@
+"""Roots of congestion from port counters alone: stalls are walked on to the link that causes them.
+
+Wherever it is counted, a stall on a link says that traffic on it was held up beyond the link's far end: Aries counts the wait in the receiver's input
+queue, InfiniBand the wait for credit that the receiver's full buffer withholds. So a stalled link points at the links that lead on from where it
+ends. If one of them is stalled too, the cause lies further on. If one is in full use and hardly stalls, the traffic of the stalled links does not
+fit through it: it is a root. A stalled link to an endpoint is a root of its own: the endpoint takes its traffic too slowly. What is stalled behind
+a root, link by link, is the tree of its victims.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import CountedAt, Fabric
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Stall cycles per flit from which a link counts as stalled. A receiver counts every packet that waits, queueing at a busy output included; a sender
+#: only time without credit.
+STALLED_PER_FLIT = {CountedAt.RECEIVER: 4.0, CountedAt.SENDER: 0.2}
+#: From this part of it a full link is held up itself where a calmer full link lies beyond.
+SLIGHTLY = 0.2
+#: Stall cycles over the flits that the link could have carried: less is no congestion, however few flits wait however long.
+LEAST_WAITING = 0.02
+#: Use of capacity from which a link can be a root, and from which it surely is full.
+FULL, SURELY_FULL = 0.7, 0.9
+#: A root stalls at most this part of what the links stall that lead to it.
+MOST_CONTRAST = 0.35
+#: A root of less confidence is not named.
+LEAST_CONFIDENCE = 0.5
+#: A link that stalls towards an endpoint leaves no other cause than that endpoint.
+OF_SLOW_ENDPOINT = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class PortWindow:
+    """What ports counted in one window, by directed link: arrays of length L, NaN where not counted.
+
+    Attributes
+    ----------
+    utilisation : float64[L]
+        Part of the link's capacity that was used, 0 to 1.
+    stalls_per_flit : float64[L]
+        Stall cycles per flit. Links to endpoints that have no such counter may be NaN.
+    """
+
+    fabric: Fabric
+    utilisation: Floats
+    stalls_per_flit: Floats
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A link whose traffic waits behind a root: the link that it waits for, and how many links that is from the root."""
+
+    link: int
+    behind: int
+    distance: int
+    utilisation: float
+    stalls_per_flit: float
+
+
+@dataclass(frozen=True)
+class Root:
+    """A link that does not carry what comes to it.
+
+    Attributes
+    ----------
+    cause : str
+        `full-link`, `full-endpoint` (the link to an endpoint is full) or `slow-endpoint` (it stalls without being full).
+    confidence : float
+        0.5 to 1; how often roots of that confidence were right is in docs/benchmarks/roots.md.
+    victims : tuple of Victim
+        Its tree, the nearest first.
+    waiting : float
+        Stall cycles over flit capacity, summed over the victims: how much waits behind it.
+    """
+
+    link: int
+    cause: str
+    confidence: float
+    utilisation: float
+    stalls_per_flit: float | None
+    victims: tuple[Victim, ...]
+    waiting: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Roots, those first behind which most waits.
+
+    Attributes
+    ----------
+    cannot_tell : str or None
+        Why links stall that no root explains; None where none do, or where roots explain them.
+    stalled, explained : int
+        Stalled links, and those that wait behind a root.
+    counted : int
+        Links of which both figures are known.
+    """
+
+    roots: tuple[Root, ...]
+    cannot_tell: str | None
+    stalled: int
+    explained: int
+    counted: int
+
+
+class Turns:
+    """Which links traffic can take after a link: any that leads on and not straight back; on a tree none that leads up again after it came down.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    table : integer[endpoint, router], optional
+        Static routes, the link to take at each router for each endpoint (a negative number or one beyond the links: none): between routers only
+        turns that some route takes are allowed.
+    """
+
+    def __init__(self, fabric: Fabric, table: NDArray[np.integer] | None = None) -> None:
+        links, self._routers = fabric.links, len(fabric.routers)
+        self._src, self._dst = links.src.astype(np.int64), links.dst.astype(np.int64)
+        self._order = np.argsort(self._src, kind="stable")
+        self._begin = np.searchsorted(self._src[self._order], np.arange(fabric.vertices + 1))
+        level = np.append(np.asarray(fabric.routers.level, np.int64), np.full(len(fabric.endpoints), -1))
+        layered = self._routers > 0 and level[: self._routers].min() >= 0
+        self._rise = np.sign(level[self._dst] - level[self._src]) if layered else np.zeros(len(links), np.int64)
+        self._routed = None if table is None else self._turns(np.asarray(table, np.int64))
+
+    def _turns(self, table: Ints) -> Ints:
+        """Keys (first link x links + second link) of the turns of all routes, sorted."""
+        count, found = len(self._src), []
+        for row in table:
+            first = row[(row >= 0) & (row < count)]
+            first = first[self._dst[first] < self._routers]
+            then = row[self._dst[first]]
+            fits = (then >= 0) & (then < count)
+            found.append(first[fits] * count + then[fits])
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+    def after(self, links: Ints) -> tuple[Ints, Ints]:
+        """Turns from the named links: (place in `links`, link that follows)."""
+        at = self._dst[links]
+        size = self._begin[at + 1] - self._begin[at]
+        place = np.repeat(np.arange(len(links)), size)
+        within = np.arange(len(place)) - np.repeat(np.cumsum(size) - size, size)
+        follows = self._order[self._begin[at][place] + within]
+        first = links[place]
+        keep = (self._dst[follows] != self._src[first]) & ~((self._rise[first] < 0) & (self._rise[follows] > 0))
+        if self._routed is not None:
+            keep &= (self._src[first] >= self._routers) | np.isin(first * len(self._src) + follows, self._routed)
+        return place[keep], follows[keep]
+
+
+def find_roots(window: PortWindow, turns: Turns | None = None) -> Findings:
+    """Find the links at which congestion begins, with what waits behind each.
+
+    Raises
+    ------
+    BadRequest
+        Where the arrays do not fit the fabric.
+    """
+    fabric = window.fabric
+    count = len(fabric.links)
+    if window.utilisation.shape != (count,) or window.stalls_per_flit.shape != (count,):
+        raise BadRequest("utilisation and stalls_per_flit need one entry per link")
+    return _Walk(window, turns or Turns(fabric)).findings()
+
+
+class _Walk:
+    """One window's stalled links, the turns from them, and what follows."""
+
+    def __init__(self, window: PortWindow, turns: Turns) -> None:
+        fabric = window.fabric
+        self._fabric, self._turns = fabric, turns
+        self._use = window.utilisation
+        self._counted = int((np.isfinite(window.utilisation) & np.isfinite(window.stalls_per_flit)).sum())
+        self._ends = fabric.links.dst >= len(fabric.routers)
+        # Nothing follows a link to an endpoint: without a counter of its own it counts as one that does not stall.
+        self._stalls = np.where(self._ends & np.isnan(window.stalls_per_flit), 0.0, window.stalls_per_flit)
+        use, stalls = np.nan_to_num(self._use), np.nan_to_num(self._stalls)
+        self._waiting = use * stalls
+        threshold = STALLED_PER_FLIT[fabric.counted_at]
+        self._stalled = (stalls >= threshold) & (self._waiting >= LEAST_WAITING)
+        self._full = (use >= FULL) & np.isfinite(self._stalls)
+        self._held = self._stalled | self._passes_on(self._full & (stalls >= SLIGHTLY * threshold))
+
+    def _passes_on(self, full: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Full links that stall slightly and lead to a full link that is much calmer: they are held up, and no roots."""
+        links = np.flatnonzero(full)
+        place, follows = self._turns.after(links)
+        calm = self._full[follows] & (self._stalls[follows] <= MOST_CONTRAST * self._stalls[links[place]])
+        calm &= self._use[follows] >= self._use[links[place]]
+        found = np.zeros(len(full), bool)
+        found[links[place[calm]]] = True
+        return found
+
+    def findings(self) -> Findings:
+        """Roots with their trees, or why there are none."""
+        held = np.flatnonzero(self._held)
+        place, follows = self._turns.after(held)
+        behind = held[place]
+        calm = self._full[follows] & ~self._held[follows]
+        calm &= self._stalls[follows] <= MOST_CONTRAST * self._stalls[behind]
+        links, bundle = self._bundles(np.union1d(follows[calm], np.flatnonzero(self._stalled & self._ends)))
+        follows = bundle[follows]
+        trees = self._trees(links, behind, follows)
+        roots = [self._root(int(link), trees[int(link)], behind, follows) for link in links]
+        named = sorted(
+            (one for one in roots if one is not None and one.confidence >= LEAST_CONFIDENCE),
+            key=lambda one: -one.waiting,
+        )
+        explained = {victim.link for one in named for victim in one.victims} | {one.link for one in named}
+        left = np.setdiff1d(np.flatnonzero(self._stalled), np.fromiter(explained, np.int64, len(explained)))
+        stalled = int(self._stalled.sum())
+        return Findings(
+            tuple(named), self._reason(left, behind, follows, stalled, bool(named)), stalled, stalled - len(left), self._counted
+        )  # fmt: skip
+
+    def _bundles(self, links: Ints) -> tuple[Ints, Ints]:
+        """Of parallel cables the fullest stands for all: these links, and for every link the one that stands for it."""
+        order = links[np.argsort(-np.nan_to_num(self._use[links]), kind="stable")]
+        first: dict[tuple[int, int], int] = {}
+        stands = np.arange(len(self._use))
+        for link in order.tolist():
+            stands[link] = first.setdefault(
+                (int(self._fabric.links.src[link]), int(self._fabric.links.dst[link])), link
+            )
+        return np.array(sorted(first.values()), np.int64), stands
+
+    def _trees(self, roots: Ints, behind: Ints, follows: Ints) -> dict[int, tuple[Victim, ...]]:
+        """Held links by the root that they lead to on the shortest way; of equal ways the one behind the link that stalls most."""
+        of = np.full(len(self._use), -1, np.int64)
+        of[roots] = roots
+        found: dict[int, list[Victim]] = {int(root): [] for root in roots}
+        distance = 0
+        while True:
+            distance += 1
+            open_ = (of[follows] >= 0) & (of[behind] < 0)
+            if not open_.any():
+                return {root: tuple(victims) for root, victims in found.items()}
+            first, then = behind[open_], follows[open_]
+            # The last of several turns of one link stays: that with most waiting at the link it leads to, a full root before all.
+            order = np.argsort(np.where(self._held[then], self._waiting[then], np.inf), kind="stable")
+            chosen = dict(zip(first[order].tolist(), then[order].tolist(), strict=True))
+            for link, next_ in chosen.items():
+                found[int(of[next_])].append(
+                    Victim(link, next_, distance, float(self._use[link]), float(self._stalls[link]))
+                )
+            for link, next_ in chosen.items():
+                of[link] = of[next_]
+
+    def _root(self, link: int, victims: tuple[Victim, ...], behind: Ints, follows: Ints) -> Root | None:
+        own = float(self._stalls[link])
+        use = float(self._use[link])
+        waiting = float(sum(self._waiting[victim.link] for victim in victims))
+        if self._ends[link] and self._stalled[link]:
+            return Root(
+                link, "slow-endpoint", OF_SLOW_ENDPOINT, use, own, victims, waiting + float(self._waiting[link])
+            )
+        # A stalled link may lead to several roots; it stands in one tree and speaks for each of them.
+        direct = np.unique(behind[(follows == link) & (behind != link)])
+        if not self._stalled[direct].any():
+            return None
+        stalls = float(np.average(self._stalls[direct], weights=self._waiting[direct] + 1e-12))
+        contrast = 1.0 - own / stalls
+        fullness = float(np.clip((use - FULL) / (SURELY_FULL - FULL), 0.0, 1.0))
+        beside = follows[np.isin(behind, direct)]
+        known = float(np.isfinite(self._use[beside]).mean())
+        confidence = contrast * (0.6 + 0.4 * fullness) * (0.5 + 0.5 * known)
+        cause = "full-endpoint" if self._ends[link] else "full-link"
+        return Root(link, cause, float(np.clip(confidence, 0, 1)), use, own, victims, waiting)
+
+    def _reason(self, left: Ints, behind: Ints, follows: Ints, stalled: int, named: bool) -> str | None:
+        """Why stalled links are left that no root explains."""
+        if not stalled and self._counted == 0:
+            return "No link is counted in this window with both its use and its stalls."
+        if not len(left) or (named and self._waiting[left].sum() < self._waiting[self._stalled].sum() / 2):
+            return None
+        ends = left[~np.isin(left, behind[self._held[follows]])]
+        unknown = np.isin(ends, behind[np.isnan(self._use[follows])])
+        if len(ends) and unknown.any():
+            at = self._fabric.vertex_name(int(self._fabric.links.dst[ends[np.argmax(unknown)]]))
+            return f"The stalls lead to {at}, where links that lead on are not counted."
+        return "No link that the stalls lead to is in full use: bursts may be shorter than the window."

@@ -1,0 +1,156 @@
+"""Roots of congestion trees and their causes.
+
+A packet is marked at the link in whose queue it waits, so a dark link is one that packets wait for. Congestion spreads backwards: the root is a
+switch behind dark links with, among the links that lead on from it, no dark one and at least one in full use; or a dark link to an endpoint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import Fabric
+
+#: Congested fraction from which a link counts as dark, and to which it counts as light (section 2.4.1: roots had 0.86 to 1.00 and 0.06).
+DARK, LIGHT = 0.5, 0.25
+#: Use of capacity from which a link counts as full, and to which it counts as thin.
+FULL, THIN = 0.7, 0.4
+
+
+@dataclass(frozen=True)
+class CongestionMap:
+    """What is known of each directed link: arrays of length L; NaN is unknown.
+
+    Attributes
+    ----------
+    congested_fraction : float[L]
+    utilisation : float[L]
+        The observed job's own bytes over the link's capacity in the interval.
+    """
+
+    fabric: Fabric
+    congested_fraction: NDArray[np.float64]
+    utilisation: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One root.
+
+    Attributes
+    ----------
+    vertex : str
+        The endpoint or switch at the root.
+    cause : str
+        `communication-pattern`, `mapping-or-bandwidth`, `static-routes` or `background-traffic`.
+    evidence : dict
+        The links and figures that led there.
+    advice : str
+    endpoint : int, or None at a switch
+    before : tuple of int
+        The dark links that end there.
+    """
+
+    vertex: str
+    cause: str
+    evidence: dict[str, object]
+    advice: str
+    endpoint: int | None = None
+    before: tuple[int, ...] = ()
+
+
+_ADVICE = {
+    "communication-pattern": "Several senders meet at one node: spread the messages over time or over more receivers, or drop a synchronisation.",
+    "mapping-or-bandwidth": "The job sends more up from these switches than their links carry: map ranks that talk to one another under one "
+    "leaf switch.",
+    "static-routes": "Single up links are crowded beside idle ones: optimise the static routes or use adaptive routing.",
+    "background-traffic": "The job itself hardly uses the crowded links: another job's traffic fills them. Wait, or move ranks away from them.",
+}
+
+
+def diagnose(congestion: CongestionMap) -> list[Diagnosis]:
+    """Find the roots of all congestion trees, heaviest first.
+
+    Raises
+    ------
+    BadRequest
+        Where the arrays do not fit the fabric.
+    """
+    fabric, links = congestion.fabric, congestion.fabric.links
+    dark_fraction, use = congestion.congested_fraction, congestion.utilisation
+    if dark_fraction.shape != (len(links),) or use.shape != (len(links),):
+        raise BadRequest("congested_fraction and utilisation need one entry per link")
+    routers = len(fabric.routers)
+    src, dst = np.asarray(links.src), np.asarray(links.dst)
+    dark = np.nan_to_num(dark_fraction, nan=0.0) >= DARK
+    found: list[tuple[float, Diagnosis]] = []
+
+    for link in np.flatnonzero(dark & (dst >= routers)):  # endpoint roots
+        found.append(_root(congestion, int(dst[link]), np.array([link]), "communication-pattern", np.array([link])))
+
+    into_router = dark & (dst < routers)
+    for router in np.unique(dst[into_router]):
+        before = np.flatnonzero(into_router & (dst == router))
+        after = np.flatnonzero(src == router)
+        leads_on = after[~np.isin(dst[after], src[before])]
+        if np.any(dark[leads_on]):
+            continue  # the congestion comes from further on
+        thin = bool(np.nanmedian(use[before]) <= THIN and np.all(np.nan_to_num(use[leads_on]) < FULL))
+        if thin:
+            found.append(_root(congestion, int(router), before, "background-traffic", leads_on))
+        else:
+            found.append(_root(congestion, int(router), before, _interior_cause(congestion, before), leads_on))
+    found.sort(key=lambda one: -one[0])
+    return [diagnosis for _, diagnosis in found]
+
+
+def _interior_cause(congestion: CongestionMap, before: NDArray[np.int64]) -> str:
+    """Up links dark as a whole: mapping or bandwidth; dark ones scattered among light ones of the same switch: static routes."""
+    links = congestion.fabric.links
+    src, dst = np.asarray(links.src), np.asarray(links.dst)
+    routers = len(congestion.fabric.routers)
+    level = np.asarray(congestion.fabric.routers.level)
+    up = (src < routers) & (dst < routers)
+    if level.size and level.min() >= 0:
+        up &= np.where(up, level[np.minimum(dst, routers - 1)] > level[np.minimum(src, routers - 1)], False)
+    shares = []
+    for router in np.unique(src[before][src[before] < routers]):
+        siblings = np.flatnonzero(up & (src == router))
+        if siblings.size > 1:
+            shares.append(np.mean(np.nan_to_num(congestion.congested_fraction[siblings]) >= DARK))
+    return "static-routes" if shares and np.median(shares) < 0.5 else "mapping-or-bandwidth"
+
+
+def _root(
+    congestion: CongestionMap, vertex: int, before: NDArray[np.int64], cause: str, after: NDArray[np.int64]
+) -> tuple[float, Diagnosis]:
+    fraction, use = congestion.congested_fraction, congestion.utilisation
+    name = congestion.fabric.vertex_name
+    links = congestion.fabric.links
+    evidence: dict[str, object] = {
+        "congested_before": round(float(np.nanmax(fraction[before])), 3),
+        "links_before": [f"{name(int(links.src[one]))} -> {name(int(links.dst[one]))}" for one in before[:8]],
+        "own_use_before": round(float(np.nan_to_num(np.nanmedian(use[before]))), 3),
+    }
+    if cause != "communication-pattern" and after.size:
+        evidence["congested_after"] = _largest(fraction[after])
+        evidence["own_use_after"] = _largest(use[after])
+    weight = float(np.nansum(fraction[before]))
+    routers = len(congestion.fabric.routers)
+    return weight, Diagnosis(
+        name(vertex),
+        cause,
+        evidence,
+        _ADVICE[cause],
+        vertex - routers if vertex >= routers else None,
+        tuple(int(link) for link in before),
+    )
+
+
+def _largest(values: NDArray[np.float64]) -> float | None:
+    """The largest known value; None where none is known."""
+    known = values[~np.isnan(values)]
+    return round(float(known.max()), 3) if known.size else None

@@ -1,0 +1,155 @@
+"""The causal chain of an explanation as sentences, in the order in which one leads to the next; page, alerts, evidence and command line print them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+Row = dict[str, Any]
+
+#: Links and jobs that are spelled out; the answer lists the others.
+MOST_LINKS, MOST_JOBS = 3, 3
+#: A smaller share of what changed is not spelled out.
+LEAST_SHARE = 0.01
+
+
+def chain(made: Row) -> list[Row]:
+    """Sentences of a finished explanation: {part, text}; they name jobs by number and nobody by name. Empty where the job is not slow.
+
+    `part` is steps, links, jobs, since, certainty or help (one sentence a remedy).
+    """
+    slow = made["slowdown"]
+    if slow is None:
+        return []
+    told = [
+        ("steps", _steps(slow)),
+        ("links", _links(made)),
+        ("jobs", _jobs(made)),
+        ("since", _since(slow)),
+        ("certainty", _certainty(made)),
+        *(("help", help_text(one)) for one in made["remedies"]),
+    ]
+    return [{"part": part, "text": text} for part, text in told]
+
+
+def minutes_and_seconds(seconds: float) -> str:
+    """A length of time as 4:32 min, or 1:04:32 h."""
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{left:02} h" if hours else f"{minutes}:{left:02} min"
+
+
+def help_text(remedy: Row) -> str:
+    """A remedy with what it saves, or with the reason why that is unknown."""
+    if remedy["minutes_saved"] is not None:
+        saved = minutes_and_seconds(remedy["minutes_saved"] * 60)
+        return f"{remedy['text']} {'It cost' if remedy['in_past'] else 'That saves about'} {saved}."
+    return f"{remedy['text']} Minutes saved are unknown: {remedy['why_unknown']}."
+
+
+def _steps(slow: Row) -> str:
+    percent = f"{round((slow['factor'] - 1) * 100)} %"
+    lost = f"{minutes_and_seconds(slow['lost_s'])} lost{' so far' if slow['until'] is None else ''}"
+    if slow["basis"] == "counters":
+        return f"The job takes {percent} longer than jobs of its name and size; {lost}."
+    which = (
+        f"Step {slow['first_step']} took"
+        if slow["first_step"] == slow["last_step"]
+        else f"Steps {slow['first_step']} to {slow['last_step']} took"
+    )
+    if slow["basis"] == "own steps":
+        return f"{which} {percent} longer than its other steps; {lost}."
+    runs = f"{slow['earlier_runs']} earlier run{'' if slow['earlier_runs'] == 1 else 's'}"
+    return f"{which} {percent} longer than in {runs}; {lost}."
+
+
+def _links(made: Row) -> str:
+    root = made.get("root")
+    return _stalled(made) if root is None else f"{_stalled(made)} {root_text(root)}"
+
+
+def root_text(root: Row) -> str:
+    """Where congestion begins, as one sentence."""
+    waiting = root["victims_total"]
+    behind = f"{waiting} link{'' if waiting == 1 else 's'} wait{'s' if waiting == 1 else ''} behind it"
+    why = root["cause"].replace("-", " ")
+    if root["confidence"] is None:
+        return f"By its packet samples the congestion begins at {root['src_name']} to {root['dst_name']} ({why}); {behind}."
+    used = f", {root['utilisation']:.0%} in use" if root["utilisation"] is not None else ""
+    return (
+        f"By counters of ports the congestion begins at {root['src_name']} to {root['dst_name']} ({why}{used},"
+        f" confidence {root['confidence']:.0%}); {behind}."
+    )
+
+
+def _stalled(made: Row) -> str:
+    own = made["routers"]
+    if own is None:
+        return "Which links carry it is unknown: its place on a fabric with counters over time is not known."
+    if made["links"]:
+        named = "; ".join(
+            f"{one['from_name']} to {one['to_name']} ({one['link_class']}, {_ratio(one['stall_ratio_before'])} to {_ratio(one['stall_ratio_after'])} stalls per flit)"
+            for one in made["links"][:MOST_LINKS]
+        )
+        more = len(made["links"]) - MOST_LINKS
+        return f"Stalls rose most on {named}{f'; and {more} more' if more > 0 else ''}."
+    if own["rose"] is None:
+        return "Which links carry it is unknown: its routers were not counted on both sides of the onset."
+    return "No link at its routers or between its groups stalls more than before."
+
+
+def _jobs(made: Row) -> str:
+    likely = [one for one in made["candidates"] if one["score"] >= LEAST_SHARE][:MOST_JOBS]
+    if not likely:
+        count = made["candidates_total"]
+        if not count:
+            return "No other job is known to have run beside it."
+        return f"None of the {count} jobs beside it started or began to send more at that time."
+    return " ".join(_job(one) for one in likely)
+
+
+def _job(one: Row) -> str:
+    nodes = "" if one["nodes"] is None else f" on {one['nodes']} nodes"
+    did = f"started{nodes}" if one["change"] == "started" else f"sends more{nodes}"
+    changed = one["changed"] or one["start"]
+    before, after = one["sent_before_bytes_per_s"], one["sent_after_bytes_per_s"]
+    # A job that started sent nothing before.
+    added = None if after is None else after - (before or 0.0)
+    sends = "" if added is None or added <= 0 else f", added {_short(added / 2**30)} GiB/s"
+    over = "" if one["end"] is None else f", ended at {_clock(one['end'])}"
+    return (
+        f"Job {one['job_id']} {did} at {_clock(changed)}{sends}{over}, and shares {one['shared_routers']} routers and {one['shared_groups']} groups:"
+        f" {one['score'] * 100:.0f} % of what changed."
+    )
+
+
+def _since(slow: Row) -> str:
+    if slow["from_start"]:
+        return "It was slow from its first step on, so its onset is not known."
+    by = "the counters of its routers" if slow["since_by"] == "counters" else "its steps"
+    until = "" if slow["until"] is None else f" until {_clock(slow['until'])}"
+    return (
+        f"Since {_clock(slow['since'])}{until}; by {by} it began between {_clock(slow['since_low'])} and {_clock(slow['since_high'])}"
+        " (95 % confidence)."
+    )
+
+
+def _certainty(made: Row) -> str:
+    if made["verdict"] == "named":
+        scores = [one["score"] for one in made["candidates"]]
+        rest = f"the next job's is {scores[1] * 100:.0f} %" if len(scores) > 1 else "no other job ran beside it"
+        return f"Job {made['named']} is named: its share is {scores[0] * 100:.0f} %, {rest}. That is timing and load, not proof of cause."
+    return f"Nobody is named: {'; '.join(made['reasons'])}."
+
+
+def _clock(moment: datetime) -> str:
+    return moment.strftime("%H:%M:%S UTC")
+
+
+def _ratio(value: float | None) -> str:
+    return "unknown" if value is None else _short(value)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

@@ -1,0 +1,153 @@
+"""An incident of a machine: explanations of its jobs, put together by who is named; plain data that home, the API and tests print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from flitwatch_domain.explanation.words import clock
+
+Row = dict[str, Any]
+
+MOST_LINKS = 6
+
+
+def incident(fabric: str, told: Sequence[Row], running: int, now_s: float, snapshot: bool = False) -> Row:
+    """The present incident: the job that is named for most of what is lost now, and whom it slows.
+
+    Parameters
+    ----------
+    fabric : str
+    told : sequence of dict     explanations of running jobs, of this moment
+    running : int               jobs that run, looked at or not
+    now_s : float               epoch seconds
+    snapshot : bool             the machine has one sample without time: nothing can be slow since anything
+
+    Returns
+    -------
+    dict
+        As docs/contracts/explanation.md describes it; `last` is left to the caller.
+    """
+    slow = [one for one in told if one["slowdown"] is not None and one["slowdown"]["until"] is None]
+    at_speed = sum(one["verdict"] == "not slow" for one in told)
+    judged = {"running": running, "slow": len(slow), "not_slow": at_speed, "unknown": running - len(slow) - at_speed}
+    named = [one for one in slow if one["named"] is not None]
+    head: Row = {"fabric": fabric, "as_of": datetime.fromtimestamp(now_s, UTC), "judged": judged, "last": None}
+    if named:
+        return head | {"verdict": "incident", "reasons": []} | _story(named, slow)
+    reasons = _unknown(slow, judged, snapshot)
+    verdict = "cannot tell" if reasons else "none"
+    since = min((one["slowdown"]["since"] for one in slow), default=None)
+    return head | {
+        "verdict": verdict, "reasons": reasons, "title": _quiet_title(slow, verdict), "detail": _quiet_detail(slow, reasons, judged),
+        "since": since, "until": None, "aggressor": None, "links": _links(slow), "victims": [], "others": [_victim(one) for one in _worst(slow)],
+        "remedies": _worst(slow)[0]["remedies"] if slow else [],
+    }  # fmt: skip
+
+
+def last(told: Sequence[Row]) -> Row | None:
+    """The newest incident among explanations of jobs that were slow; None where none of them names anybody."""
+    named = [one for one in told if one["named"] is not None]
+    if not named:
+        return None
+    newest = max(named, key=lambda one: one["slowdown"]["since"])
+    return _story([one for one in named if one["named"] == newest["named"]], [])
+
+
+def _story(named: Sequence[Row], slow: Sequence[Row]) -> Row:
+    """What the explanations say together that name the job for which most node-seconds are lost."""
+    lost: dict[str, float] = {}
+    for one in named:
+        lost[one["named"]] = lost.get(one["named"], 0.0) + _weight(one)
+    who = max(sorted(lost), key=lambda job: lost[job])
+    victims = _worst([one for one in named if one["named"] == who])
+    others = _worst([one for one in slow if one["named"] != who])
+    aggressor = next(one for one in victims[0]["candidates"] if one["named"])
+    # The onset that is known best is that of counters; a job that began later was slow later.
+    since = min(one["slowdown"]["since"] for one in victims)
+    ends = [one["slowdown"]["until"] or one["end"] for one in victims]
+    until = None if any(end is None for end in ends) else max(ends)
+    return {
+        "title": _title(who, victims, since, until), "detail": _detail(victims, aggressor), "since": since, "until": until, "aggressor": aggressor,
+        "links": _links(victims), "victims": [_victim(one) for one in victims], "others": [_victim(one) for one in others],
+        "remedies": victims[0]["remedies"],
+    }  # fmt: skip
+
+
+def _weight(one: Row) -> float:
+    """Nodes that a job's slowness wastes."""
+    return float((one["nodes"] or 1) * (one["slowdown"]["factor"] - 1))
+
+
+def _worst(told: Sequence[Row]) -> list[Row]:
+    return sorted(told, key=lambda one: (-_weight(one), one["job_id"]))
+
+
+def _victim(one: Row) -> Row:
+    slow = one["slowdown"]
+    kept = ("job_pk", "job_id", "user", "account", "name", "nodes", "state", "simulated", "verdict", "reasons")
+    return {name: one[name] for name in kept} | {name: slow[name] for name in ("factor", "lost_s", "since", "until")}
+
+
+def _links(told: Sequence[Row]) -> list[Row]:
+    """Carrying links of several jobs, those with most stalls per flit first, each once."""
+    best: dict[int, Row] = {}
+    for link in (link for one in told for link in one["links"]):
+        held = best.get(link["link"])
+        if held is None or (link["stall_ratio_after"] or 0) > (held["stall_ratio_after"] or 0):
+            best[link["link"]] = link
+    return sorted(best.values(), key=lambda link: (-(link["stall_ratio_after"] or 0), link["link"]))[:MOST_LINKS]
+
+
+def _percent(one: Row) -> str:
+    return f"job {one['job_id']} is {round((one['slowdown']['factor'] - 1) * 100)} % slower"
+
+
+def _title(who: str, victims: Sequence[Row], since: datetime, until: datetime | None) -> str:
+    whom = f"job {victims[0]['job_id']}" if len(victims) == 1 else f"{len(victims)} jobs"
+    if until is None:
+        return f"Job {who} slows {whom} since {clock(since.timestamp())}"
+    return f"Job {who} slowed {whom} from {clock(since.timestamp())} to {clock(until.timestamp())}"
+
+
+def _detail(victims: Sequence[Row], aggressor: Row) -> str:
+    held = "" if aggressor["nodes"] is None else f" on {aggressor['nodes']} nodes"
+    did = "It started" if aggressor["change"] == "started" else "It began to send more"
+    return f"{did}{held}. {_some(victims)} That is timing and load, not proof."
+
+
+def _some(slow: Sequence[Row]) -> str:
+    shown = [_percent(one) for one in slow[:3]]
+    more = len(slow) - len(shown)
+    text = ", ".join(shown) + (f", and {more} more" if more else "")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _unknown(slow: Sequence[Row], judged: Row, snapshot: bool) -> list[str]:
+    """Why no incident is shown and none is ruled out; empty where none is there."""
+    if snapshot:
+        return ["the machine has one sample without time"]
+    if slow:
+        return list(dict.fromkeys(reason for one in _worst(slow) for reason in one["reasons"]))
+    if judged["running"] and not judged["not_slow"]:
+        return [f"none of the {judged['running']} running jobs records steps that can be compared with earlier runs"]
+    return []
+
+
+def _quiet_title(slow: Sequence[Row], verdict: str) -> str:
+    if slow:
+        return f"{len(slow)} job{'s are' if len(slow) > 1 else ' is'} slow; cannot tell who caused it"
+    return "No incident" if verdict == "none" else "Cannot tell whether a job is slow"
+
+
+def _quiet_detail(slow: Sequence[Row], reasons: Sequence[str], judged: Row) -> str:
+    if reasons:
+        text = "; ".join(reasons)
+        return f"{_some(_worst(slow))} " * bool(slow) + f"{text[:1].upper()}{text[1:]}."
+    if not judged["running"]:
+        return "No job is running."
+    fast = judged["not_slow"]
+    said = f"{fast} running job{'s keep their' if fast > 1 else ' keeps its'} usual speed."
+    others = judged["unknown"]
+    return f"{said} {others} more cannot be compared with earlier runs." if others else said

@@ -1,0 +1,276 @@
+"""Whose traffic a link carries: a job's expected load on links, from what its nodes sent and received and from the routes of a dragonfly.
+
+No counter knows whose flits it counts. The estimate takes three steps:
+
+1. What a job's nodes send goes to its other nodes, to each in proportion to what it received. What they sent beyond what they received left the job:
+   it goes to the machine's I/O nodes evenly. What they received beyond what they sent came from there.
+2. Within a group traffic takes the direct cable, else one of the ways of two cables, all alike. Between groups it takes any cable of the pair.
+3. Adaptive routing sends a part through a third group, any alike. That part follows from the counters: bytes on cables between groups over bytes that
+   had to cross (each detour crosses twice).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: What the jobs' expected loads come to must lie between these, over what the link carried; else nobody is given a share of it.
+LEAST_EXPLAINED, MOST_EXPLAINED = 0.5, 2.0
+#: A job's share of a link that is smaller than this is not listed.
+LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class JobTraffic:
+    """What a job's nodes sent and received.
+
+    Attributes
+    ----------
+    router : int64 (n,)             router of each endpoint
+    sent, received : float64 (n,)   bytes, at each; NaN: not counted
+    """
+
+    router: Ints
+    sent: Floats
+    received: Floats
+
+    @property
+    def known(self) -> bool:
+        """Whether enough of its network cards are counted (at least half) to estimate the rest by them."""
+        return len(self.sent) > 0 and 2 * int((np.isfinite(self.sent) & np.isfinite(self.received)).sum()) >= len(
+            self.sent
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Flow:
+    """Traffic of routers to routers: float64 (R,) bytes that each sends, and the share (R,) of any of them that each receives."""
+
+    sent: Floats
+    goes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Who uses links.
+
+    Attributes
+    ----------
+    share : float64 (links, jobs)   of what the link carried; NaN where it cannot be told
+    explained : float64 (links,)    what the jobs' expected loads come to, over what was counted; NaN: not counted
+    detour : float                  the part of traffic between groups that takes a third group, as estimated
+    """
+
+    share: Floats
+    explained: Floats
+    detour: float
+
+
+class DragonflyRoutes:
+    """Expected loads of links on one dragonfly whose groups are all joined by cables.
+
+    `reason` says why a fabric has no estimate; None where it has one.
+    """
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.reason: str | None = None
+        if fabric.kind is not FabricKind.DRAGONFLY:
+            self.reason = "Shares of jobs are estimated on dragonflies only: the routes of this machine are not known."
+            return
+        names, group = np.unique(fabric.routers.group, return_inverse=True)
+        if len(names) and names[0] < 0:
+            self.reason = "Some routers have no group, so the ways of traffic between groups are not known."
+            return
+        links = fabric.links
+        self._routers, self._groups, self._group = len(fabric.routers), len(names), group.astype(np.int64)
+        self._src, self._dst = links.src.astype(np.int64), links.dst.astype(np.int64)
+        self._between = fabric.router_links()
+        self._members = [np.flatnonzero(group == g) for g in range(self._groups)]
+        self._place = np.zeros(self._routers, np.int64)
+        for members in self._members:
+            self._place[members] = np.arange(len(members))
+        wires = np.flatnonzero(self._between)
+        away = wires[self._group[self._src[wires]] != self._group[self._dst[wires]]]
+        self._cables = np.zeros((self._groups, self._groups))
+        np.add.at(self._cables, (self._group[self._src[away]], self._group[self._dst[away]]), 1)
+        if ((self._cables == 0) & ~np.eye(self._groups, dtype=bool)).any():
+            self.reason = "Some groups are not joined by a cable, so the ways of traffic between them are not known."
+            return
+        self._leaves, self._enters = self._gateways(away)
+        self._direct = self._joined(np.setdiff1d(wires, away))
+        self._adjacent = [(cables > 0).astype(float) for cables in self._direct]
+        self._ways = [adjacent @ adjacent for adjacent in self._adjacent]
+        io = np.bincount(
+            fabric.endpoints.router[fabric.endpoints.role == ROLES.index(NodeRole.IO)], minlength=self._routers
+        ).astype(float)
+        self._io = io / io.sum() if io.sum() else None
+
+    def _gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
+        """By group: (groups, routers of it), which part of its traffic to a group leaves at each router; and enters there from it."""
+        leaves = [np.zeros((self._groups, len(members))) for members in self._members]
+        enters = [np.zeros((self._groups, len(members))) for members in self._members]
+        for link in away.tolist():
+            a, b = self._src[link], self._dst[link]
+            g, h = self._group[a], self._group[b]
+            leaves[g][h, self._place[a]] += 1 / self._cables[g, h]
+            enters[h][g, self._place[b]] += 1 / self._cables[g, h]
+        return leaves, enters
+
+    def _joined(self, local: Ints) -> list[Floats]:
+        """By group: cables from router to router."""
+        joined = [np.zeros((len(members), len(members))) for members in self._members]
+        for link in local.tolist():
+            joined[self._group[self._src[link]]][self._place[self._src[link]], self._place[self._dst[link]]] += 1
+        return joined
+
+    def _flows(self, job: JobTraffic) -> list[_Flow]:
+        """A job's traffic by source and target."""
+        counted = np.isfinite(job.sent) & np.isfinite(job.received)
+        scale = len(job.sent) / max(1, int(counted.sum()))
+        at = job.router[counted]
+        sent = np.bincount(at, job.sent[counted], self._routers) * scale
+        received = np.bincount(at, job.received[counted], self._routers) * scale
+        out, back = sent.sum(), received.sum()
+        flows = []
+        if out > 0 and back > 0:
+            flows.append(_Flow(sent * min(1.0, back / out), received / back))
+        if self._io is not None and out > back:
+            flows.append(_Flow(sent * (1 - back / out), self._io))
+        if self._io is not None and back > out:
+            flows.append(_Flow(self._io * (back - out), received / back))
+        return flows
+
+    def crossing(self, jobs: Sequence[JobTraffic]) -> float:
+        """Bytes that must go from group to group."""
+        total = 0.0
+        for job in jobs:
+            for flow in self._flows(job):
+                apart = self._by_group(flow)
+                total += apart.sum()
+        return total
+
+    def _by_group(self, flow: _Flow) -> Floats:
+        """Bytes from group to group, (groups, groups), none on the diagonal."""
+        out = np.bincount(self._group, flow.sent, self._groups)
+        goes = np.bincount(self._group, flow.goes, self._groups)
+        apart: Floats = np.outer(out, goes).astype(np.float64)
+        np.fill_diagonal(apart, 0.0)
+        return apart
+
+    def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
+        """The part of traffic between groups that takes a third group.
+
+        Parameters
+        ----------
+        carried : float64 (L,) bytes that each link carried, NaN where not counted; None where bytes are not known.
+        """
+        if carried is None or self._groups < 3:
+            return 0.0
+        blue = self._between & (
+            self._group[np.where(self._between, self._src, 0)] != self._group[np.where(self._between, self._dst, 0)]
+        )
+        counted = np.isfinite(carried[blue])
+        must = self.crossing(jobs)
+        if must <= 0 or not counted.any():
+            return 0.0
+        crossed = carried[blue][counted].sum() / counted.mean()
+        return float(np.clip(crossed / must - 1, 0.0, 1.0))
+
+    def loads(self, job: JobTraffic, links: Ints, detour: float) -> Floats:
+        """Bytes that a job is expected to put on links between routers: float64 (len(links),)."""
+        load = np.zeros(len(links))
+        group = self._group[self._src[links]]
+        local = group == self._group[self._dst[links]]
+        for flow in self._flows(job):
+            apart = self._by_group(flow)
+            first, second = self._legs(apart, detour)
+            to = self._group[self._dst[links]]
+            load[~local] += ((first + second) / np.maximum(self._cables, 1))[group[~local], to[~local]]
+            for g in np.unique(group[local]).tolist():
+                here = local & (group == g)
+                inside = self._inside(g, flow, first, second, apart, detour)
+                load[here] += self._on(
+                    g, inside, self._place[self._src[links[here]]], self._place[self._dst[links[here]]]
+                )
+        return load
+
+    def _legs(self, apart: Floats, detour: float) -> tuple[Floats, Floats]:
+        """Bytes between pairs of groups on the first way out (direct ones included), and on the second after a third group."""
+        thirds = max(1, self._groups - 2)
+        off = ~np.eye(self._groups, dtype=bool)
+        out = (apart.sum(axis=1)[:, None] - apart) / thirds * off
+        into = (apart.sum(axis=0)[None, :] - apart) / thirds * off
+        return (1 - detour) * apart + detour * out, detour * into
+
+    def _inside(self, g: int, flow: _Flow, first: Floats, second: Floats, apart: Floats, detour: float) -> Floats:
+        """Bytes from router to router of a group."""
+        members = self._members[g]
+        sent, goes = flow.sent[members], flow.goes[members]
+        made = np.outer(sent, goes)
+        if sent.sum() > 0:
+            made += np.outer(sent / sent.sum(), first[g] @ self._leaves[g])
+        if goes.sum() > 0:
+            # What arrives for this group: direct, and over the last leg of a detour.
+            arriving = (1 - detour) * apart[:, g] + second[:, g]
+            made += np.outer(arriving @ self._enters[g], goes / goes.sum())
+        if detour:
+            through = apart.copy()
+            through[g], through[:, g] = 0.0, 0.0
+            made += self._enters[g].T @ (through * detour / max(1, self._groups - 2)) @ self._leaves[g]
+        np.fill_diagonal(made, 0.0)
+        return made
+
+    def _on(self, g: int, made: Floats, src: Ints, dst: Ints) -> Floats:
+        """Bytes on cables of a group, of bytes from router to router: direct, else over a router between, every one alike."""
+        cables = self._direct[g]
+        joined, ways = self._adjacent[g], self._ways[g]
+        turning = np.where(joined > 0, 0.0, np.divide(made, ways, out=np.zeros_like(made), where=ways > 0))
+        onward = (turning[src] * joined[dst]).sum(axis=1)
+        before = (turning[:, dst] * joined[:, src]).sum(axis=0)
+        return (made[src, dst] + onward + before) / np.maximum(cables[src, dst], 1)
+
+
+def shares(
+    routes: DragonflyRoutes, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None, all_jobs: bool = True
+) -> Shares:
+    """Each job's share of what links carried.
+
+    Parameters
+    ----------
+    routes : DragonflyRoutes    of a fabric that has an estimate
+    jobs : sequence of JobTraffic
+    links : int64 (n,)          links between routers that are asked for
+    carried : float64 (L,)      bytes that each link of the fabric carried, NaN where not counted; None: bytes are not known
+    all_jobs : bool             whether these are all the jobs of the window
+
+    Returns
+    -------
+    Shares
+        NaN for a job whose cards are not counted, and for every job on a link that the jobs explain too little of.
+    """
+    known = [job for job in jobs if job.known]
+    detour = routes.detour(known, carried)
+    load = np.full((len(links), len(jobs)), np.nan)
+    for at, job in enumerate(jobs):
+        if job.known:
+            load[:, at] = routes.loads(job, links, detour)
+    total = np.nansum(load, axis=1)
+    counted = np.full(len(links), np.nan) if carried is None else carried[links]
+    explained = np.divide(total, counted, out=np.full(len(links), np.nan), where=counted > 0)
+    # Where every job's cards are counted, all of the traffic is theirs; else what they do not explain may be another's.
+    whole = (
+        total
+        if all_jobs and len(known) == len(jobs)
+        else np.where(np.isfinite(counted), np.maximum(counted, total), total)
+    )
+    share = np.divide(load, whole[:, None], out=np.full(load.shape, np.nan), where=whole[:, None] > 0)
+    share[(explained < LEAST_EXPLAINED) | (explained > MOST_EXPLAINED)] = np.nan
+    return Shares(share, explained, detour)

@@ -1,0 +1,248 @@
+"""The network noise of one job: how much longer its network cards took to send than in the job's own quiet times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Technology
+from flitwatch_domain.network_noise.observations import NIC_HZ, message_time_s, quartile_dispersion, transmission_time_s
+
+Floats = NDArray[np.float64]
+
+#: Windows with traffic that a dispersion needs, and the share of cards and windows that must have been counted.
+LEAST_WINDOWS, LEAST_COUNTED = 4, 0.5
+#: The message whose modelled time is compared between windows.
+MESSAGE_BYTES = 65_536
+#: Counters by column of the tables endpoint_*.
+COLUMNS = ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum", "tx_packets", "tx_wait_cycles")
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What a technology's network cards count of latency and of waiting.
+
+    Attributes
+    ----------
+    latency : (column, column) or None   latency in us, requests
+    waits : (column, column)             cycles or ticks of waiting, and what waited
+    waits_unit : str
+    no_latency, no_time : str            why latency, and time in seconds, cannot be told; empty: they can
+    """
+
+    latency: tuple[str, str] | None
+    waits: tuple[str, str]
+    waits_unit: str
+    no_latency: str = ""
+    no_time: str = ""
+
+
+_PORTS = Measures(
+    None,
+    ("tx_wait_cycles", "tx_packets"),
+    "ticks / packet",
+    "Ports of this network count no latency.",
+    "How long a tick of port_xmit_wait lasts differs between devices, and no counter says it.",
+)
+MEASURES = {
+    Technology.CRAY_XC: Measures(("latency_us_sum", "rq_packets"), ("rq_stall_cycles", "rq_flits"), "cycles / flit"),
+    Technology.SLINGSHOT: Measures(
+        None,
+        ("tx_wait_cycles", "tx_packets"),
+        "cycles / packet",
+        "Cassini cards count no sum of latencies.",
+        "How long a cycle of hni_tx_paused lasts is not published, and latency is not counted.",
+    ),
+    Technology.INFINIBAND: _PORTS,
+    Technology.OPA: _PORTS,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class NicCounts:
+    """Counters of a job's network cards by window.
+
+    Attributes
+    ----------
+    window_s : int
+    counts : {column of `COLUMNS`: float64 (windows, cards)}   NaN: not counted
+    """
+
+    window_s: int
+    counts: dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Mean over the job, its quiet level (lower quartile over windows), and the quartile coefficient of dispersion over windows."""
+
+    mean: float
+    quiet: float
+    dispersion: float
+
+
+@dataclass(frozen=True)
+class JobNoise:
+    """What network cards say of a job's network; None: cannot tell, and `unknown` says why.
+
+    Attributes
+    ----------
+    windows, cards, cards_counted : int
+    latency_us : Figure or None            from a request to its response
+    waits : Figure or None                 in `waits_unit`
+    waits_unit : str or None
+    message_dispersion : float or None     of the modelled time of a message of `MESSAGE_BYTES`
+    noise_s : float or None                modelled seconds of sending beyond the quiet level, mean over the cards
+    worst_noise_s : float or None          the same of the card that has most
+    counters : columns that it was made from
+    unknown : {figure: reason}
+    """
+
+    windows: int
+    cards: int
+    cards_counted: int
+    latency_us: Figure | None = None
+    waits: Figure | None = None
+    waits_unit: str | None = None
+    message_dispersion: float | None = None
+    noise_s: float | None = None
+    worst_noise_s: float | None = None
+    counters: tuple[str, ...] = ()
+    unknown: dict[str, str] = field(default_factory=dict)
+
+
+def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
+    """The network noise of a job (De Sensi 2019, sections 2.4 and 3).
+
+    Each card is held against its own lower quartile over the job's windows, so nothing is compared between allocations (guideline 1). Latency and
+    waits are quotients of counters, so that a longer time counts for nothing (guideline 2), and hold no delay of the host (guideline 3). A window's
+    traffic is taken as one message of equation 2: seconds beyond the quiet level are those of the window of 1,024 packets and of stalled flits.
+    Noise that lasts for more than three quarters of the job looks like its quiet level and is not seen.
+
+    Parameters
+    ----------
+    nics : NicCounts
+    technology : Technology
+        Of the fabric that the cards belong to.
+    cards : int
+        How many cards the job has there.
+    """
+    measures = MEASURES.get(technology)
+    if measures is None:
+        return _cannot_tell(0, cards, 0, "Network cards of this technology have no counters that are known here.")
+    above, below = (nics.counts[name] for name in measures.waits)
+    used = list(measures.waits)
+    waits_ratio = _ratio(above, below)
+    latency_ratio = None
+    if measures.latency is not None:
+        latency_ratio = _ratio(*(nics.counts[name] for name in measures.latency))
+        used += measures.latency
+    seen = np.isfinite(waits_ratio) | (np.isfinite(latency_ratio) if latency_ratio is not None else False)
+    windows, counted = int(seen.any(1).sum()), int(seen.any(0).sum())
+    if not counted:
+        return _cannot_tell(
+            0, cards, 0, f"None of its network cards' counters ({', '.join(used)}) holds traffic while it ran."
+        )
+    if windows < LEAST_WINDOWS:
+        return _cannot_tell(
+            windows, cards, counted, f"Its network cards were counted in {windows} windows; {LEAST_WINDOWS} are needed."
+        )
+    if counted < LEAST_COUNTED * cards:
+        return _cannot_tell(windows, cards, counted, f"Only {counted} of its {cards} network cards were counted.")
+    unknown = {}
+    waits = _figure(above, below, waits_ratio)
+    if waits is None:
+        unknown["waits"] = f"{measures.waits[0]} was not counted for these cards."
+    latency = None
+    if measures.latency is None:
+        unknown["latency_us"] = measures.no_latency
+    else:
+        assert latency_ratio is not None
+        over, under = (nics.counts[name] for name in measures.latency)
+        latency = _figure(over, under, latency_ratio)
+        if latency is None:
+            unknown["latency_us"] = f"{measures.latency[0]} was not counted for these cards."
+    dispersion = noise = worst = None
+    if latency is None or waits is None or latency_ratio is None:
+        why = measures.no_time or f"The model needs latency and stalls: {' '.join(unknown.values())}"
+        unknown["noise_s"] = unknown["message_dispersion"] = why
+    else:
+        noise, worst = _beyond_quiet(nics, waits_ratio, latency_ratio)
+        dispersion = quartile_dispersion(_message_times(nics))
+    return JobNoise(
+        windows,
+        cards,
+        counted,
+        latency,
+        waits,
+        measures.waits_unit,
+        dispersion,
+        noise,
+        worst,
+        tuple(name for name in used if np.isfinite(nics.counts[name]).any()),
+        unknown,
+    )
+
+
+def _cannot_tell(windows: int, cards: int, counted: int, why: str) -> JobNoise:
+    figures = ("latency_us", "waits", "message_dispersion", "noise_s")
+    return JobNoise(windows, cards, counted, unknown=dict.fromkeys(figures, why))
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(below > 0, above / below, np.nan)
+
+
+def _figure(above: Floats, below: Floats, ratio: Floats) -> Figure | None:
+    """Of the job as a whole: sums over the cards by window."""
+    both = np.isfinite(ratio)
+    windows = both.any(1)
+    if windows.sum() < LEAST_WINDOWS:
+        return None
+    over, under = (np.where(both, one, 0.0)[windows].sum(1) for one in (above, below))
+    by_window = over / under
+    return Figure(
+        float(over.sum() / under.sum()), float(np.percentile(by_window, 25)), quartile_dispersion(by_window.tolist())
+    )
+
+
+def _beyond_quiet(nics: NicCounts, waits: Floats, latency_us: Floats) -> tuple[float, float]:
+    """Seconds of sending beyond each card's quiet level: mean over the counted cards, and the most of one."""
+    both = np.isfinite(waits) & np.isfinite(latency_us)
+    kept = both.sum(0) >= LEAST_WINDOWS
+    if not kept.any():
+        return 0.0, 0.0
+    both = both[:, kept]
+    packets, flits = (np.where(both, nics.counts[name][:, kept], 0.0) for name in ("rq_packets", "rq_flits"))
+    latency = np.where(both, latency_us[:, kept], np.nan) * 1e-6 * NIC_HZ
+    stalls = np.where(both, waits[:, kept], np.nan)
+    quiet_latency, quiet_stalls = (
+        np.broadcast_to(np.nanpercentile(one, 25, axis=0), both.shape) for one in (latency, stalls)
+    )
+    extra = transmission_time_s(packets, flits, latency, stalls) - transmission_time_s(
+        packets, flits, quiet_latency, quiet_stalls
+    )
+    # A card that was mostly below its quiet level had no noise.
+    noise = np.maximum(np.nansum(extra, axis=0), 0.0)
+    return float(noise.mean()), float(noise.max())
+
+
+def _message_times(nics: NicCounts) -> list[float]:
+    counts = nics.counts
+    whole = np.isfinite([counts[name] for name in ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum")]).all(
+        0
+    )
+    flits, stalls, packets, latency = (
+        np.where(whole, counts[name], 0.0).sum(1)
+        for name in ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum")
+    )
+    sent = (flits > 0) & (packets > 0)
+    return [
+        message_time_s(MESSAGE_BYTES, cycles, ratio)
+        for cycles, ratio in zip(
+            (latency[sent] / packets[sent] * 1e-6 * NIC_HZ).tolist(), (stalls[sent] / flits[sent]).tolist(), strict=True
+        )
+    ]

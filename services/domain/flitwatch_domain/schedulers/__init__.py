@@ -1,0 +1,9 @@
+"""A fabric's topology in the words of schedulers: Slurm, Flux and PBS.
+
+All of them place jobs on a tree. `switch_tree` makes one of any fabric but a torus; `formats` prints it.
+"""
+
+from flitwatch_domain.schedulers.formats import FORMATS, text
+from flitwatch_domain.schedulers.switch_tree import Switch, SwitchTree, switch_tree
+
+__all__ = ["FORMATS", "Switch", "SwitchTree", "switch_tree", "text"]

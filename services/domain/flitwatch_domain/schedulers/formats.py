@@ -1,0 +1,180 @@
+"""A switch tree as schedulers' files.
+
+Sources: Slurm's topology.conf(5), topology.yaml(5) and Topology Guide; Flux RFC 40 (resource graph as JSON Graph Format); the placement sets of the
+PBS Professional Administrator's Guide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from flitwatch_domain.hostlist import compress
+from flitwatch_domain.schedulers.switch_tree import Switch, SwitchTree
+
+
+def text(tree: SwitchTree, name: str) -> str:
+    """The file of a format of `FORMATS`, with a line's end."""
+    return FORMATS[name](tree)
+
+
+def _slurm_tree(tree: SwitchTree) -> str:
+    """topology.conf of topology/tree."""
+    setting = "TopologyPlugin=topology/tree" + (" and TopologyParam=Dragonfly" if tree.dragonfly else "")
+    lines = [f"# {_made(tree)} slurm.conf needs {setting}."]
+    switches = _slurm_switches(tree)
+    for switch in switches:
+        if len(switch.routers) > 1:
+            lines.append(f"# {switch.name} stands for {len(switch.routers)} switches that reach the same nodes.")
+        below = (
+            f"Nodes={compress(switch.nodes)}"
+            if switch.nodes
+            else f"Switches={compress(switches[child].name for child in switch.children)}"
+        )
+        lines.append(f"SwitchName={switch.name} {below}")
+    return "\n".join(lines) + "\n"
+
+
+def _slurm_switches(tree: SwitchTree) -> Sequence[Switch]:
+    """The switches as Slurm is to see them: of a dragonfly the groups are the leaves.
+
+    On a dragonfly Slurm spreads a job that no leaf holds over as many leaves as it can (Topology Guide): were routers the leaves, every job of more than
+    a router's nodes would take a node of each.
+    """
+    if not tree.dragonfly:
+        return tree.switches
+    whole = {
+        index: tuple(node for child in switch.children for node in tree.switches[child].nodes)
+        for index, switch in enumerate(tree.switches)
+        if switch.children and all(tree.switches[child].nodes for child in switch.children) and index not in tree.roots
+    }
+    folded = {child for index in whole for child in tree.switches[index].children}
+    kept = [index for index in range(len(tree.switches)) if index not in folded]
+    place = {index: number for number, index in enumerate(kept)}
+    return [
+        replace(switch, nodes=whole[index], children=())
+        if index in whole
+        else replace(switch, children=tuple(place[child] for child in switch.children))
+        for index, switch in ((index, tree.switches[index]) for index in kept)
+    ]
+
+
+def _slurm_leaves(tree: SwitchTree) -> list[Switch]:
+    return [switch for switch in _slurm_switches(tree) if switch.nodes]
+
+
+def _slurm_block(tree: SwitchTree) -> str:
+    """topology.conf of topology/block: a block is what Slurm takes for a leaf, and the least of them is the size that is planned with."""
+    lines = [f"# {_made(tree)} slurm.conf needs TopologyPlugin=topology/block."]
+    lines += [f"BlockName={switch.name} Nodes={compress(switch.nodes)}" for switch in _slurm_leaves(tree)]
+    return "\n".join([*lines, f"BlockSizes={_block_size(tree)}"]) + "\n"
+
+
+def _slurm_yaml(tree: SwitchTree) -> str:
+    """topology.yaml of Slurm 25.05 with both: the tree for all partitions, the blocks for those that name them."""
+    known = _slurm_switches(tree)
+    switches = [
+        {"switch": switch.name}
+        | (
+            {"nodes": compress(switch.nodes)}
+            if switch.nodes
+            else {"children": compress(known[child].name for child in switch.children)}
+        )
+        for switch in known
+    ]
+    blocks = [{"block": switch.name, "nodes": compress(switch.nodes)} for switch in _slurm_leaves(tree)]
+    made = [
+        {"topology": "tree", "cluster_default": True, "tree": {"switches": switches}},
+        {
+            "topology": "block",
+            "cluster_default": False,
+            "block": {"block_sizes": [_block_size(tree)], "blocks": blocks},
+        },
+    ]
+    return f"# {_made(tree)}\n---\n" + yaml.safe_dump(made, sort_keys=False, width=1_000_000)
+
+
+def _flux(tree: SwitchTree) -> str:
+    """Vertices cluster, switch and node, joined by containment; the ranks of brokers are unknown here (-1)."""
+    vertices: list[dict[str, Any]] = []
+    edges: list[dict[str, Any]] = []
+    counts: dict[str, int] = {}
+
+    def add(kind: str, name: str, above: str, parent: int | None) -> tuple[int, str]:
+        number, path = len(vertices), f"{above}/{name}"
+        place = counts[kind] = counts.get(kind, -1) + 1
+        about = {
+            "type": kind,
+            "basename": kind,
+            "name": name,
+            "id": place,
+            "uniq_id": number,
+            "rank": -1,
+            "exclusive": False,
+            "unit": "",
+            "size": 1,
+            "paths": {"containment": path},
+        }
+        vertices.append({"id": str(number), "metadata": about})
+        if parent is not None:
+            name_of = {"containment": "contains"}
+            edges.append({"source": str(parent), "target": str(number), "metadata": {"name": name_of}})
+        return number, path
+
+    root, top = add("cluster", "cluster0", "", None)
+    todo = [(switch, root, top) for switch in reversed(tree.roots)]
+    while todo:
+        index, parent, above = todo.pop()
+        switch = tree.switches[index]
+        number, path = add("switch", switch.name, above, parent)
+        for node in switch.nodes:
+            add("node", node, path, number)
+        todo += [(child, number, path) for child in reversed(switch.children)]
+    return json.dumps({"graph": {"nodes": vertices, "edges": edges}}) + "\n"
+
+
+def _pbs(tree: SwitchTree) -> str:
+    """Commands for qmgr: a resource with the switches above each node, by which the server groups nodes."""
+    lines = [
+        f"# {_made(tree)} Feed it to qmgr.",
+        "create resource switch type=string_array,flag=h",
+        "set server node_group_key = switch",
+        "set server node_group_enable = True",
+    ]
+    for node, above in _switches_of_nodes(tree):
+        lines.append(f'set node {node} resources_available.switch = "{",".join(above)}"')
+    return "\n".join(lines) + "\n"
+
+
+def _switches_of_nodes(tree: SwitchTree) -> Iterator[tuple[str, list[str]]]:
+    """Each node with the switches above it, the leaf first."""
+    parent = {child: index for index, switch in enumerate(tree.switches) for child in switch.children}
+    for index, switch in enumerate(tree.switches):
+        above, at = [switch.name], index
+        while at in parent:
+            at = parent[at]
+            above.append(tree.switches[at].name)
+        for node in switch.nodes:
+            yield node, above
+
+
+def _block_size(tree: SwitchTree) -> int:
+    return min(len(switch.nodes) for switch in _slurm_leaves(tree))
+
+
+def _made(tree: SwitchTree) -> str:
+    return f"Made by flitwatch topology export from the {'simulated ' if tree.simulated else ''}fabric {tree.fabric}."
+
+
+#: Makers of a file by its format.
+FORMATS: dict[str, Callable[[SwitchTree], str]] = {
+    "slurm-tree": _slurm_tree,
+    "slurm-block": _slurm_block,
+    "slurm-yaml": _slurm_yaml,
+    "flux": _flux,
+    "pbs": _pbs,
+}

@@ -1,0 +1,222 @@
+"""The tree that schedulers place jobs on: leaf switches with nodes, and above them what joins them.
+
+Real fabrics are no trees, so switches that reach the same nodes become one: the leaves that share a node with several rails, and the parallel spines of
+a fat tree. A dragonfly's middle level is its groups.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
+
+_NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+#: What stands for an adapter without a description, and words that Slurm keeps for itself.
+_NO_HOST = re.compile(r"H-[0-9a-fA-F]{16}|ALL|DEFAULT", re.IGNORECASE)
+#: topology.yaml(5) takes no longer names.
+_LONGEST_SWITCH = 64
+_OTHER = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A switch as a scheduler sees it.
+
+    Attributes
+    ----------
+    name : str
+        Letters, digits, dots, dashes and underscores; unique.
+    nodes : tuple of str
+        Nodes attached to it; empty above the leaves.
+    children : tuple of int
+        Indices of the switches below it; empty for a leaf.
+    routers : tuple of str
+        The fabric's switches that it stands for.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    children: tuple[int, ...]
+    routers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SwitchTree:
+    """Switches from the leaves up, so that children come before their parents; a dragonfly's leaves are its routers.
+
+    Attributes
+    ----------
+    fabric : str
+    simulated : bool
+    dragonfly : bool
+    switches : tuple of Switch
+    roots : tuple of int
+        More than one where parts of the fabric are not joined; no job can span two.
+    left_out : int
+        Nodes that run no jobs: I/O and service nodes.
+    """
+
+    fabric: str
+    simulated: bool
+    dragonfly: bool
+    switches: tuple[Switch, ...]
+    roots: tuple[int, ...]
+    left_out: int
+
+    def leaves(self) -> list[Switch]:
+        """Switches with nodes."""
+        return [switch for switch in self.switches if switch.nodes]
+
+
+def switch_tree(fabric: Fabric) -> SwitchTree:
+    """The tree of a fabric's compute nodes.
+
+    Raises
+    ------
+    BadRequest
+        For a torus, which is no tree.
+    BadInput
+        Where no compute node is attached, or a node's name is none that schedulers can read.
+    """
+    if fabric.kind is FabricKind.TORUS:
+        raise BadRequest(
+            f"{fabric.name} is a torus, and schedulers' switch trees cannot hold one",
+            advice="Slurm places jobs on a torus by topology/3d_torus, which needs no file.",
+        )
+    attached, left_out = _attached(fabric)
+    parts = _Parts(len(fabric.routers))
+    for routers in attached.values():
+        parts.join(routers)
+    tree = _Builder(fabric, parts)
+    for node, routers in attached.items():
+        tree.nodes.setdefault(parts.of(routers[0]), []).append(node)
+    tree.add_leaves()
+    if fabric.kind is FabricKind.DRAGONFLY:
+        tree.add_groups()
+    for level in range(1, int(fabric.routers.level.max(initial=-1)) + 1):
+        tree.join_through(level)
+    tree.join_through(None)
+    return SwitchTree(
+        fabric.name,
+        fabric.simulated,
+        fabric.kind is FabricKind.DRAGONFLY,
+        tuple(tree.switches),
+        tuple(sorted(set(tree.top.values()))),
+        left_out,
+    )
+
+
+def _attached(fabric: Fabric) -> tuple[dict[str, list[int]], int]:
+    """Routers of each compute node, in natural order of the nodes' first endpoints; and how many other nodes there are."""
+    ends, compute = fabric.endpoints, ROLES.index(NodeRole.COMPUTE)
+    found: dict[str, list[int]] = {}
+    others = {str(node) for node, role in zip(ends.node, ends.role, strict=True) if role != compute}
+    for node, router, role in zip(ends.node, ends.router.tolist(), ends.role.tolist(), strict=True):
+        if role == compute:
+            found.setdefault(str(node), []).append(router)
+    if not found:
+        raise BadInput(f"{fabric.name} has no compute node", advice="Import the fabric with its nodes.")
+    odd = next((node for node in found if not _NODE_NAME.fullmatch(node) or _NO_HOST.fullmatch(node)), None)
+    if odd is not None:
+        raise BadInput(
+            f"{odd[:80]!r} is no host's name as a scheduler has it",
+            advice="Give the nodes of the fabric the scheduler's names, and import it again.",
+        )
+    return found, len(others - found.keys())
+
+
+class _Parts:
+    """Sets of routers that are one (union by the least)."""
+
+    def __init__(self, count: int) -> None:
+        self._up = list(range(count))
+
+    def of(self, router: int) -> int:
+        while self._up[router] != router:
+            self._up[router] = self._up[self._up[router]]
+            router = self._up[router]
+        return router
+
+    def join(self, routers: Iterable[int]) -> None:
+        first, *others = (self.of(router) for router in routers)
+        for other in others:
+            low, high = sorted((self.of(first), self.of(other)))
+            self._up[high] = low
+
+
+class _Builder:
+    """Switches so far; `top` is the switch that stands for a part at present."""
+
+    def __init__(self, fabric: Fabric, parts: _Parts) -> None:
+        self.fabric = fabric
+        self.parts = parts
+        self.nodes: dict[int, list[str]] = {}
+        self.switches: list[Switch] = []
+        self.top: dict[int, int] = {}
+        self._names: set[str] = set()
+        links = fabric.links
+        between = fabric.router_links()
+        self._ends = np.stack((links.src[between], links.dst[between]), axis=1)
+
+    def add_leaves(self) -> None:
+        members: dict[int, list[int]] = {}
+        for router in range(len(self.fabric.routers)):
+            members.setdefault(self.parts.of(router), []).append(router)
+        for part in sorted(self.nodes):
+            names = tuple(str(self.fabric.routers.name[router]) for router in members[part])
+            self.top[part] = self._add(names[0], tuple(self.nodes[part]), (), names)
+
+    def add_groups(self) -> None:
+        """A switch for each group of several leaves."""
+        by_group: dict[int, list[int]] = {}
+        for part in self.top:
+            by_group.setdefault(int(self.fabric.routers.group[part]), []).append(part)
+        for group, parts in sorted(by_group.items()):
+            if group >= 0 and len(parts) > 1:
+                self._above(parts, f"group{group}", ())
+
+    def join_through(self, level: int | None) -> None:
+        """A switch for all parts that routers up to `level` join, where that joins several; None: by any router."""
+        levels = self.fabric.routers.level
+        wider = _Parts(len(self.fabric.routers))
+        for part in {self.parts.of(router) for router in range(len(self.fabric.routers))}:
+            wider.join([part])
+        for router in range(len(self.fabric.routers)):
+            wider.join([router, self.parts.of(router)])
+        within = np.ones(len(levels), bool) if level is None else levels <= level
+        for a, b in self._ends[within[self._ends].all(axis=1)].tolist():
+            wider.join([a, b])
+        joined: dict[int, list[int]] = {}
+        for part in self.top:
+            joined.setdefault(wider.of(part), []).append(part)
+        for whole, parts in sorted(joined.items()):
+            if len({self.top[part] for part in parts}) < 2:
+                continue
+            spines = [r for r in np.flatnonzero(levels == level).tolist() if wider.of(r) == whole] if level else []
+            names = tuple(str(self.fabric.routers.name[router]) for router in spines)
+            self._above(parts, names[0] if len(names) == 1 else f"level{level}" if level else self.fabric.name, names)
+
+    def _above(self, parts: list[int], name: str, routers: tuple[str, ...]) -> None:
+        children = tuple(sorted({self.top[part] for part in parts}))
+        number = self._add(name, (), children, routers)
+        for part in parts:
+            self.top[part] = number
+
+    def _add(self, name: str, nodes: tuple[str, ...], children: tuple[int, ...], routers: tuple[str, ...]) -> int:
+        self.switches.append(Switch(self._unique(name), nodes, children, routers))
+        return len(self.switches) - 1
+
+    def _unique(self, name: str) -> str:
+        """`name` in the characters that every format takes, with a number where it is taken."""
+        plain = _OTHER.sub("-", name).strip("-.")[: _LONGEST_SWITCH - 6] or "switch"
+        found, count = plain, 1
+        while found in self._names:
+            count += 1
+            found = f"{plain}-{count}"
+        self._names.add(found)
+        return found

@@ -1,0 +1,133 @@
+"""Names found in several sets of runs, with the evidence of each (Bhatele 2020, table III), and all sets of a name taken together.
+
+A set is the runs of one application on as many nodes. The paper lists users with high mutual information in more than one of its six sets. Ours asks for a
+verdict in each. Taken together, p-values of sets are combined by Cauchy's law (Liu and Xie 2020, equation 3), which stays valid where sets depend on one
+another: runs of all applications share the machine's slow weeks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
+
+Floats = NDArray[np.float64]
+#: A p-value near 1 must not outweigh all others together.
+LARGEST_P = 0.99
+Evidence = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SeveralSets:
+    """A name and what each set says of it.
+
+    Attributes
+    ----------
+    found_in : int      sets in which it is found by the definition that was asked for
+    tested_in : int     sets in which it could be tested
+    p, q : float|None   of all tested sets together; None where no set could test it
+    verdict, reasons    as in a single set: a name needs a set that names it, and none that doubts it
+    evidence : tuple    the entries of the sets, the strongest first
+    """
+
+    name: str
+    found_in: int
+    tested_in: int
+    p: float | None
+    q: float | None
+    verdict: str
+    reasons: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+
+def several_sets(
+    entries: Iterable[tuple[str, Evidence]], definition: Literal["ours", "paper"] = "ours", least_sets: int = 2
+) -> list[SeveralSets]:
+    """Names that are found in at least `least_sets` sets (0: every name), those of most sets first.
+
+    `entries` are (name, entry) of every set: {testable, verdict, score, p, q, mi_bits, mi_sign, mi_q, ...}. By `ours` an entry is found where it is named, by
+    `paper` where mutual information is beyond chance and goes with slow runs. q-values are over all names, listed or not.
+    """
+    by_name: dict[str, list[Evidence]] = {}
+    for name, entry in entries:
+        by_name.setdefault(name, []).append(entry)
+    names = list(by_name)
+    p_values = [_together(by_name[name], definition) for name in names]
+    q_values = benjamini_hochberg(np.array([math.nan if p is None else p for p in p_values], float))
+    rows = []
+    for name, p, q in zip(names, p_values, q_values.tolist(), strict=True):
+        evidence = sorted(by_name[name], key=lambda one: -(one["score"] if definition == "ours" else _information(one)))
+        known_q = None if math.isnan(q) else q
+        verdict, reasons = _verdict(evidence, known_q)
+        found = sum(is_found(one, definition) for one in evidence)
+        tested = sum(_p(one, definition) is not None for one in evidence)
+        rows.append(SeveralSets(name, found, tested, p, known_q, verdict, reasons, tuple(evidence)))
+    rows = [row for row in rows if row.found_in >= least_sets]
+    return sorted(rows, key=lambda row: (-row.found_in, math.inf if row.p is None else row.p, row.name))
+
+
+def is_found(entry: Evidence, definition: Literal["ours", "paper"]) -> bool:
+    """Whether a set finds the name."""
+    if definition == "ours":
+        return bool(entry["verdict"] == NAMED)
+    return entry["mi_q"] is not None and entry["mi_q"] <= FOUND_Q and entry["mi_sign"] > 0
+
+
+def combined(p_values: ArrayLike) -> float:
+    """One p-value of several, whatever their dependence (Cauchy combination, equal weights)."""
+    p = np.clip(np.asarray(p_values, float), 1e-300, LARGEST_P)
+    # tan((1/2 - p) pi) is 1 / tan(p pi), which keeps its digits where p is small.
+    statistic = float(np.mean(1 / np.tan(p * np.pi)))
+    return math.atan2(1.0, statistic) / math.pi
+
+
+def benjamini_hochberg(p_values: Floats) -> Floats:
+    """q-values of Benjamini and Hochberg (1995): the least false-discovery rate at which each is found; NaN stays NaN."""
+    p_values = np.asarray(p_values, float)
+    q_values = np.full(p_values.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(p_values))
+    if len(known) == 0:
+        return q_values
+    order = known[np.argsort(p_values[known], kind="stable")]
+    scaled = p_values[order] * len(order) / np.arange(1, len(order) + 1)
+    q_values[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return q_values
+
+
+def _information(entry: Evidence) -> float:
+    return float(entry["mi_bits"] * entry["mi_sign"])
+
+
+def _p(entry: Evidence, definition: str) -> float | None:
+    p: float | None = entry["p"] if definition == "ours" else entry["mi_p"]
+    return p if entry["testable"] else None
+
+
+def _together(evidence: list[Evidence], definition: str) -> float | None:
+    known = [p for one in evidence if (p := _p(one, definition)) is not None]
+    return combined(known) if known else None
+
+
+def _verdict(evidence: list[Evidence], q: float | None) -> tuple[str, tuple[str, ...]]:
+    """The verdict of all sets: what a set doubts, other sets do not settle."""
+    doubts = [one for one in evidence if one["verdict"] == CANNOT_TELL and one["q"] is not None and one["q"] <= FOUND_Q]
+    named = sum(one["verdict"] == NAMED for one in evidence)
+    if q is None:
+        return CANNOT_TELL, ("no set has runs enough to test it",)
+    if q > FOUND_Q:
+        return NO_EVIDENCE, (f"q = {q:.2g} over all sets",)
+    if not named:
+        return CANNOT_TELL, (f"q = {q:.2g} over all sets, but no set names it by itself",)
+    if doubts:
+        return CANNOT_TELL, (f"named in {_sets(named)}, in doubt in {_sets(len(doubts))}",)
+    return NAMED, (f"named in {_sets(named)}, q = {q:.2g} over all sets",)
+
+
+def _sets(count: int) -> str:
+    return "one set" if count == 1 else f"{count} sets"
