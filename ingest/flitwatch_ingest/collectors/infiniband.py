@@ -170,8 +170,14 @@ class InfinibandCollector:
     """
 
     def __init__(
-        self, tools: Tools, publisher: Publisher, name: str, adapters: bool = False, clear: bool = False, parallel: int = 8
-    ) -> None:  # fmt: skip
+        self,
+        tools: Tools,
+        publisher: Publisher,
+        name: str,
+        adapters: bool = False,
+        clear: bool = False,
+        parallel: int = 8,
+    ) -> None:
         self._tools = tools
         self._publisher = publisher
         self._name = name
@@ -209,8 +215,13 @@ class InfinibandCollector:
         return found
 
     def run(
-        self, stop: threading.Event, interval_s: float, discovery_s: float, say: Callable[[str], None], store: Callable[[Fabric], None]
-    ) -> None:  # fmt: skip
+        self,
+        stop: threading.Event,
+        interval_s: float,
+        discovery_s: float,
+        say: Callable[[str], None],
+        store: Callable[[Fabric], None],
+    ) -> None:
         """Read every `interval_s`, and the topology anew every `discovery_s`, until `stop` is set.
 
         A topology that cannot be read is tried again in the next round; meanwhile the ports of the one before are read.

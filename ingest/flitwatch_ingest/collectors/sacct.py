@@ -36,10 +36,10 @@ _OVERLAP_S = 600
 _TIMEOUT_S = 240.0
 
 
-def publish_jobs(jobs: Sequence[Job], publisher: Publisher) -> int:
-    """Publish jobs; a later record of a job replaces an earlier one, so repeats do no harm and carry no sequence."""
+def publish_jobs(jobs: Sequence[Job], publisher: Publisher, source: str = "sacct") -> int:
+    """Publish jobs as read from `source`; a later record of a job replaces an earlier one, so repeats do no harm and carry no sequence."""
     for job in jobs:
-        publisher.publish(topics.JOBS, orjson.dumps(sacct.record(job)), f"sacct:{job.cluster}")
+        publisher.publish(topics.JOBS, orjson.dumps(sacct.record(job)), f"{source}:{job.cluster}")
     return len(jobs)
 
 

@@ -100,9 +100,14 @@ class SamplerPlan(_Part):
 
 
 def make_plan(
-    fabric: Fabric, host: str, addresses: Mapping[str, str], *, variant: Literal["one-bit", "standard"] = "one-bit", downsampling: int = 1,
+    fabric: Fabric,
+    host: str,
+    addresses: Mapping[str, str],
+    *,
+    variant: Literal["one-bit", "standard"] = "one-bit",
+    downsampling: int = 1,
     detour: int = 0,
-) -> SamplerPlan:  # fmt: skip
+) -> SamplerPlan:
     """The plan of `host`: candidates are the links of all ways of at most `detour` hops above the shortest.
 
     Parameters
@@ -139,9 +144,14 @@ def make_plan(
         networks[int(fabric.endpoints.router[endpoints[node][0]])].append(network)
     sources = tuple(PlanSource(networks=tuple(networks[r]), links=tuple(sorted(links[r]))) for r in sorted(networks))
     return SamplerPlan(
-        fabric=fabric.name, host=host, variant=variant, downsampling=downsampling, sources=sources, simulated=fabric.simulated,
+        fabric=fabric.name,
+        host=host,
+        variant=variant,
+        downsampling=downsampling,
+        sources=sources,
+        simulated=fabric.simulated,
         addresses=(_address(addresses[host]),),
-    )  # fmt: skip
+    )
 
 
 def _address(text: str) -> ipaddress.IPv4Address:

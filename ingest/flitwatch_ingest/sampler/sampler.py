@@ -159,14 +159,24 @@ class Sampler:
         table = np.array([sums[one] for one in link]).reshape(len(link), 6)
         tested, tested_bytes, traffic, spread, congested, congested_spread = table.T
         return {
-            "fabric": self._plan.fabric, "host": self._plan.host, "job": context.job, "tag": context.tag, "phase": context.phase,
-            "start": slice_number * self._slice_s, "variant": self._plan.variant,
-            "longest_path": max((part["longest_path"] for part in parts), default=1), "link": link,
-            "tested": tested * scale, "tested_bytes": tested_bytes * scale,
-            "traffic": traffic * scale, "traffic_variance": _scaled(spread, traffic, scale),
-            "congested": congested * scale, "congested_variance": _scaled(congested_spread, congested, scale),
-            "packets": {}, "simulated": self._plan.simulated,
-        }  # fmt: skip
+            "fabric": self._plan.fabric,
+            "host": self._plan.host,
+            "job": context.job,
+            "tag": context.tag,
+            "phase": context.phase,
+            "start": slice_number * self._slice_s,
+            "variant": self._plan.variant,
+            "longest_path": max((part["longest_path"] for part in parts), default=1),
+            "link": link,
+            "tested": tested * scale,
+            "tested_bytes": tested_bytes * scale,
+            "traffic": traffic * scale,
+            "traffic_variance": _scaled(spread, traffic, scale),
+            "congested": congested * scale,
+            "congested_variance": _scaled(congested_spread, congested, scale),
+            "packets": {},
+            "simulated": self._plan.simulated,
+        }
 
     def _next_sequence(self) -> int:
         if self._sequence >= self._reserved:

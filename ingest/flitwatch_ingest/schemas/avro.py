@@ -16,9 +16,14 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_ingest.schemas.rows import MOST_COLUMNS, TIME, Column, RowSchema, row_schema
 
 _WIRES = {
-    "long": Wire.LONG, "int": Wire.INT, "float": Wire.FLOAT, "double": Wire.DOUBLE, "string": Wire.STRING, "bytes": Wire.BYTES,
+    "long": Wire.LONG,
+    "int": Wire.INT,
+    "float": Wire.FLOAT,
+    "double": Wire.DOUBLE,
+    "string": Wire.STRING,
+    "bytes": Wire.BYTES,
     "boolean": Wire.BOOLEAN,
-}  # fmt: skip
+}
 _KINDS = {Wire.FLOAT: Kind.REAL, Wire.DOUBLE: Kind.REAL, Wire.STRING: Kind.TEXT, Wire.BYTES: Kind.TEXT}
 _TIME_UNITS_US = {
     "timestamp-millis": 1_000,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import codec
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS, CounterUse, Scope
+from flitwatch_domain.fabric import Technology
 from flitwatch_ingest.schemas.rows import RowKind, RowSchema
 
 PORT_ARRAYS = ("flits", "stall_cycles", "packets")
@@ -17,15 +19,32 @@ LINK_CLASSES = ("green", "black", "blue")
 #: Tiles that a counter summed over the router stands for.
 _ALL_TILES = {"rt_flits": 40, "pt_flits": 8}
 _OWN_ENDPOINT = 4
+#: Of a cell whose set does not count the time of its port.
+_UNTIMED = -1
+#: Every exporter has these: where a record holds a single counter, they count the time.
+_MEASURES_TIME = frozenset({"port_tx_words", "port_tx_flits", "nic_tx_bytes"})
 
-_expected = [column for name in LINK_CLASSES for column in LINK_CLASS_COLUMNS[name]]
-_at = codec.CLASS_COLUMNS
-if (
-    len(ROUTER_COLUMNS) != codec.ROUTER_COLUMNS
-    or len(ENDPOINT_COLUMNS) != codec.ENDPOINT_COLUMNS
-    or list(ROUTER_COLUMNS[_at : _at + len(_expected)]) != _expected
-):
-    raise ImportError("the noise core was built for other counter columns: rebuild flitwatch-core")
+
+def require_columns(core: Any) -> None:
+    """Compare the counter tables' columns with those that the noise core was built for.
+
+    Raises
+    ------
+    ImportError
+        They differ: sums would land in other columns.
+    """
+    classes = [column for name in LINK_CLASSES for column in LINK_CLASS_COLUMNS[name]]
+    at = core.CLASS_COLUMNS
+    same = (
+        len(ROUTER_COLUMNS) == core.ROUTER_COLUMNS
+        and len(ENDPOINT_COLUMNS) == core.ENDPOINT_COLUMNS
+        and list(ROUTER_COLUMNS[at : at + len(classes)]) == classes
+    )
+    if not same:
+        raise ImportError("the noise core was built for other counter columns: rebuild flitwatch-core")
+
+
+require_columns(codec)
 
 #: port, array, three router columns, class part, endpoint place, endpoint column, scale, tiles
 Cell = tuple[int, int, int, int, int, int, int, int, int, int]
@@ -55,10 +74,13 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
     """
     cells: dict[Cell, int] = {}
     cell_of, claim_of = [], []
+    lone = _lone(schema)
     for column in schema.columns:
         if column.use is None:
             continue
         cell = _CELLS[schema.kind](column.use)
+        if cell is not None and lone and column.use.kind.canonical not in _MEASURES_TIME:
+            cell = (*cell[:-1], _UNTIMED)
         cell_of.append(-1 if cell is None else cells.setdefault(cell, len(cells)))
         claim_of.append(claims.number(column.name))
     return (
@@ -66,6 +88,12 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
         np.array(cell_of, np.int32),
         np.array(claim_of, np.uint32),
     )
+
+
+def _lone(schema: RowSchema) -> bool:
+    """Whether a record holds one counter of a port that has more: exporters' samples come one by one, and the port's time must count once."""
+    uses = [column.use for column in schema.columns if column.use is not None]
+    return len(uses) == 1 and uses[0].kind.technology is not Technology.CRAY_XC
 
 
 def _router_cell(use: CounterUse) -> Cell | None:

@@ -10,14 +10,24 @@ _VALUE = re.compile(r"(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")
 _ASKED = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
 #: Counters of PortCounters stop at their largest value (InfiniBand specification 1.4, 16.1.3.5): bits of each.
 _BITS = {
-    **dict.fromkeys(("LinkErrorRecoveryCounter", "LinkDownedCounter", "PortXmitConstraintErrors", "PortRcvConstraintErrors"), 8),
+    **dict.fromkeys(
+        ("LinkErrorRecoveryCounter", "LinkDownedCounter", "PortXmitConstraintErrors", "PortRcvConstraintErrors"), 8
+    ),
     **dict.fromkeys(("LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors"), 4),
     **dict.fromkeys(
-        ("SymbolErrorCounter", "PortRcvErrors", "PortRcvRemotePhysicalErrors", "PortRcvSwitchRelayErrors", "PortXmitDiscards", "QP1Dropped", "VL15Dropped"),
+        (
+            "SymbolErrorCounter",
+            "PortRcvErrors",
+            "PortRcvRemotePhysicalErrors",
+            "PortRcvSwitchRelayErrors",
+            "PortXmitDiscards",
+            "QP1Dropped",
+            "VL15Dropped",
+        ),
         16,
     ),
     **dict.fromkeys(("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts", "PortXmitWait"), 32),
-}  # fmt: skip
+}
 
 Counters = dict[str, int]
 

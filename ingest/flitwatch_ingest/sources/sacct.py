@@ -74,7 +74,7 @@ def stream(
     Raises
     ------
     BadInput
-        The input is no sacct output at all.
+        The input is no sacct output at all: told by its beginning, before a job is asked for.
     """
     lines, head = iter(source), []
     for line in lines:
@@ -84,10 +84,25 @@ def stream(
     rest, first = chain(head, lines), head[-1] if head else b""
     if first.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         found, rejected = sacct_json.decode(b"".join(rest).removeprefix(b"\xef\xbb\xbf"), where, cluster)
-        yield from found
-        yield from rejected
-        return
-    yield from sacct_text.read(rest, where, zone, cluster, columns)
+        return chain(found, rejected)
+    return sacct_text.read(rest, where, zone, cluster, columns)
+
+
+class SacctReader:
+    """Turns outputs of sacct into jobs; the parameters are those of `stream`."""
+
+    def __init__(
+        self, zone: ZoneInfo | None = None, cluster: str = "default", columns: Sequence[str] | None = None
+    ) -> None:
+        self._zone, self._cluster, self._columns = zone, cluster, columns
+
+    def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
+        """As `stream`."""
+        return stream(source, where, zone=self._zone, cluster=self._cluster, columns=self._columns)
+
+    def rest(self) -> Iterator[Found | Rejection]:
+        """Nothing: no job goes on in another file."""
+        return iter(())
 
 
 def record(job: Job) -> dict[str, Any]:
@@ -123,4 +138,4 @@ def record(job: Job) -> dict[str, Any]:
     }
 
 
-__all__ = ["BadInput", "Rejection", "decode", "read", "record"]
+__all__ = ["BadInput", "Rejection", "SacctReader", "decode", "read", "record"]

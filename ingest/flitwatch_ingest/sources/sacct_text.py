@@ -6,8 +6,10 @@ every other column a value of its kind, and rejected otherwise.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain, combinations_with_replacement
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -28,13 +30,18 @@ _LONGEST_LINE = 1_000_000
 
 _Checks = dict[str, Callable[[str], Any]]
 
+#: Cells repeat: a step has the times and nodes of its job. So many values of each column are kept, of cells up to this length.
+_KEPT_CELLS, _KEPT_CELL_LENGTH = 4096, 200
 
 #: Steps join a job among so many that were read last; sacct prints them right behind it.
 _OPEN_JOBS = 10_000
-#: What sacct prints where nobody asks for columns, and what `flitwatch collect sacct` asks for; both without a header are known by their cells.
+#: What sacct prints where nobody asks for columns, what `flitwatch collect sacct` asks for, and what Open XDMoD's shredder asks for and logs
+#: (its class Shredder\Slurm); without a header they are known by their cells.
 _LAYOUTS = (
     ("jobid", "jobname", "partition", "account", "alloccpus", "state", "exitcode"),
     ("jobid", "jobidraw", "cluster", "user", "account", "jobname", "partition", "state", "exitcode", "submit", "start", "end", "nnodes", "nodelist"),
+    ("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user", "uid", "submit", "eligible", "start", "end", "elapsed",
+     "exitcode", "state", "nnodes", "ncpus", "reqcpus", "reqmem", "reqtres", "alloctres", "timelimit", "nodelist", "jobname"),
 )  # fmt: skip
 
 
@@ -53,7 +60,7 @@ def read(
     Raises
     ------
     BadInput
-        There is no header with a JobID, and the columns are neither named nor known.
+        There is no header with a JobID, and the columns are neither named nor known: at once, before a job is asked for.
     """
     numbered = enumerate(lines, start=1)
     first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
@@ -61,8 +68,14 @@ def read(
         raise BadInput("is empty", where=where, advice="Expected the output of sacct --parsable2 or --json.")
     delimiter, names, headed = _columns(first[1], f"{where}:{first[0]}", zone, columns)
     header = first[1].rstrip(b"\r\n") if headed else None
-    reader = _Reader(names, delimiter, zone, cluster)
-    for number, raw in numbered if headed else chain([first], numbered):
+    rows = numbered if headed else chain([first], numbered)
+    return _rows(rows, header, _Reader(names, delimiter, zone, cluster), where)
+
+
+def _rows(
+    rows: Iterable[tuple[int, bytes]], header: bytes | None, reader: _Reader, where: str
+) -> Iterator[tuple[Job, bool] | Rejection]:
+    for number, raw in rows:
         if not raw.strip() or raw.rstrip(b"\r\n") == header:
             continue
         try:
@@ -145,9 +158,11 @@ class _Reader:
         }
         for name in ("submit", "start", "end", "eligible"):
             self._checks[name] = lambda text: fields.time_s(text, zone)
+        self._checks = {name: _kept(check) for name, check in self._checks.items()}
         self._zone = zone
         self._number = 0
-        self._open: dict[int, tuple[Job, bool]] = {}
+        # In the order they were read, each with whether its restart is known and with its steps.
+        self._open: OrderedDict[int, tuple[Job, bool, list[JobStep]]] = OrderedDict()
         self._latest: dict[tuple[str, str], int] = {}
 
     def values(self, text: str) -> dict[str, Any]:
@@ -169,24 +184,23 @@ class _Reader:
             raise BadInput("the output has no State column", advice="Add State to sacct's --format.")
         self._number += 1
         self._latest[cluster, job_id] = self._number
-        self._open[self._number] = _job(cluster, job_id, values), known
+        self._open[self._number] = _job(cluster, job_id, values), known, []
         if len(self._open) > _OPEN_JOBS:
-            oldest = next(iter(self._open))
-            job, known = self._open.pop(oldest)
+            oldest, (job, known, steps) = self._open.popitem(last=False)
             if self._latest.get((job.cluster, job.job_id)) == oldest:
                 del self._latest[job.cluster, job.job_id]
-            yield job, known
+            yield _with(job, steps), known
 
     def rest(self) -> Iterator[tuple[Job, bool]]:
         """The jobs that are still open."""
-        yield from self._open.values()
+        for job, known, steps in self._open.values():
+            yield _with(job, steps), known
 
     def _add_step(self, cluster: str, job_id: str, step: str, values: dict[str, Any]) -> None:
         at = self._latest.get((cluster, job_id))
         if at is None:
             raise BadInput(f"step {step[:40]!r} of job {job_id[:40]!r}, which was not read before")
-        job, known = self._open[at]
-        self._open[at] = (replace(job, steps=(*job.steps, _step(step, values))), known)
+        self._open[at][2].append(_step(step, values))
 
     def _values(self, cells: list[str]) -> dict[str, Any]:
         surplus = len(cells) - len(self._columns)
@@ -204,7 +218,7 @@ class _Reader:
                 continue
         if len(ways) != 1:
             raise BadInput(
-                f"has {len(cells)} fields, the header {len(self._columns)}: a text contains the delimiter and it cannot be told where",
+                f"has {len(cells)} fields, the header {len(self._columns)}: a field contains the delimiter, and nothing says which one",
                 advice="Use sacct --delimiter=$'\\x1f' or --json.",
             )
         return ways[0]
@@ -241,6 +255,16 @@ class _Reader:
         possible = [way for way in ways if len(submits) != 1 or submits[0] <= way[0]] or ways
         if possible:
             values["start"], values["end"] = possible[0]
+
+
+def _kept(check: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The same check, which keeps what it found of short cells."""
+    found = lru_cache(_KEPT_CELLS)(check)
+    return lambda text: found(text) if len(text) <= _KEPT_CELL_LENGTH else check(text)
+
+
+def _with(job: Job, steps: Sequence[JobStep]) -> Job:
+    return replace(job, steps=tuple(steps)) if steps else job
 
 
 def _job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:

@@ -102,9 +102,19 @@ def summary_of(value: shapes.SampleValue) -> sample_table.Summary:
         len(value.link), len(sample_table.SUMS)
     )
     return sample_table.Summary(
-        value.fabric, value.host, value.job, value.tag, value.phase, value.start, value.longest_path, value.variant,
-        np.array(value.link, np.int32), sums, value.packets, value.simulated,
-    )  # fmt: skip
+        value.fabric,
+        value.host,
+        value.job,
+        value.tag,
+        value.phase,
+        value.start,
+        value.longest_path,
+        value.variant,
+        np.array(value.link, np.int32),
+        sums,
+        value.packets,
+        value.simulated,
+    )
 
 
 def _why(record: Record, problem: Exception) -> str:

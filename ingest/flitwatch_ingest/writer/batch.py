@@ -180,7 +180,11 @@ def _joined(parts: Sequence[counters.PortRows]) -> counters.PortRows | None:
     if any(p.packets is not None for p in parts):
         packets = np.concatenate([wide(p.packets, len(p.router)) for p in parts])
     return counters.PortRows(
-        all_of("fabric_id"), all_of("router"), all_of("ts_s"), all_of("seconds"),
+        all_of("fabric_id"),
+        all_of("router"),
+        all_of("ts_s"),
+        all_of("seconds"),
         np.concatenate([wide(p.flits, len(p.router)) for p in parts]),
-        np.concatenate([wide(p.stall_cycles, len(p.router)) for p in parts]), packets,
-    )  # fmt: skip
+        np.concatenate([wide(p.stall_cycles, len(p.router)) for p in parts]),
+        packets,
+    )

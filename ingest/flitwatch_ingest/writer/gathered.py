@@ -76,9 +76,15 @@ def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
     """A record that cannot be used, with the first of its bytes and of its reason, which may name a metric of any length."""
     reason = reason if len(reason) <= REASON_LETTERS else reason[: REASON_LETTERS - 1] + "…"
     return DeadLetter(
-        record.topic, record.partition, record.offset, reason, record.value[:RAW_BYTES],
-        source=header(record, topics.SOURCE), where=where or _where(record), raw_bytes=len(record.value),
-    )  # fmt: skip
+        record.topic,
+        record.partition,
+        record.offset,
+        reason,
+        record.value[:RAW_BYTES],
+        source=header(record, topics.SOURCE),
+        where=where or _where(record),
+        raw_bytes=len(record.value),
+    )
 
 
 def header(record: Record, name: str) -> str:

@@ -89,7 +89,7 @@ class Places:
         self._known = {row.fabric_id: self._wired(row.fabric_id, fabrics.load(conn, row.fabric_id)) for row in rows}
 
     def _rows(self, conn: psycopg.Connection[Any]) -> list[fabrics.FabricRow]:
-        return [row for row in fabrics.list_all(conn) if not row.timeless and self._wanted(row)]
+        return [row for row in fabrics.list_all(conn) if not row.snapshot and self._wanted(row)]
 
     def _wanted(self, row: fabrics.FabricRow) -> bool:
         return self._only is None or self._only in (row.name, str(row.fabric_id))

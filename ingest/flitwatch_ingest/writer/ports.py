@@ -241,7 +241,7 @@ class FabricPorts:
             return self._endpoint(chosen[0])
         known = ", ".join(sorted({name for name in names if name})) or "adapters without names"
         asked = owner.adapter or "a set that names no adapter"
-        return Found(device=node, reason=f"{node} has {known} in {fabric.name}: which is {asked} cannot be told")
+        return Found(device=node, reason=f"{node} has {known} in {fabric.name}: cannot tell which of them is {asked}")
 
 
 def _called(owner: Owner, name: str) -> bool:

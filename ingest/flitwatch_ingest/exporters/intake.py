@@ -1,0 +1,189 @@
+"""Samples become records of the log; what cannot is counted, and its first sample goes to the dead letters."""
+
+from __future__ import annotations
+
+import math
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import orjson
+
+from flitwatch_ingest.collectors.checkpoint import Checkpoint
+from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.exporters.sample import Sample
+from flitwatch_ingest.exporters.table import MetricTable, Series, UnmappedSeries, UnstoredSeries
+from flitwatch_ingest.sources.rejection import Rejection
+
+#: Series that are remembered; a sender with more makes a label of something that changes with every sample.
+MOST_SERIES = 1_000_000
+#: Metrics and reasons that get a dead letter.
+MOST_NAMED = 10_000
+#: A clock may run ahead of ours by so much.
+AHEAD_S = 300.0
+#: Prometheus' mark that a series ended, a NaN of its own (model/value/value.go).
+STALE = struct.pack("<Q", 0x7FF0000000000002)
+#: Every integer up to here is a float of its own.
+_EXACT = 1 << 53
+
+#: What became of a sample. The last two were not taken.
+RESULTS = ("published", "unused", "no_column", "stale", "saturated", "unmapped", "invalid")
+
+
+class InvalidSample(Exception):
+    """A sample of a mapped metric that counts nothing; its text is the reason."""
+
+
+@dataclass
+class TakenSamples:
+    """What became of one delivery's samples, and the first reason that one was not taken."""
+
+    results: Counter[str] = field(default_factory=Counter)
+    first: str = ""
+
+    @property
+    def invalid(self) -> int:
+        """Samples of mapped metrics that could not be used."""
+        return self.results["invalid"]
+
+    @property
+    def accepted(self) -> int:
+        """Samples that were dealt with as the table says, an unmapped one by its dead letter."""
+        return self.results.total() - self.invalid
+
+
+class Intake:
+    """Publishes samples; safe to call from several threads.
+
+    Parameters
+    ----------
+    table : MetricTable
+    publisher : Publisher
+    checkpoint : Checkpoint, optional
+        Remembers which metrics have their dead letter.
+    most_series : int, optional
+    """
+
+    def __init__(
+        self,
+        table: MetricTable,
+        publisher: Publisher,
+        checkpoint: Checkpoint | None = None,
+        most_series: int = MOST_SERIES,
+    ) -> None:
+        self._table = table
+        self._publisher = publisher
+        self._checkpoint = checkpoint or Checkpoint(None)
+        self._named: dict[str, None] = dict.fromkeys(self._checkpoint.value.get("named", []))
+        self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Series | str] = {}
+        self._most_series = most_series
+        self._lock = threading.Lock()
+        #: Samples by sender's protocol and what became of them.
+        self.samples: Counter[tuple[str, str]] = Counter()
+
+    @property
+    def series(self) -> int:
+        """Series that are remembered."""
+        return len(self._series)
+
+    @property
+    def named(self) -> int:
+        """Metrics, with a reason, that have a dead letter."""
+        return len(self._named)
+
+    def take(self, door: str, samples: Iterable[Sample]) -> TakenSamples:
+        """Publish what the table maps, and return when all of it is durable.
+
+        Raises
+        ------
+        Unavailable, Cancelled
+            The log does not answer: nothing is lost when the sender sends all of it again.
+        """
+        with self._lock:
+            taken = TakenSamples()
+            for sample in samples:
+                taken.results[self._one(door, sample, taken)] += 1
+            self._publisher.flush()
+            if len(self._checkpoint.value.get("named", [])) != len(self._named):
+                self._checkpoint.value["named"] = list(self._named)
+                self._checkpoint.save()
+            for result, count in taken.results.items():
+                self.samples[door, result] += count
+            return taken
+
+    def refuse(self, door: str, what: str, reason: str, taken: TakenSamples, count: int = 1) -> None:
+        """Count something that is no sample of a counter, such as a histogram."""
+        with self._lock:
+            taken.results["invalid"] += count
+            self.samples[door, "invalid"] += count
+            taken.first = taken.first or f"{what}: {reason}"
+            self._name(door, what, reason, orjson.dumps({"name": what}))
+
+    def _one(self, door: str, sample: Sample, taken: TakenSamples) -> str:
+        if struct.pack("<d", sample.value) == STALE:
+            return "stale"
+        try:
+            series = self._find(sample)
+            if isinstance(series, str):
+                return series
+            count = _count(sample, series)
+            if count == series.ceiling:
+                return "saturated"
+            record = orjson.dumps(series.record(sample.time_ms, count))
+        except UnmappedSeries as why:
+            self._reject(door, sample, str(why), taken)
+            return "unmapped"
+        except InvalidSample as why:
+            self._reject(door, sample, str(why), taken)
+            return "invalid"
+        self._publisher.publish(series.topic, record, "prometheus", key=series.key)
+        return "published"
+
+    def _find(self, sample: Sample) -> Series | str:
+        key = (sample.name, sample.labels)
+        if (known := self._series.get(key)) is not None:
+            return known
+        found: Series | str
+        try:
+            found = self._table.find(sample.name, dict(sample.labels))
+        except UnstoredSeries as why:
+            return str(why)
+        if len(self._series) >= self._most_series:
+            raise InvalidSample(f"more than {self._most_series} series: a label changes with every sample")
+        self._series[key] = found
+        return found
+
+    def _reject(self, door: str, sample: Sample, reason: str, taken: TakenSamples) -> None:
+        taken.first = taken.first or f"{sample.name}: {reason}"
+        # orjson writes what JSON has no number for as null.
+        raw = {"name": sample.name, "labels": dict(sample.labels), "value": sample.value, "time_ms": sample.time_ms}
+        self._name(door, sample.name, reason, orjson.dumps(raw, default=str, option=orjson.OPT_NON_STR_KEYS))
+
+    def _name(self, door: str, what: str, reason: str, raw: bytes) -> None:
+        key = f"{what}: {reason}"[:500]
+        if key in self._named or len(self._named) >= MOST_NAMED:
+            return
+        self._publisher.reject(Rejection(f"{door} metric {what}"[:500], reason, raw), "prometheus")
+        self._named[key] = None
+
+
+def _count(sample: Sample, series: Series) -> int:
+    value = sample.value
+    if not math.isfinite(value) or value < 0:
+        raise InvalidSample("its value is no count")
+    if sample.time_ms <= 0 or sample.time_ms / 1000 > time.time() + AHEAD_S:
+        raise InvalidSample("its time lies ahead of this host's clock, or before 1970")
+    count, rest = divmod(int(value), series.divide)
+    # Beyond 2^53 a float has lost its last digits anyway.
+    if value < _EXACT and (rest or value != int(value)):
+        raise InvalidSample(
+            f"its value is no multiple of {series.divide}: map the metric with the factor of this exporter's release"
+            if series.divide > 1
+            else "its value is no whole number"
+        )
+    if count >= 1 << 64:
+        raise InvalidSample("its value is beyond 64 bits")
+    return count

@@ -1,0 +1,49 @@
+"""What a sender may send, and how it is refused."""
+
+from __future__ import annotations
+
+#: Of a body, compressed or not. Prometheus sends 2,000 samples at a time, which are less than 1 MB.
+MOST_BYTES = 8 << 20
+MOST_SERIES = 50_000
+MOST_LABELS = 64
+MOST_LABEL_BYTES = 2048
+
+NAME = "__name__"
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class Refused(Exception):
+    """A request that is not taken.
+
+    Attributes
+    ----------
+    status : int     of HTTP
+    reason : str     one word, by which refusals are counted
+    """
+
+    def __init__(self, status: int, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.reason = reason
+
+
+def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
+    """A metric's name and its sorted labels.
+
+    Raises
+    ------
+    Refused
+        No name, a label twice, or more or longer ones than the limits.
+    """
+    if len(pairs) > MOST_LABELS:
+        raise Refused(400, "too_many_labels", f"a series has {len(pairs)} labels, at most {MOST_LABELS}")
+    if any(len(text.encode("utf-8", "replace")) > MOST_LABEL_BYTES for pair in pairs for text in pair):
+        raise Refused(400, "long_label", f"a label has more than {MOST_LABEL_BYTES} bytes")
+    if any("\0" in text for pair in pairs for text in pair):
+        raise Refused(400, "malformed", "a label holds NUL")
+    labels = dict(pairs)
+    name = labels.pop(NAME, "")
+    if not name or len(labels) + 1 != len(pairs):
+        raise Refused(400, "malformed", "a series has no name, or a label twice")
+    return name, tuple(sorted(labels.items()))

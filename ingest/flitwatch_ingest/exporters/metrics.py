@@ -1,0 +1,45 @@
+"""The figures of the exporters' door as OpenMetrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from flitwatch_ingest.exporters.http import Door
+from flitwatch_ingest.exporters.intake import Intake
+from flitwatch_ingest.exporters.scraper import Scraper
+
+
+class DoorCollector(Collector):
+    """Reads the figures when they are asked for."""
+
+    def __init__(self, intake: Intake, door: Door | None, scraper: Scraper | None) -> None:
+        self._intake = intake
+        self._door = door
+        self._scraper = scraper
+
+    def collect(self) -> Iterable[Metric]:
+        samples = CounterMetricFamily(
+            "flitwatch_collector_samples", "Samples of exporters by what became of them.", labels=["door", "result"]
+        )
+        for labels, count in sorted(self._intake.samples.items()):
+            samples.add_metric(labels, count)
+        yield samples
+        requests = CounterMetricFamily(
+            "flitwatch_collector_requests", "Requests by what became of them.", labels=["door", "result"]
+        )
+        for labels, count in sorted(self._door.requests.items()) if self._door else ():
+            requests.add_metric(labels, count)
+        yield requests
+        scrapes = CounterMetricFamily(
+            "flitwatch_collector_scrapes", "Scrapes of exporters by what became of them.", labels=["url", "result"]
+        )
+        for labels, count in sorted(self._scraper.scrapes.items()) if self._scraper else ():
+            scrapes.add_metric(labels, count)
+        yield scrapes
+        yield GaugeMetricFamily("flitwatch_collector_series", "Series that are known.", value=self._intake.series)
+        yield GaugeMetricFamily(
+            "flitwatch_collector_named_metrics", "Metrics with a dead letter of their own.", value=self._intake.named
+        )

@@ -1,0 +1,160 @@
+"""OTLP metrics over HTTP: bodies in protobuf or JSON as samples.
+
+https://opentelemetry.io/docs/specs/otlp/#otlphttp
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError, Message
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality
+
+from flitwatch_ingest.exporters.limits import MOST_BYTES, MOST_SERIES, NAME, Refused, labels_of
+from flitwatch_ingest.exporters.messages import Status
+from flitwatch_ingest.exporters.sample import Sample
+
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
+#: Of a data point: nobody measured it (DataPointFlags).
+_NO_VALUE = 1
+#: Attributes of a resource that Prometheus calls instance.
+_INSTANCE = ("service_instance_id", "host_name")
+
+
+@dataclass
+class ExportedSamples:
+    """One request's samples, and by metric and reason how many data points are none."""
+
+    samples: list[Sample] = field(default_factory=list)
+    others: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+def form_of(content_type: str) -> str:
+    """`PROTOBUF` or `JSON`.
+
+    Raises
+    ------
+    Refused
+        Neither of them.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind not in (PROTOBUF, JSON):
+        raise Refused(415, "content_type", f"Content-Type is {content_type!r}, expected {PROTOBUF} or {JSON}")
+    return kind
+
+
+def unpacked(body: bytes, encoding: str) -> bytes:
+    """A body, decompressed where it is compressed by gzip.
+
+    Raises
+    ------
+    Refused
+        It is no gzip, compressed otherwise, or larger than the limit: no more than that is ever decompressed.
+    """
+    if encoding in ("", "identity"):
+        return body
+    if encoding != "gzip":
+        raise Refused(415, "encoding", f"Content-Encoding is {encoding!r}, expected gzip")
+    reader = zlib.decompressobj(wbits=31)
+    try:
+        found = reader.decompress(body, MOST_BYTES + 1)
+    except zlib.error:
+        raise Refused(400, "malformed", "the body is not compressed by gzip") from None
+    if len(found) > MOST_BYTES:
+        raise Refused(413, "too_large", f"the body has more than {MOST_BYTES} bytes when decompressed")
+    if not reader.eof:
+        raise Refused(400, "malformed", "the compressed body is cut short")
+    return found
+
+
+def decode(form: str, body: bytes) -> ExportedSamples:
+    """Read an export request.
+
+    Raises
+    ------
+    Refused
+        It is malformed, or has more data points or attributes than the limits.
+    """
+    try:
+        if form == JSON:
+            request = json_format.Parse(body, ExportMetricsServiceRequest(), ignore_unknown_fields=True)
+        else:
+            request = ExportMetricsServiceRequest.FromString(body)
+    except (DecodeError, json_format.ParseError, ValueError, RecursionError):
+        raise Refused(400, "malformed", "the body is no ExportMetricsServiceRequest") from None
+    found = ExportedSamples()
+    for resource in request.resource_metrics:
+        about = _attributes(resource.resource.attributes)
+        instance = next((about[name] for name in _INSTANCE if about.get(name)), "")
+        for scope in resource.scope_metrics:
+            for metric in scope.metrics:
+                _metric(found, metric, {"instance": instance, **about} if instance else about)
+                if len(found.samples) > MOST_SERIES:
+                    raise Refused(413, "too_many_series", f"the request has more than {MOST_SERIES} data points")
+    return found
+
+
+def _metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> None:
+    kind = metric.WhichOneof("data")
+    points = getattr(metric, kind).data_points if kind else ()
+    if kind not in ("sum", "gauge"):
+        found.others[metric.name, f"is a {kind or 'metric without data'}, which counts nothing here"] += len(points)
+        return
+    if (
+        kind == "sum"
+        and metric.sum.aggregation_temporality != AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
+    ):
+        found.others[metric.name, "has no cumulative temporality: set it in the exporter"] += len(points)
+        return
+    counted = kind == "sum" and metric.sum.is_monotonic
+    # Prometheus' receivers of OpenTelemetry cut the ending that the convention asks of a counter.
+    name = f"{metric.name}_total" if counted and not metric.name.endswith("_total") else metric.name
+    for point in points:
+        if point.flags & _NO_VALUE:
+            continue
+        pairs = [(NAME, name), *(about | _attributes(point.attributes)).items()]
+        _, labels = labels_of(pairs)
+        value = point.as_int if point.WhichOneof("value") == "as_int" else point.as_double
+        found.samples.append(Sample(name, labels, value, point.time_unix_nano // 1_000_000))
+
+
+def _attributes(attributes: Any) -> dict[str, str]:
+    return {item.key.replace(".", "_"): _text(item.value) for item in attributes if item.key != NAME}
+
+
+def _text(value: Any) -> str:
+    kind = value.WhichOneof("value")
+    if kind == "bool_value":
+        return str(value.bool_value).lower()
+    return str(getattr(value, kind)) if kind in ("string_value", "int_value", "double_value") else ""
+
+
+def answer(form: str, rejected: int, why: str) -> bytes:
+    """The answer to a request that was taken, but for `rejected` data points."""
+    message = ExportMetricsServiceResponse()
+    if rejected:
+        message.partial_success.rejected_data_points = rejected
+        message.partial_success.error_message = why
+    return _written(form, message)
+
+
+def refusal(form: str, status: int, text: str) -> bytes:
+    """google.rpc.Status, as the protocol asks."""
+    # Codes of google/rpc/code.proto: UNAVAILABLE, UNAUTHENTICATED, INVALID_ARGUMENT.
+    code = {503: 14, 401: 16}.get(status, 3)
+    if form == JSON:
+        return orjson.dumps({"code": code, "message": text})
+    return bytes(Status(code=code, message=text).SerializeToString())
+
+
+def _written(form: str, message: Message) -> bytes:
+    return json_format.MessageToJson(message, indent=None).encode() if form == JSON else message.SerializeToString()

@@ -1,0 +1,122 @@
+"""Prometheus' remote write: bodies of 1.0 and 2.0 as samples.
+
+https://prometheus.io/docs/specs/prw/remote_write_spec/ and .../remote_write_spec_2_0/
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import cramjam
+from google.protobuf.message import DecodeError
+
+from flitwatch_ingest.exporters import messages
+from flitwatch_ingest.exporters.limits import MOST_BYTES, MOST_SERIES, Refused, labels_of
+from flitwatch_ingest.exporters.sample import Sample
+
+ENCODING = "snappy"
+V1, V2 = "prometheus.WriteRequest", "io.prometheus.write.v2.Request"
+
+
+@dataclass
+class WrittenSamples:
+    """One request's samples; of histograms and exemplars the number alone."""
+
+    samples: list[Sample] = field(default_factory=list)
+    histograms: int = 0
+    exemplars: int = 0
+
+
+def message_of(content_type: str) -> str:
+    """Which message a Content-Type names.
+
+    Raises
+    ------
+    Refused
+        It names none that is read.
+    """
+    kind, *parameters = (part.strip() for part in content_type.split(";"))
+    said = dict(part.partition("=")[::2] for part in parameters)
+    proto = said.get("proto", V1)
+    if kind.lower() != "application/x-protobuf" or proto not in (V1, V2):
+        raise Refused(415, "content_type", f"Content-Type is {content_type!r}, expected application/x-protobuf")
+    return proto
+
+
+def unpacked(body: bytes) -> bytes:
+    """A body in Snappy's block format, decompressed.
+
+    Raises
+    ------
+    Refused
+        It is none, or says that it is larger than the limit: that is read before anything is decompressed.
+    """
+    length = _said_length(body)
+    if length > MOST_BYTES:
+        raise Refused(413, "too_large", f"the body has {length} bytes when decompressed, at most {MOST_BYTES}")
+    try:
+        found = bytes(cramjam.snappy.decompress_raw(body))
+    except cramjam.DecompressionError:
+        raise Refused(400, "malformed", "the body is not compressed by snappy (block format)") from None
+    return found
+
+
+def _said_length(body: bytes) -> int:
+    length = 0
+    for place, byte in enumerate(body[:5]):
+        length |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            return length
+    raise Refused(400, "malformed", "the body is not compressed by snappy (block format)")
+
+
+def decode(proto: str, body: bytes) -> WrittenSamples:
+    """Read a decompressed message.
+
+    Raises
+    ------
+    Refused
+        It is malformed, or has more series or labels than the limits.
+    """
+    found = WrittenSamples()
+    try:
+        if proto == V1:
+            request = messages.WriteRequest.FromString(body)
+            _count(request.timeseries)
+            for part in request.timeseries:
+                series = messages.TimeSeries.FromString(part)
+                _take(found, series, [(label.name, label.value) for label in series.labels])
+        else:
+            wide = messages.Request.FromString(body)
+            _count(wide.timeseries)
+            symbols = list(wide.symbols)
+            if symbols and symbols[0]:
+                raise Refused(400, "malformed", "the first symbol is not the empty text")
+            for part in wide.timeseries:
+                second = messages.TimeSeries2.FromString(part)
+                _take(found, second, _referred(symbols, second.labels_refs))
+    except (DecodeError, UnicodeDecodeError):
+        raise Refused(400, "malformed", f"the body is no {proto}") from None
+    return found
+
+
+def _count(series: Any) -> None:
+    if len(series) > MOST_SERIES:
+        raise Refused(413, "too_many_series", f"the request has {len(series)} series, at most {MOST_SERIES}")
+
+
+def _referred(symbols: list[str], references: Any) -> list[tuple[str, str]]:
+    numbers = list(references)
+    if len(numbers) % 2:
+        raise Refused(400, "malformed", "labels_refs has an odd length")
+    if any(number >= len(symbols) for number in numbers):
+        raise Refused(400, "malformed", "labels_refs names a symbol that is not there")
+    return [(symbols[a], symbols[b]) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
+
+
+def _take(found: WrittenSamples, series: Any, pairs: list[tuple[str, str]]) -> None:
+    name, labels = labels_of(pairs)
+    found.histograms += len(series.histograms)
+    found.exemplars += len(series.exemplars)
+    found.samples += [Sample(name, labels, sample.value, sample.timestamp) for sample in series.samples]

@@ -1,0 +1,23 @@
+"""One value of one series, whoever sent it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A counter's value at a time.
+
+    Attributes
+    ----------
+    name : str                      the metric's name
+    labels : tuple of (str, str)    sorted, without the name
+    value : float or int
+    time_ms : int                   Unix time
+    """
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    value: float
+    time_ms: int

@@ -1,0 +1,272 @@
+"""Which metric of an exporter is which counter of which technology, and which labels say whose port it counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from flitwatch_domain.counters import identify
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Technology
+from flitwatch_stream.topics import ldms_topic
+
+#: What labels can say, and the column of a record that says it (docs/contracts/log.md).
+COLUMNS = {"host": "hostname", "node": "node_name", "device": "device", "guid": "guid", "lid": "lid", "port": "port"}
+_NUMBERS = frozenset({"lid", "port"})
+_TOPICS = {
+    Technology.INFINIBAND: ldms_topic("ib_prometheus"),
+    Technology.OPA: ldms_topic("opa_prometheus"),
+    Technology.SLINGSHOT: ldms_topic("cxi_prometheus"),
+}
+#: Counters that the catalogue does not know: kept as they came.
+OTHER_TOPIC = ldms_topic("prometheus")
+_FIELD = re.compile(r"\{(\w+)\}")
+_TCP_PORT = re.compile(r":\d{1,5}$")
+
+Role = Literal["host", "node", "device", "guid", "lid", "port"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class LabelPart(_Strict):
+    """A part of a label's value: the group of `match`."""
+
+    label: str
+    match: re.Pattern[str]
+
+
+class Metric(_Strict):
+    """What a metric counts.
+
+    Attributes
+    ----------
+    counter : str    the vendor's name; `{label}` is replaced by that label's value, `{group}` by a group of a pattern
+    divide : int     the exporter multiplied by it: bytes of what the device counts in words of 4 bytes
+    bits : int       a device's counter of so many bits stops at its largest value
+    """
+
+    counter: str
+    divide: int = Field(1, ge=1)
+    bits: int | None = Field(None, ge=1, le=64)
+
+
+class Pattern(Metric):
+    """A regular expression of whole names."""
+
+    name: re.Pattern[str]
+
+
+class Exporter(_Strict):
+    """The metrics of one exporter."""
+
+    name: str
+    basis: str = ""
+    technology: Technology
+    labels: dict[Role, str | LabelPart | list[str | LabelPart]]
+    metrics: dict[str, Metric] = {}
+    patterns: list[Pattern] = []
+    unused: list[re.Pattern[str]] = []
+
+
+class _Document(_Strict):
+    """A file of the table."""
+
+    exporters: list[Exporter]
+
+
+class UnmappedSeries(Exception):
+    """The table has no place for a series; its text is the reason."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Where the samples of one series go.
+
+    Attributes
+    ----------
+    topic, key : str
+        Samples of one port and counter stay in order.
+    counter : str
+    owner : dict
+        Columns of the record that say whose port it is.
+    known : bool
+        Whether the catalogue knows the counter.
+    divide : int
+    ceiling : int or None
+        The value at which the device's counter stops.
+    """
+
+    topic: str
+    key: str
+    counter: str
+    owner: Mapping[str, str | int] = field(hash=False)
+    known: bool
+    divide: int
+    ceiling: int | None
+
+    def record(self, time_ms: int, count: int) -> dict[str, Any]:
+        """The record of one sample."""
+        if not self.known:
+            return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, "value": count}
+        # The counter's name tells records of one port apart.
+        return {"timestamp": time_ms / 1000, "instance": self.counter, **self.owner, self.counter: count}
+
+
+class UnstoredSeries(Exception):
+    """The table or the catalogue says that nothing is kept of a metric; its text says which of the two."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    exporter: Exporter
+    metric: Metric | None
+
+
+#: The rows of a file by name, and by pattern in its order.
+_Layer = tuple[dict[str, _Row], list[tuple[re.Pattern[str], _Row]]]
+
+
+class MetricTable:
+    """The package's table with a site's files before it.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        A site's files; the last comes first.
+    """
+
+    def __init__(self, paths: Sequence[Path] = ()) -> None:
+        own = files("flitwatch_ingest.exporters") / "prometheus.yaml"
+        texts = [("prometheus.yaml", own.read_text())]
+        texts += [(str(path), _read(path)) for path in paths]
+        self._layers = [_layer(where, text) for where, text in reversed(texts)]
+
+    def find(self, name: str, labels: Mapping[str, str]) -> Series:
+        """Where a series goes.
+
+        Raises
+        ------
+        UnmappedSeries
+            No row has the metric, or a label is absent.
+        UnstoredSeries
+            Nothing is kept of it.
+        """
+        row, groups = self._row(name)
+        if row.metric is None:
+            raise UnstoredSeries("unused")
+        technology = row.exporter.technology
+        counter = _filled(row.metric.counter, {**labels, **groups})
+        use = identify(counter, technology)
+        if use is not None and not (use.kind.endpoint_column or use.kind.router_column):
+            raise UnstoredSeries("no_column")
+        owner = _owner(row.exporter, labels)
+        ceiling = None if row.metric.bits is None else (1 << row.metric.bits) - 1
+        key = "/".join(str(part) for part in owner.values() if part != "")
+        topic = OTHER_TOPIC if use is None else _TOPICS[technology]
+        return Series(topic, f"{key}/{counter}", counter, owner, use is not None, row.metric.divide, ceiling)
+
+    def _row(self, name: str) -> tuple[_Row, dict[str, str]]:
+        for names, patterns in self._layers:
+            if (row := names.get(name)) is not None:
+                return row, {}
+            for pattern, row in patterns:
+                if match := pattern.fullmatch(name):
+                    return row, {key: text for key, text in match.groupdict().items() if text is not None}
+        raise UnmappedSeries("no row of the table has this metric")
+
+
+def _layer(where: str, text: str) -> _Layer:
+    names: dict[str, _Row] = {}
+    patterns: list[tuple[re.Pattern[str], _Row]] = []
+    for exporter in _document(where, text).exporters:
+        if exporter.technology not in _TOPICS:
+            raise BadInput(
+                f"exporter {exporter.name}: no metrics of {exporter.technology} are read",
+                where=where,
+                advice=f"Say one of {', '.join(_TOPICS)}.",
+            )
+        names |= {name: _Row(exporter, metric) for name, metric in exporter.metrics.items()}
+        patterns += [(pattern.name, _Row(exporter, pattern)) for pattern in exporter.patterns]
+        patterns += [(pattern, _Row(exporter, None)) for pattern in exporter.unused]
+    return names, patterns
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
+
+
+def _document(where: str, text: str) -> _Document:
+    try:
+        return _Document.model_validate(yaml.safe_load(text))
+    except yaml.YAMLError as problem:
+        raise BadInput(f"is no YAML: {problem}", where=where) from None
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        at = ".".join(map(str, first["loc"]))
+        raise BadInput(f"{at}: {first['msg']}", where=where, advice="See docs/doors.md for the form.") from None
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        if match.group(1) not in values:
+            raise UnmappedSeries(f"the series has no label {match.group(1)}, which its counter's name needs")
+        return values[match.group(1)]
+
+    return _FIELD.sub(value, template)
+
+
+def _owner(exporter: Exporter, labels: Mapping[str, str]) -> dict[str, str | int]:
+    """The owner's columns: the texts always, so that all records of a counter have the same columns; the numbers where the labels say them."""
+    found: dict[str, str | int] = {column: "" for role, column in COLUMNS.items() if role not in _NUMBERS}
+    for role, rules in exporter.labels.items():
+        text = _first(rules if isinstance(rules, list) else [rules], labels)
+        if role == "host":
+            text = _TCP_PORT.sub("", text).strip("[]")
+        if role not in _NUMBERS:
+            found[COLUMNS[role]] = text
+        elif text:
+            number = _number(text)
+            if number is None:
+                raise UnmappedSeries(f"its {role} is {text[:40]!r}, expected a number")
+            found[COLUMNS[role]] = number
+    if not any(found[COLUMNS[role]] for role in ("guid", "host", "node")) and "lid" not in found:
+        wanted = ", ".join(_names(exporter.labels.values()))
+        raise UnmappedSeries(f"no label says whose port it is: expected one of {wanted}")
+    return found
+
+
+def _first(rules: Iterable[str | LabelPart], labels: Mapping[str, str]) -> str:
+    for rule in rules:
+        if isinstance(rule, str):
+            text = labels.get(rule, "")
+        else:
+            match = rule.match.fullmatch(labels.get(rule.label, ""))
+            text = (match.group(1) or "") if match else ""
+        if text.strip():
+            return text.strip()
+    return ""
+
+
+def _number(text: str) -> int | None:
+    try:
+        number = int(text, 0)
+    except ValueError:
+        return None
+    return number if 0 <= number < 1 << 16 else None
+
+
+def _names(rules: Iterable[Any]) -> list[str]:
+    flat = [rule for some in rules for rule in (some if isinstance(some, list) else [some])]
+    return list(dict.fromkeys(rule if isinstance(rule, str) else rule.label for rule in flat))

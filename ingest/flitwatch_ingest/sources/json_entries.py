@@ -1,0 +1,90 @@
+"""Objects of a long JSON text one by one: of a list, of the list `jobs` of an object, or written behind one another."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import IO, Any
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_ingest.sources.rejection import Rejection
+
+_BLOCK = 1 << 20
+#: No single entry is longer.
+_LONGEST_ENTRY = 1 << 24
+#: As much of what cannot be read is kept.
+_KEPT = 1 << 16
+_LIST = re.compile(r'\s*(?:\{\s*"jobs"\s*:\s*)?\[')
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+def entries(source: IO[bytes], where: str) -> Iterator[tuple[str, Any] | Rejection]:
+    """Each entry with its place. Memory holds one entry and a block; of a text that breaks off the whole entries are read.
+
+    Raises
+    ------
+    BadInput
+        The text does not begin as JSON: at once.
+    """
+    text = _Text(source)
+    begin = _LIST.match(text.ahead)
+    if begin is not None:
+        text.at = begin.end()
+    elif text.ahead.lstrip()[:1] != "{":
+        raise BadInput("is not JSON", where=where)
+    return _entries(text, where, in_list=begin is not None)
+
+
+def _entries(text: _Text, where: str, in_list: bool) -> Iterator[tuple[str, Any] | Rejection]:
+    decoder = json.JSONDecoder()
+    number = 0
+    while True:
+        text.skip_between()
+        if text.at == len(text.ahead):
+            if in_list:
+                yield Rejection(f"{where}: behind jobs[{number - 1}]", "the list has no end: the file is cut short")
+            return
+        if in_list and text.ahead[text.at] == "]":
+            return
+        place = f"{where}: jobs[{number}]"
+        try:
+            entry, end = decoder.raw_decode(text.ahead, text.at)
+        except (ValueError, RecursionError) as broken:
+            if len(text.ahead) - text.at < _LONGEST_ENTRY and text.more():
+                continue
+            reason = f"is not JSON: {broken}" if isinstance(broken, ValueError) else "is nested too deep"
+            yield Rejection(place, f"{reason[:200]}; nothing behind it is read", text.ahead[text.at :][:_KEPT].encode())
+            return
+        text.at = end
+        yield place, entry
+        number += 1
+
+
+class _Text:
+    """A file's text, block by block: `ahead` holds what was read; the part before `at` is done with."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
+        self._over = False
+        self.ahead, self.at = "", 0
+        self.more()
+
+    def more(self) -> bool:
+        """Read a block; whether there was one."""
+        if self._over:
+            return False
+        block = self._source.read(_BLOCK)
+        self._over = not block
+        self.ahead, self.at = self.ahead[self.at :] + self._decoder.decode(block, final=self._over), 0
+        return not self._over
+
+    def skip_between(self) -> None:
+        """Leave out blanks and commas."""
+        while True:
+            blank = _BETWEEN.match(self.ahead, self.at)
+            self.at = blank.end() if blank else self.at
+            if self.at < len(self.ahead) or not self.more():
+                return

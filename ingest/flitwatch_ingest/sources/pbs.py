@@ -1,0 +1,273 @@
+"""Accounting logs of PBS (OpenPBS, PBS Professional, Torque): `MM/DD/YYYY HH:MM:SS;TYPE;ID;key=value key=value`.
+
+Source: "PBS Professional Administrator's Guide", chapter Accounting. A job has several records: queued (Q), started (S), requeued (R), deleted (D),
+aborted (A), ended (E). The others are about reservations, licences, moves and changes; they are passed over, and so are the records of an array as
+a whole (`7[].server`): its tasks are jobs of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import chain
+from typing import IO
+from zoneinfo import ZoneInfo
+
+from flitwatch_domain import hostlist
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.jobs import Job
+from flitwatch_ingest.sources import sacct_fields as fields
+from flitwatch_ingest.sources.incarnations import Found
+from flitwatch_ingest.sources.rejection import Rejection
+
+_RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]);([^;]*);?(.*)", re.DOTALL)
+_ID = re.compile(r"(\d{1,18})(?:\[(\d{0,9})\])?(?:\.([A-Za-z0-9][\w.-]*))?")
+#: Values with spaces stand in quotes.
+_ATTRIBUTE = re.compile(r'(?:(?<=\s)|^)([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
+_STATUS = re.compile(r"-?\d{1,9}")
+#: A chunk of exec_vnode begins with a name; a vnode of a host with several is `host[2]`.
+_VNODE = re.compile(r"([^:()+\[\]]+)(?:\[\d+\])?(?::[^()+]*)?")
+_TYPES = frozenset("QSRDAE")
+#: A record of a job of 100,000 hosts has a few megabytes.
+_LONGEST_LINE = 16_000_000
+#: Jobs that are not over, held until they are.
+_OPEN_JOBS = 100_000
+#: PBS's own exit statuses (src/include/job.h): killed for its memory, its wall time.
+_OUT_OF_MEMORY, _OUT_OF_TIME = (-26, -27), -29
+#: From here on an exit status is a signal.
+_SIGNALS = 256
+
+
+@dataclass
+class _Open:
+    """What is known of a job that is not over: the record that says most, and whether somebody deleted it."""
+
+    job: Job
+    run_known: bool = False
+    described: bool = False
+    record: Rejection = field(default_factory=lambda: Rejection("", ""))
+
+
+class PbsReader:
+    """Turns the records of one or several log files, in the order of time, into jobs.
+
+    Parameters
+    ----------
+    zone : ZoneInfo, optional
+        The server's time zone, of the times before the records (default: the machine's).
+    cluster : str, optional
+        Name of the cluster (default: the server's name in the job's id, without its domain).
+    """
+
+    def __init__(self, zone: ZoneInfo | None = None, cluster: str | None = None) -> None:
+        self._zone = zone
+        self._cluster = cluster
+        self._open: OrderedDict[tuple[str, str], _Open] = OrderedDict()
+
+    def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
+        """The jobs that a file ends, and its rejected lines; memory holds the jobs that are not over, up to `_OPEN_JOBS`.
+
+        Raises
+        ------
+        BadInput
+            The file's first line is no record: at once, before a job is asked for.
+        """
+        numbered = enumerate(lines, start=1)
+        first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
+        if first is None:
+            return iter(())
+        if _RECORD.fullmatch(_text(first[1][:200])) is None:
+            raise BadInput(
+                "is no accounting log of PBS",
+                where=where,
+                advice="Give the files of PBS_HOME/server_priv/accounting; their names are days, such as 20260131.",
+            )
+        return self._records(chain([first], numbered), where)
+
+    def rest(self) -> Iterator[Found | Rejection]:
+        """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected."""
+        while self._open:
+            yield self._give(self._open.popitem(last=False)[1])
+
+    def _records(self, rows: Iterator[tuple[int, bytes]], where: str) -> Iterator[Found | Rejection]:
+        for number, raw in rows:
+            if not raw.strip():
+                continue
+            place = f"{where}:{number}"
+            try:
+                yield from self._take(raw, place)
+            except BadInput as bad:
+                yield Rejection(place, bad.reason, raw)
+
+    def _take(self, raw: bytes, place: str) -> Iterator[Found | Rejection]:
+        if not raw.endswith(b"\n"):
+            raise BadInput("the line has no end: the file is half-written")
+        if len(raw) > _LONGEST_LINE:
+            raise BadInput(f"the line has {len(raw)} bytes")
+        match = _RECORD.fullmatch(_text(raw))
+        if match is None:
+            raise BadInput("is no record of PBS: date;type;id;attributes")
+        when, kind, identity, message = match.groups()
+        if kind not in _TYPES or (kind == "Q" and not identity[:1].isdigit()):
+            return
+        cluster, job_id = self._identity(identity)
+        if job_id is None:
+            return
+        yield from self._event(kind, cluster, job_id, when, message, Rejection(place, "", raw))
+
+    def _identity(self, text: str) -> tuple[str, str | None]:
+        """Cluster and job id, 7_3 for task 3 of array 7; None for an array as a whole."""
+        match = _ID.fullmatch(text)
+        if match is None:
+            raise BadInput(f"{text[:40]!r} is not a job id of PBS")
+        number, task, server = match.groups()
+        cluster = self._cluster or (server or "default").partition(".")[0]
+        return cluster, None if task == "" else number if task is None else f"{number}_{int(task)}"
+
+    def _event(
+        self, kind: str, cluster: str, job_id: str, when: str, message: str, record: Rejection
+    ) -> Iterator[Found | Rejection]:
+        at_s = self._time_s(when)
+        attributes = _attributes(message)
+        key = cluster, job_id
+        held = self._open.get(key)
+        described = _describes(attributes)
+        job = _job(cluster, job_id, attributes) if described else held.job if held else Job(cluster, job_id, "PENDING")
+        deleted = held is not None and held.job.state == "CANCELLED"
+        over = kind in "ER"
+        if kind == "Q":
+            job = replace(
+                job, state="PENDING", submit_s=job.submit_s or at_s, partition=job.partition or attributes.get("queue")
+            )
+        elif kind == "S":
+            job = replace(job, state="RUNNING", start_s=job.start_s or at_s, end_s=None)
+        elif over:
+            if not described:
+                raise BadInput("the record of an end says neither who nor when")
+            job = replace(
+                job, end_s=job.end_s or at_s, state="REQUEUED" if kind == "R" else _ended(attributes, deleted)
+            )
+        else:
+            aborted = "FAILED" if kind == "A" and job.start_s is not None else "CANCELLED"
+            job = replace(job, state=aborted, end_s=job.end_s or at_s)
+        known = bool(_whole(attributes.get("run_count")))
+        entry = _Open(job, known, described or kind in "QS" or (held is not None and held.described), record)
+        if over:
+            self._open.pop(key, None)
+            yield self._give(entry)
+            return
+        self._open[key] = entry
+        self._open.move_to_end(key)
+        if len(self._open) > _OPEN_JOBS:
+            yield self._give(self._open.popitem(last=False)[1])
+
+    def _give(self, entry: _Open) -> Found | Rejection:
+        if not entry.described:
+            return replace(
+                entry.record,
+                reason="a job ends without an earlier record of it: give the files of the days before too",
+            )
+        return entry.job, entry.run_known
+
+    def _time_s(self, text: str) -> float:
+        try:
+            moment = datetime.strptime(text, "%m/%d/%Y %H:%M:%S")
+        except ValueError:
+            raise BadInput(f"{text!r} is not a time") from None
+        found = fields.time_s(moment.isoformat(), self._zone)
+        assert found is not None, "an ISO time is a time"
+        return found
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="replace").rstrip("\r\n")
+
+
+def _attributes(message: str) -> dict[str, str]:
+    """Values by name, the first of each: what a user wrote stands behind who he is."""
+    found: dict[str, str] = {}
+    for name, value in _ATTRIBUTE.findall(message):
+        found.setdefault(name, value.strip('"'))
+    return found
+
+
+def _describes(attributes: Mapping[str, str]) -> bool:
+    return "user" in attributes
+
+
+def _job(cluster: str, job_id: str, attributes: Mapping[str, str]) -> Job:
+    project = attributes.get("project")
+    hosts = _hosts(attributes)
+    runs = _whole(attributes.get("run_count"))
+    return Job(
+        cluster,
+        job_id,
+        "PENDING",
+        restart=max(runs - 1, 0) if runs else 0,
+        user=attributes["user"] or None,
+        account=attributes.get("account") or (project if project != "_pbs_project_default" else None) or None,
+        name=attributes.get("jobname") or None,
+        partition=attributes.get("queue") or None,
+        exit_code=_exit_code(_status(attributes)),
+        submit_s=fields.time_s(attributes.get("ctime") or attributes.get("qtime") or "", None),
+        start_s=fields.time_s(attributes.get("start", ""), None),
+        end_s=fields.time_s(attributes.get("end", ""), None),
+        nodes=len(hosts) or _whole(attributes.get("Resource_List.nodect")),
+        node_list=fields.node_list(hostlist.compress(hosts)) if hosts else None,
+    )
+
+
+def _hosts(attributes: Mapping[str, str]) -> list[str]:
+    """Hosts in the order given, each once: of `n1/0*36+n2/0*36`, else of `(n1:ncpus=36)+(n2[0]:ncpus=18+n2[1]:ncpus=18)`."""
+    places = attributes.get("exec_host")
+    if places:
+        names = [chunk.partition("/")[0].strip() for chunk in places.split("+")]
+    else:
+        chunks = attributes.get("exec_vnode", "").replace("(", "").replace(")", "").split("+")
+        matches = [_VNODE.fullmatch(chunk) for chunk in chunks if chunk]
+        if None in matches:
+            raise BadInput("exec_vnode is not a list of vnodes")
+        names = [match.group(1) for match in matches if match]
+    if any(char in name for name in names for char in "[],"):
+        raise BadInput("exec_host is not a list of hosts")
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _ended(attributes: Mapping[str, str], deleted: bool) -> str:
+    """The state in Slurm's words of a job that is over."""
+    status = _status(attributes)
+    if status == _OUT_OF_TIME or (status is not None and status >= _SIGNALS and _used_up(attributes)):
+        return "TIMEOUT"
+    if deleted:
+        return "CANCELLED"
+    if status in _OUT_OF_MEMORY:
+        return "OUT_OF_MEMORY"
+    return "UNKNOWN" if status is None else "FAILED" if status else "COMPLETED"
+
+
+def _used_up(attributes: Mapping[str, str]) -> bool:
+    """Whether the job ran as long as it was allowed to."""
+    limit = fields.elapsed_s(attributes.get("Resource_List.walltime", ""))
+    used = fields.elapsed_s(attributes.get("resources_used.walltime", ""))
+    return limit is not None and used is not None and used >= limit
+
+
+def _status(attributes: Mapping[str, str]) -> int | None:
+    text = attributes.get("Exit_status", "")
+    if text and _STATUS.fullmatch(text) is None:
+        raise BadInput(f"{text[:40]!r} is not an exit status")
+    return int(text) if text else None
+
+
+def _exit_code(status: int | None) -> str | None:
+    """Return code and signal, `0:15`; None where PBS did not run the program to its end."""
+    if status is None or status < 0:
+        return None
+    return f"0:{status - _SIGNALS}" if status >= _SIGNALS else f"{status}:0"
+
+
+def _whole(text: str | None) -> int | None:
+    return fields.count(text) if text else None

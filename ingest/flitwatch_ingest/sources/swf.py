@@ -1,0 +1,137 @@
+"""The Standard Workload Format of the Parallel Workloads Archive: a header of `; Label: value`, then 18 numbers a job.
+
+Source: Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel Job Schedulers", JSSPP 1999, version 2.2 of the format. -1 is
+unknown. The lines of a job that was checkpointed (status 2, 3, 4) repeat parts of its first line and are passed over.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import IO
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.units import EARLIEST_S, LATEST_S
+from flitwatch_ingest.sources.incarnations import Found
+from flitwatch_ingest.sources.rejection import Rejection
+
+_LABEL = re.compile(r";\s*(\w+)\s*:\s*(.*)")
+_NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?")
+_FIELDS = 18
+_LONGEST_LINE = 10_000
+_STATES = {-1: "UNKNOWN", 0: "FAILED", 1: "COMPLETED", 5: "CANCELLED"}
+_PARTS = (2, 3, 4)
+
+
+class SwfReader:
+    """Turns workload logs into jobs.
+
+    Parameters
+    ----------
+    cluster : str
+        The format names users and queues by numbers, and no cluster.
+    """
+
+    def __init__(self, cluster: str = "default") -> None:
+        self._cluster = cluster
+
+    def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
+        """Jobs and rejected lines as they are read.
+
+        Raises
+        ------
+        BadInput
+            The header does not say when the log begins, or that it begins before 2000: at once.
+        """
+        labels: dict[str, int] = {}
+        first: list[tuple[int, bytes]] = []
+        numbered = enumerate(lines, start=1)
+        for number, raw in numbered:
+            label = _LABEL.fullmatch(raw.decode("utf-8", errors="replace").strip())
+            if label and label.group(2).strip().isascii() and label.group(2).strip().isdigit():
+                labels[label.group(1)] = int(label.group(2)[:18])
+            if raw.strip() and not raw.lstrip().startswith(b";"):
+                first = [(number, raw)]
+                break
+        begin_s = labels.get("UnixStartTime")
+        if begin_s is None:
+            raise BadInput(
+                "has no header with UnixStartTime",
+                where=where,
+                advice="Expected a log in the Standard Workload Format.",
+            )
+        if not EARLIEST_S <= begin_s <= LATEST_S:
+            raise BadInput("begins outside 2000 to 2100, where no times are kept", where=where)
+        whole_nodes = labels.get("MaxNodes") is not None and labels.get("MaxNodes") == labels.get("MaxProcs")
+        return self._jobs(chain(first, numbered), where, begin_s, whole_nodes)
+
+    def rest(self) -> Iterator[Found | Rejection]:
+        """Nothing: each line is a whole job."""
+        return iter(())
+
+    def _jobs(
+        self, rows: Iterator[tuple[int, bytes]], where: str, begin_s: int, whole_nodes: bool
+    ) -> Iterator[Found | Rejection]:
+        for number, raw in rows:
+            if not raw.strip() or raw.lstrip().startswith(b";"):
+                continue
+            try:
+                job = self._job(raw, begin_s, whole_nodes)
+            except BadInput as bad:
+                yield Rejection(f"{where}:{number}", bad.reason, raw)
+                continue
+            if job is not None:
+                yield job, True
+
+    def _job(self, raw: bytes, begin_s: int, whole_nodes: bool) -> Job | None:
+        if not raw.endswith(b"\n"):
+            raise BadInput("the line has no end: the file is half-written")
+        cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
+        if len(cells) != _FIELDS:
+            raise BadInput(f"has {len(cells)} fields, the format {_FIELDS}")
+        bad = next((cell for cell in cells if _NUMBER.fullmatch(cell) is None), None)
+        if bad is not None:
+            raise BadInput(f"{bad[:40]!r} is not a number")
+        values = [float(cell) for cell in cells]
+        number, submit, wait, run, processors = values[:5]
+        status, user, group, executable, queue = (_whole(value) for value in values[10:15])
+        if status in _PARTS:
+            return None
+        if status not in _STATES:
+            raise BadInput(f"{status} is not a status")
+        if number < 0 or submit < 0:
+            raise BadInput("has no number or no time of submission")
+        submit_s = _plausible(begin_s + submit)
+        # Who was cancelled while he waited ran for no time.
+        started = wait >= 0 and not (status == 5 and run <= 0)
+        start_s = _plausible(submit_s + wait) if started else None
+        return Job(
+            self._cluster,
+            str(_whole(number)),
+            _STATES[status],
+            user=_known(user),
+            account=_known(group),
+            name=None if executable < 0 else f"executable {executable}",
+            partition=_known(queue),
+            submit_s=submit_s,
+            start_s=start_s,
+            end_s=_plausible(start_s + run) if start_s is not None and run >= 0 else None,
+            nodes=_whole(processors) if whole_nodes and processors > 0 else None,
+        )
+
+
+def _whole(value: float) -> int:
+    return math.floor(value)
+
+
+def _known(value: int) -> str | None:
+    return None if value < 0 else str(value)
+
+
+def _plausible(seconds: float) -> float:
+    if not EARLIEST_S <= seconds <= LATEST_S:
+        raise BadInput("a time lies outside 2000 to 2100")
+    return seconds
