@@ -132,6 +132,13 @@ def watch(dsn: str) -> None:
     look(dsn)
 
 
+def network_noise(dsn: str) -> None:
+    """Keep the network noise of jobs that ended: every minute, on one of the workers."""
+    from flitwatch_ml.work.network_noise import look
+
+    look(dsn)
+
+
 def live(dsn: str, stop: threading.Event) -> None:
     """Forecast running jobs until stopped."""
     from flitwatch_ml.work.live import serve
@@ -146,5 +153,8 @@ HANDLERS: dict[str, Handler] = {
     "ml.forecast": _noting("forecast", forecast),
 }
 #: What workers do by themselves: cron line and what to call with the database; and what runs beside the tasks until the worker stops.
-PERIODIC: dict[str, tuple[str, Callable[[str], object]]] = {"ml.watch": ("* * * * *", watch)}
+PERIODIC: dict[str, tuple[str, Callable[[str], object]]] = {
+    "ml.watch": ("* * * * *", watch),
+    "ml.network_noise": ("* * * * *", network_noise),
+}
 SERVICES: dict[str, Callable[[str, threading.Event], None]] = {"ml.live": live}

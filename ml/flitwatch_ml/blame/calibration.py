@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame.calendar import calendar, tamed
-from flitwatch_ml.blame.information import benjamini_hochberg
 from flitwatch_ml.blame.selection import Problem, chance
 from flitwatch_ml.blame.strata import days, normal_scores
 from flitwatch_ml.blame.verdict import CalendarBlame

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
+from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame.checks import BlameEstimator, check_runs
-from flitwatch_ml.blame.information import benjamini_hochberg
 from flitwatch_ml.blame.strata import centred, normal_scores
 
 Floats = NDArray[np.float64]

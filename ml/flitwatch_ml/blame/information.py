@@ -108,16 +108,3 @@ def _upper_tail(totals: list[int], slows: list[int], drawn: tuple[int, ...]) -> 
             low += least
             probabilities = np.convolve(probabilities, part)
     return low, np.cumsum(probabilities[::-1])[::-1]
-
-
-def benjamini_hochberg(p_values: Floats) -> Floats:
-    """q-values of Benjamini and Hochberg (1995): the least false-discovery rate at which each is found; NaN stays NaN."""
-    p_values = np.asarray(p_values, float)
-    q_values = np.full(p_values.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(p_values))
-    if len(known) == 0:
-        return q_values
-    order = known[np.argsort(p_values[known], kind="stable")]
-    scaled = p_values[order] * len(order) / np.arange(1, len(order) + 1)
-    q_values[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return q_values

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
+from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame import controls
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect
 from flitwatch_ml.blame.calendar import WEEK_S, Calendar, calendar, tamed
 from flitwatch_ml.blame.checks import BadRuns, BlameEstimator, TooFewRuns, check_runs
 from flitwatch_ml.blame.effects import effects
 from flitwatch_ml.blame.exposure import ExposureBlame
-from flitwatch_ml.blame.information import benjamini_hochberg
 from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, select
 from flitwatch_ml.blame.strata import DAY_S, days, hour_and_weekend, normal_scores
 
@@ -249,7 +249,7 @@ class CalendarBlame(BlameEstimator):
         if not self._varied()[user]:
             return f"without exposure in {runs - exposed} of {runs} runs, needs {self.min_exposed}"
         share = 1 - self._share_left[user]
-        return f"{share:.0%} of the exposure goes with dates, hours, regimes or circumstances of the runs: cannot be told from the calendar"
+        return f"{share:.0%} of the exposure goes with dates, hours, regimes or circumstances of the runs: cannot be separated from the calendar"
 
     def _doubts(self, user: int) -> Any:
         """Reasons why a finding is no name."""

@@ -116,8 +116,15 @@ class _Block:
 
 
 def _block(
-    series: StepSeries, past: range, future: range, m: int, k: int, sets: tuple[str, ...], prototypes: Mapping[str, Any], stride: int
-) -> _Block:  # fmt: skip
+    series: StepSeries,
+    past: range,
+    future: range,
+    m: int,
+    k: int,
+    sets: tuple[str, ...],
+    prototypes: Mapping[str, Any],
+    stride: int,
+) -> _Block:
     known, new = series.runs(list(past)), series.runs(list(future))
     standard = Standard.learn(known, sets)
     teach, ask = standard.training(known, m, k, stride), standard.windows(new, m, k, stride)

@@ -60,13 +60,21 @@ def dump(serving: Serving) -> bytes:
     """Bytes of a fitted forecaster."""
     standard = serving.standard
     arrays: dict[str, NDArray[Any]] = {
-        "standard.curve_s": standard.curve_s, "standard.centre": standard.centre, "standard.scale": standard.scale,
-        "standard.placement_centre": standard.placement_centre, "standard.placement_scale": standard.placement_scale,
-    }  # fmt: skip
+        "standard.curve_s": standard.curve_s,
+        "standard.centre": standard.centre,
+        "standard.scale": standard.scale,
+        "standard.placement_centre": standard.placement_centre,
+        "standard.placement_scale": standard.placement_scale,
+    }
     head: dict[str, Any] = {
-        "format": FORMAT, "name": serving.name, "m": serving.m, "k": serving.k, "half_width90": serving.half_width90, "mape": serving.mape,
+        "format": FORMAT,
+        "name": serving.name,
+        "m": serving.m,
+        "k": serving.k,
+        "half_width90": serving.half_width90,
+        "mape": serving.mape,
         "sets": list(standard.sets),
-    }  # fmt: skip
+    }
     if serving.members:
         head["members"] = len(serving.members)
         arrays |= {f"member.{at}": np.frombuffer(dump(one), np.uint8) for at, one in enumerate(serving.members)}
@@ -153,9 +161,13 @@ def _put_attention(model: AttentionForecaster, arrays: dict[str, NDArray[Any]]) 
     if model.boosting_ is not None:
         _put_trees(model.boosting_, arrays, "trees")
     return {
-        "parameters": model.get_params(), "shape": model.net_.shape, "target_centre": model.target_centre_, "target_scale": model.target_scale_,
-        "ridge": model.ridge_ is not None, "trees": model.boosting_ is not None,
-    }  # fmt: skip
+        "parameters": model.get_params(),
+        "shape": model.net_.shape,
+        "target_centre": model.target_centre_,
+        "target_scale": model.target_scale_,
+        "ridge": model.ridge_ is not None,
+        "trees": model.boosting_ is not None,
+    }
 
 
 def _attention(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> AttentionForecaster:

@@ -20,7 +20,7 @@ from flitwatch_ml.work.sets import known, result_of
 #: How a definition's rule reads.
 PARTS = {"throughout": "the entire run", "any": "any part of the run"}
 CAVEAT = (
-    "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be told apart, and what nobody's job "
+    "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be separated, and what nobody's job "
     "explains (file systems, faults) is not seen."
 )
 
@@ -45,16 +45,26 @@ def beside(found: estimates.Beside, least_nodes: int) -> dict[str, Beside]:
 
 
 def fitted(
-    exposure: NDArray[np.float64], time_s: NDArray[np.float64], start_s: NDArray[np.float64], lay: NDArray[np.float64], marks_s: Any = ()
-) -> CalendarBlame:  # fmt: skip
+    exposure: NDArray[np.float64],
+    time_s: NDArray[np.float64],
+    start_s: NDArray[np.float64],
+    lay: NDArray[np.float64],
+    marks_s: Any = (),
+) -> CalendarBlame:
     """The estimator as it serves: of circumstances, those that are known of every run."""
     covariates = lay[:, np.isfinite(lay).all(0)]
     return CalendarBlame().fit(exposure, time_s, start_s, covariates, marks_s)
 
 
 def estimate(
-    runs: estimates.Runs, exe: str, nodes: int, beside: dict[str, Beside], least_nodes: int, definition: Definition, marks_s: Any = ()
-) -> tuple[Estimate, dict[str, list[Entry]]]:  # fmt: skip
+    runs: estimates.Runs,
+    exe: str,
+    nodes: int,
+    beside: dict[str, Beside],
+    least_nodes: int,
+    definition: Definition,
+    marks_s: Any = (),
+) -> tuple[Estimate, dict[str, list[Entry]]]:
     """The result and its ranked entries, by user and by application."""
     times = runs.step_time_s.sum(1)
     if not beside["user"].names:
@@ -73,14 +83,20 @@ def estimate(
     method = {
         "name": "exposure, rank times, conditional on the calendar and the users selected",
         "strata": "part of the day (6 h) and weekend" if calendar.strata else "none: too few runs",
-        "response": "rank", "alpha": FOUND_Q, "least_nodes": least_nodes, "min_exposed": blame.min_exposed,
+        "response": "rank",
+        "alpha": FOUND_Q,
+        "least_nodes": least_nodes,
+        "min_exposed": blame.min_exposed,
         "beside": f"mutual information of optimality (tau = {definition.tau:g}) and presence with jobs of {least_nodes} nodes or more during {PARTS[definition.rule]}, exact p",
         "calendar": "smooth date trend, regimes, circumstances of the runs; blocks of days and weeks permuted",
         "regimes_s": calendar.regimes_s.tolist(),
-    }  # fmt: skip
+    }
     columns = {
-        "run_id": runs.run_id.tolist(), "start_s": runs.start_s.tolist(), "time_s": times.tolist(), "slow": (times >= times.mean()).tolist(),
-    }  # fmt: skip
+        "run_id": runs.run_id.tolist(),
+        "start_s": runs.start_s.tolist(),
+        "time_s": times.tolist(),
+        "slow": (times >= times.mean()).tolist(),
+    }
     score = {
         "found": sum(one.entry["verdict"] == NAMED for one in users),
         "cannot_tell": sum(one.entry["verdict"] == CANNOT_TELL for one in users),

@@ -25,12 +25,20 @@ def estimate(
         by_row = DeviationModel(inputs=inputs, folds=FOLDS, split="row").fit(counts, runs.step_time_s)
         check()
         found[inputs] = {
-            "relevance": model.relevance_.tolist(), "relevance_spread": model.relevance_spread_.tolist(), "rank": model.rank_.tolist(),
-            "rank_spread": model.rank_spread_.tolist(), "mape": model.mape_, "mape_spread": model.mape_spread_,
-            "baseline_mape": model.baseline_mape_, "row_split_mape": by_row.mape_, "folds": model.folds_,
-        }  # fmt: skip
+            "relevance": model.relevance_.tolist(),
+            "relevance_spread": model.relevance_spread_.tolist(),
+            "rank": model.rank_.tolist(),
+            "rank_spread": model.rank_spread_.tolist(),
+            "mape": model.mape_,
+            "mape_spread": model.mape_spread_,
+            "baseline_mape": model.baseline_mape_,
+            "row_split_mape": by_row.mape_,
+            "folds": model.folds_,
+        }
     score = {
-        "mape": found["rates"]["mape"], "baseline_mape": found["rates"]["baseline_mape"], "mape_deltas": found["deltas"]["mape"],
-    }  # fmt: skip
+        "mape": found["rates"]["mape"],
+        "baseline_mape": found["rates"]["baseline_mape"],
+        "mape_deltas": found["deltas"]["mape"],
+    }
     parameters = {"learner": "lightgbm", "folds": FOLDS, "split": "run", "seed": 0}
     return result_of("deviation", exe, nodes, runs, parameters, score, {"counters": names, **found})

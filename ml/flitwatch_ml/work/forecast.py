@@ -52,8 +52,14 @@ def feature_sets(series: StepSeries) -> list[tuple[str, ...]]:
 
 
 def estimate(
-    runs: estimates.Runs, exe: str, nodes: int, series: StepSeries, counters: list[str], tell: Callable[[int, int, str], None], notes: list[str]
-) -> tuple[Estimate, dict[int, bytes]]:  # fmt: skip
+    runs: estimates.Runs,
+    exe: str,
+    nodes: int,
+    series: StepSeries,
+    counters: list[str],
+    tell: Callable[[int, int, str], None],
+    notes: list[str],
+) -> tuple[Estimate, dict[int, bytes]]:
     """The backtests, and the fitted forecasters by m."""
     (short_m, long_m), (short_k, long_k) = grid(series.times.shape[1])
     sets = feature_sets(series)
@@ -82,14 +88,23 @@ def estimate(
         models[m] = dump(fit(series, m, long_k, best_sets, choice))
     chosen_row = rows[long_m, long_k, best_sets]
     serves = {
-        "forecaster": choice.name, "m": long_m, "k": long_k, "features": _features(best_sets), "mape": choice.mape,
-        "coverage90": chosen_row.coverage90, "why": choice.why,
-    }  # fmt: skip
+        "forecaster": choice.name,
+        "m": long_m,
+        "k": long_k,
+        "features": _features(best_sets),
+        "mape": choice.mape,
+        "coverage90": chosen_row.coverage90,
+        "why": choice.why,
+    }
     curve = np.nanmean(series.times, axis=0)
     result = {
-        "counters": counters, "reference": {"time": edges(np.log(series.times / curve))}, "serves": serves, "backtests": [_row(m, k, chosen, row) for (m, k, chosen), row in rows.items()],
-        "curve_s": curve.tolist(), "notes": notes + list(_shapes(rows, short_m, long_m, long_k, best_sets)),
-    }  # fmt: skip
+        "counters": counters,
+        "reference": {"time": edges(np.log(series.times / curve))},
+        "serves": serves,
+        "backtests": [_row(m, k, chosen, row) for (m, k, chosen), row in rows.items()],
+        "curve_s": curve.tolist(),
+        "notes": notes + list(_shapes(rows, short_m, long_m, long_k, best_sets)),
+    }
     score = {
         "mape": chosen_row.mape,
         "serves": choice.name,
@@ -125,7 +140,7 @@ def _choose(
         return row, Choice((row.serves,), row.mape[row.serves], row.half_width90, _why(row))
     found = chronological(series, start_s, m, k, sets)
     first, *others = found.serves
-    beside = f", together with {', '.join(others)}, which cannot be told apart from it" if others else ""
+    beside = f", together with {', '.join(others)}, which do not differ significantly from it" if others else ""
     why = f"{first} has the least error over {found.runs} later runs{beside}; the error is that of earlier choices, made in the same way"
     return found, Choice(found.serves, found.served_mape, found.half_width90, why)
 
@@ -160,9 +175,16 @@ def _gain(row: Backtest | Chronological) -> dict[str, float] | None:
 
 def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronological) -> dict[str, Any]:
     return {
-        "m": m, "k": k, "features": _features(sets), "mape": row.mape, "gain": _gain(row), "coverage90": row.coverage90, "best": min(row.mape, key=row.mape.__getitem__),
-        "runs": row.runs, "windows": row.windows,
-    }  # fmt: skip
+        "m": m,
+        "k": k,
+        "features": _features(sets),
+        "mape": row.mape,
+        "gain": _gain(row),
+        "coverage90": row.coverage90,
+        "best": min(row.mape, key=row.mape.__getitem__),
+        "runs": row.runs,
+        "windows": row.windows,
+    }
 
 
 def _why(row: Backtest) -> str:

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 #: How often steps are looked for. Steps take seconds.
 EVERY_S = 2.0
 #: Held while one worker forecasts, so that others do not do it again.
-_LOCK = 7205759403792796
+_LOCK = 7205759403792799
 
 
 class Live:
@@ -84,10 +84,21 @@ def forecast(
         value = float(factor * usual.sum())
         found.append(
             (
-                Forecast(one.run_id, after, ahead, one.estimate_id, serving.name, value, value / spread, value * spread, float(usual.sum()), usual.tolist()),
+                Forecast(
+                    one.run_id,
+                    after,
+                    ahead,
+                    one.estimate_id,
+                    serving.name,
+                    value,
+                    value / spread,
+                    value * spread,
+                    float(usual.sum()),
+                    usual.tolist(),
+                ),
                 one,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -114,11 +125,22 @@ def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiti
 
 def _told(made: Forecast, one: WaitingRun, mape: float) -> dict[str, Any]:
     return {
-        "run_id": one.run_id, "job_id": one.job_id, "exe": one.exe, "nodes": one.nodes, "after_steps": made.after_steps, "ahead": made.ahead,
-        "expected_s": made.expected_s, "low_s": made.low_s, "high_s": made.high_s, "usual_s": made.usual_s,
-        "slowdown": made.expected_s / made.usual_s, "slow": made.low_s > made.usual_s, "forecaster": made.forecaster,
-        "backtest_mape": mape, "simulated": one.simulated,
-    }  # fmt: skip
+        "run_id": one.run_id,
+        "job_id": one.job_id,
+        "exe": one.exe,
+        "nodes": one.nodes,
+        "after_steps": made.after_steps,
+        "ahead": made.ahead,
+        "expected_s": made.expected_s,
+        "low_s": made.low_s,
+        "high_s": made.high_s,
+        "usual_s": made.usual_s,
+        "slowdown": made.expected_s / made.usual_s,
+        "slow": made.low_s > made.usual_s,
+        "forecaster": made.forecaster,
+        "backtest_mape": mape,
+        "simulated": one.simulated,
+    }
 
 
 def serve(dsn: str, stop: threading.Event) -> None:

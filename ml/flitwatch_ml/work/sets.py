@@ -30,8 +30,14 @@ def complete(runs: estimates.Runs) -> estimates.Runs:
 
 
 def result_of(
-    kind: str, exe: str, nodes: int, runs: estimates.Runs, parameters: dict[str, Any], score: dict[str, Any], result: dict[str, Any]
-) -> Estimate:  # fmt: skip
+    kind: str,
+    exe: str,
+    nodes: int,
+    runs: estimates.Runs,
+    parameters: dict[str, Any],
+    score: dict[str, Any],
+    result: dict[str, Any],
+) -> Estimate:
     """An estimate of these runs by this version of the code."""
     data = {
         "runs": len(runs.run_id),

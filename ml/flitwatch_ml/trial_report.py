@@ -1,0 +1,212 @@
+"""What the halves of a randomised trial of advice show: times compared within strata of equal application and size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from flitwatch_domain.trials import Outcome, Participant
+
+Float = NDArray[np.float64]
+
+#: With fewer finished jobs in a half nothing is said of a difference.
+LEAST_JOBS = 20
+LEVEL = 0.95
+#: Power and size of the smallest difference that "how many jobs would be needed" is about.
+POWER, WORTH_KNOWING = 0.8, 0.05
+#: A half is called unbalanced where chance alone would do it in one trial of a thousand.
+UNBALANCED_P = 0.001
+
+
+def report(participants: Sequence[Participant], outcomes: Sequence[Outcome | None], share: float) -> dict[str, Any]:
+    """What a trial shows.
+
+    Returns
+    -------
+    dict
+        participants, advised, control : counts;  finished : of each half
+        run_time, turnaround : {effect, interval[2], p, strata, jobs, verdict, reasons[]}: `effect` is the advised half's time over the other's, less one; turnaround runs
+        from the draw to the job's end
+        wait_s : {advised, control, difference, interval[2]}, from the draw to the start
+        node_hours_saved : {a_job, interval[2]} per advised job, over its run time;  completed : share of finished jobs that completed, of each half
+        balance : [{what, advised, control, difference_sd, p}];  warnings : list of str
+    """
+    advised = np.array([one.advised for one in participants], bool)
+    known = np.array([one is not None and one.end_s is not None and one.start_s is not None for one in outcomes], bool)
+    done = known & np.array([one is not None and one.state == "COMPLETED" for one in outcomes], bool)
+    start = np.array([one.start_s if one is not None and one.start_s is not None else np.nan for one in outcomes])
+    end = np.array([one.end_s if one is not None and one.end_s is not None else np.nan for one in outcomes])
+    drawn_at = np.array([one.at_s for one in participants], float)
+    nodes = np.array([one.nodes for one in participants], float)
+    strata = np.array([f"{one.application}\0{one.nodes}" for one in participants], object)
+    run = np.where(done, np.maximum(end - start, 1.0), np.nan)
+    whole = np.where(done, np.maximum(end - drawn_at, 1.0), np.nan)
+    run_time = _effect(run, advised, strata)
+    balance = _balance(participants, advised)
+    return {
+        "participants": len(participants),
+        "advised": int(advised.sum()),
+        "control": int((~advised).sum()),
+        "finished": {"advised": int((known & advised).sum()), "control": int((known & ~advised).sum())},
+        "run_time": run_time,
+        "turnaround": _effect(whole, advised, strata),
+        "wait_s": _wait(np.where(known, start - drawn_at, np.nan), advised),
+        "node_hours_saved": _saved(run_time, run * nodes / 3600.0, advised),
+        "completed": {"advised": _share(done, known & advised), "control": _share(done, known & ~advised)},
+        "balance": balance,
+        "warnings": _warnings(advised, share, known, done, balance),
+    }
+
+
+def _effect(time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object_]) -> dict[str, Any]:
+    """Ratio of times between the halves within strata of equal application and size, on logarithms; each stratum has its own spread."""
+    usable = np.isfinite(time_s)
+    log = np.log(np.where(usable, time_s, 1.0))
+    parts, jobs = [], 0
+    for stratum in sorted(set(strata[usable].tolist())):
+        inside = usable & (strata == stratum)
+        one, other = log[inside & advised], log[inside & ~advised]
+        freedom = len(one) + len(other) - 2
+        if not len(one) or not len(other) or not freedom:
+            continue
+        variance = float(((one - one.mean()) ** 2).sum() + ((other - other.mean()) ** 2).sum()) / freedom
+        weight = len(one) * len(other) / (len(one) + len(other))
+        parts.append((weight, float(one.mean() - other.mean()), variance, freedom))
+        jobs += freedom + 2
+    halves = int((usable & advised).sum()), int((usable & ~advised).sum())
+    refusal = _refusal(halves, parts)
+    if refusal:
+        return {
+            "effect": None,
+            "interval": None,
+            "p": None,
+            "strata": len(parts),
+            "jobs": jobs,
+            "verdict": "cannot tell",
+            "reasons": [refusal],
+        }
+    weight, apart, variance, free = np.array(parts).T
+    mean, noise = float((weight * apart).sum() / weight.sum()), weight * variance
+    error = float(np.sqrt(noise.sum()) / weight.sum())
+    # Satterthwaite's degrees of freedom of a sum of variances.
+    all_freedom = float(noise.sum() ** 2 / (noise**2 / free).sum())
+    spread = np.sqrt(noise.sum() / weight.sum())
+    reach = error * stats.t.ppf(0.5 + LEVEL / 2, all_freedom)
+    interval = [float(np.expm1(mean - reach)), float(np.expm1(mean + reach))]
+    reasons = []
+    verdict = "faster" if interval[1] < 0 else "slower" if interval[0] > 0 else "cannot tell"
+    if verdict == "cannot tell":
+        needed = 4 * (spread * (stats.norm.ppf(0.5 + LEVEL / 2) + stats.norm.ppf(POWER)) / np.log1p(WORTH_KNOWING)) ** 2
+        reasons.append(
+            f"the interval holds no difference; about {int(np.ceil(needed))} completed jobs would show one of {WORTH_KNOWING:.0%}"
+        )
+    return {
+        "effect": float(np.expm1(mean)),
+        "interval": interval,
+        "p": float(2 * stats.t.sf(abs(mean) / error, all_freedom)),
+        "strata": len(parts),
+        "jobs": jobs,
+        "verdict": verdict,
+        "reasons": reasons,
+    }
+
+
+def _refusal(halves: tuple[int, int], parts: Sequence[tuple[float, float, float, int]]) -> str:
+    if min(halves) < LEAST_JOBS:
+        return f"{halves[0]} advised and {halves[1]} other jobs completed; {LEAST_JOBS} of each are needed"
+    if not parts:
+        return "no application of one size has jobs of both halves: there is nothing to compare"
+    if not any(variance for _, _, variance, _ in parts):
+        return "all jobs of a half took the same time to the last digit: these are no measured times"
+    return ""
+
+
+def _wait(wait_s: Float, advised: NDArray[np.bool_]) -> dict[str, Any]:
+    one, other = (wait_s[np.isfinite(wait_s) & half] for half in (advised, ~advised))
+    means = [float(half.mean()) if len(half) else None for half in (one, other)]
+    if min(len(one), len(other)) < 2:
+        return {"advised": means[0], "control": means[1], "difference": None, "interval": None}
+    difference = float(one.mean() - other.mean())
+    parts = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
+    error = np.sqrt(sum(parts))
+    freedom = sum(parts) ** 2 / max(parts[0] ** 2 / (len(one) - 1) + parts[1] ** 2 / (len(other) - 1), 1e-300)
+    reach = error * stats.t.ppf(0.5 + LEVEL / 2, max(freedom, 1.0))
+    return {
+        "advised": means[0],
+        "control": means[1],
+        "difference": difference,
+        "interval": [float(difference - reach), float(difference + reach)],
+    }
+
+
+def _saved(run_time: dict[str, Any], node_hours: Float, advised: NDArray[np.bool_]) -> dict[str, Any]:
+    """Without advice an advised job would have taken its time over (1 + effect)."""
+    took = node_hours[np.isfinite(node_hours) & advised]
+    if run_time["effect"] is None or not len(took):
+        return {"a_job": None, "interval": None}
+    mean = float(took.mean())
+    low, high = run_time["interval"]
+    return {
+        "a_job": mean * (1 / (1 + run_time["effect"]) - 1),
+        "interval": [mean * (1 / (1 + high) - 1), mean * (1 / (1 + low) - 1)],
+    }
+
+
+def _share(what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
+    return float((what & among).sum() / among.sum()) if among.any() else None
+
+
+def _balance(participants: Sequence[Participant], advised: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    figures = {
+        "nodes": [np.log(max(one.nodes, 1)) for one in participants],
+        "usual run time": [np.log(max(one.usual_s, 1e-9)) for one in participants],
+        "expected slowdown": [one.slowdown for one in participants],
+        "hour of the day": [one.at_s % 86_400 / 3600 for one in participants],
+    }
+    found = []
+    for what, listed in figures.items():
+        values = np.array(listed, float)
+        one, other = values[advised], values[~advised]
+        if min(len(one), len(other)) < 2:
+            continue
+        spread = np.sqrt((one.var(ddof=1) + other.var(ddof=1)) / 2)
+        apart = 0.0 if spread <= 1e-9 * abs(values).max() else float((one.mean() - other.mean()) / spread)
+        error = np.sqrt(1 / len(one) + 1 / len(other))
+        found.append(
+            {
+                "what": what,
+                "advised": float(one.mean()),
+                "control": float(other.mean()),
+                "difference_sd": apart,
+                "p": float(2 * stats.norm.sf(abs(apart) / error)),
+            }
+        )
+    return found
+
+
+def _warnings(
+    advised: NDArray[np.bool_],
+    share: float,
+    known: NDArray[np.bool_],
+    done: NDArray[np.bool_],
+    balance: Sequence[dict[str, Any]],
+) -> list[str]:
+    said = []
+    if len(advised) and stats.binomtest(int(advised.sum()), len(advised), share).pvalue < UNBALANCED_P:
+        said.append(
+            f"{int(advised.sum())} of {len(advised)} jobs were advised where {share:.0%} were to be: something chose"
+        )
+    said += [f"the halves differ in {one['what']}: something chose" for one in balance if one["p"] < UNBALANCED_P]
+    ended = [(int((known & half).sum()), int((~known & half).sum())) for half in (advised, ~advised)]
+    if all(sum(half) for half in ended) and stats.fisher_exact(ended).pvalue < 0.05:
+        said.append(
+            "the halves differ in how many jobs have ended: the slowest are missing, report again when all have"
+        )
+    halves = [(int((done & half).sum()), int((known & ~done & half).sum())) for half in (advised, ~advised)]
+    if all(sum(half) for half in halves) and stats.fisher_exact(halves).pvalue < 0.05:
+        said.append("the halves differ in how many jobs completed: times of completed jobs alone do not tell")
+    return said

@@ -1,0 +1,40 @@
+"""Every minute: the network noise of jobs that ended, from the counters of their network cards."""
+
+from __future__ import annotations
+
+from flitwatch_db import connect
+from flitwatch_db.core.connection import try_lock
+from flitwatch_db.jobs import network_cards, network_noise
+from flitwatch_domain.network_noise.of_job import JobNoise, job_noise
+
+#: Jobs of one round; what is left waits for the next.
+MOST_JOBS = 200
+#: Held while one worker does it, so that others do not do it again.
+_LOCK = 7205759403792798
+
+
+def look(dsn: str) -> int:
+    """Keep the network noise of the jobs that wait for it; return how many. Done again, it changes nothing. One worker at a time does it."""
+    with connect(dsn, role="writer", application="flitwatch network noise") as conn:
+        if not try_lock(conn, _LOCK):
+            return 0
+        jobs = network_noise.waiting(conn, MOST_JOBS)
+        for job in jobs:
+            cards = network_cards.cards_of(conn, job.job_pk)
+            if cards is None:
+                network_noise.save(conn, job, None, None, _NOWHERE)
+                continue
+            counts = network_cards.counts(conn, cards, job.start.timestamp(), job.end.timestamp())
+            noise = job_noise(counts, cards.technology, len(cards.endpoints))
+            network_noise.save(conn, job, cards.fabric_id, counts.window_s if noise.windows else None, noise)
+        return len(jobs)
+
+
+_NOWHERE = JobNoise(
+    0,
+    0,
+    0,
+    unknown=dict.fromkeys(
+        ("latency_us", "waits", "message_dispersion", "noise_s"), "No fabric knows the network cards of its nodes."
+    ),
+)
