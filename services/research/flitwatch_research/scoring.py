@@ -1,13 +1,14 @@
 """Scores estimates against the twin's truth, in a process of its own: what estimates never sees the truth.
 
-`python -m flitwatch_research.scoring KIND SCENARIO SEED USERS` reads a list of estimates as JSON on standard input and prints the list of
-their scores as JSON.
+`python -m flitwatch_research.scoring` reads requests, one JSON object {kind, scenario, seed, users, estimates} a line, and answers each with a line,
+{scores} or {error}, until its standard input ends. One such process serves a process that estimates as long as it lives.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import orjson
 
 from flitwatch_domain.blame import FOUND_Q
+from flitwatch_domain.errors import FlitwatchError
 
 #: A user counts from this mean effect on, in standard deviations of log run time over the runs that they met; the rest are nulls.
 EFFECT_SD = 0.05
@@ -30,13 +32,29 @@ def score(kind: str, scenario: str, seed: int, users: int, estimate: dict[str, A
 
 def score_all(kind: str, scenario: str, seed: int, users: int, estimates: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Score several estimates of one scenario (of several, joined by commas, for "blame-pooled") in one other process."""
-    argv = [sys.executable, "-m", "flitwatch_research.scoring", kind, scenario, str(seed), str(users)]
-    done = subprocess.run(argv, input=orjson.dumps(estimates), capture_output=True)
-    if done.returncode:
-        from flitwatch_domain.errors import FlitwatchError
+    asked = {"kind": kind, "scenario": scenario, "seed": seed, "users": users, "estimates": estimates}
+    scorer = _scorer()
+    assert scorer.stdin is not None and scorer.stdout is not None
+    answer: dict[str, Any] = {"error": "its process ended"}
+    try:
+        scorer.stdin.write(orjson.dumps(asked) + b"\n")
+        scorer.stdin.flush()
+        if line := scorer.stdout.readline():
+            answer = orjson.loads(line)
+    except BrokenPipeError:
+        pass
+    if "error" in answer:
+        if scorer.poll() is not None:
+            _scorer.cache_clear()
+        raise FlitwatchError(f"scoring failed: {answer['error']}")
+    return list(answer["scores"])
 
-        raise FlitwatchError(f"scoring failed: {done.stderr.decode(errors='replace').strip()[-300:]}")
-    return list(orjson.loads(done.stdout))
+
+@cache
+def _scorer() -> subprocess.Popen[bytes]:
+    """The process that holds truths; it ends with this one, whose end closes its standard input."""
+    argv = [sys.executable, "-m", "flitwatch_research.scoring"]
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def score_blame(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
@@ -98,14 +116,22 @@ def score_deviation(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    for line in sys.stdin.buffer:
+        try:
+            answer: dict[str, Any] = {"scores": _scores(**orjson.loads(line))}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        sys.stdout.buffer.write(orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _scores(kind: str, scenario: str, seed: int, users: int, estimates: list[dict[str, Any]]) -> list[dict[str, Any]]:
     from flitwatch_twin.campaign import generate_truth
 
-    kind, scenario, seed, users = sys.argv[1:]
-    truths = [generate_truth(name, int(seed), int(users)) for name in scenario.split(",")]
+    truths = [generate_truth(name, seed, users) for name in scenario.split(",")]
     truth = pooled(truths) if kind == "blame-pooled" else truths[0]
     one = score_deviation if kind == "deviation" else score_blame
-    results = [one(truth, estimate) for estimate in orjson.loads(sys.stdin.buffer.read())]
-    sys.stdout.buffer.write(orjson.dumps(results, option=orjson.OPT_SERIALIZE_NUMPY))
+    return [one(truth, estimate) for estimate in estimates]
 
 
 if __name__ == "__main__":

@@ -76,7 +76,15 @@ def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> Stress:
     time_s = _level(rng, world, start) * np.prod(1 + felt, axis=1)
     exposed = exposure > 0
     extra = np.where(exposed, time_s[:, None] * (1 - 1 / (1 + felt)), 0.0).sum(0) / np.maximum(exposed.sum(0), 1)
-    return Stress(exposure, time_s, EPOCH_S + start, np.flatnonzero(strength >= 0.1), np.flatnonzero(strength == 0), extra, partner)  # fmt: skip
+    return Stress(
+        exposure,
+        time_s,
+        EPOCH_S + start,
+        np.flatnonzero(strength >= 0.1),
+        np.flatnonzero(strength == 0),
+        extra,
+        partner,
+    )
 
 
 def _beside(rng: np.random.Generator, world: str, user: int, start: Floats) -> Floats:

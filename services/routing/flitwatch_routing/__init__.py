@@ -10,7 +10,7 @@ Open
 - `bounds`, `packing` and `adaptive` for lower bounds; `milp` for the proven optimum of small trees; `weighting` for what a link's load counts;
 - `updown` for the ways an entry may take; `cabling` for parallel cables;
 - `forwarding`, `switch_lids`, `lmc` for complete linear forwarding tables; `deadlock` for channel dependency cycles;
-- `lft` for OpenSM's dump format; `difference` for route changes.
+- `lft` for OpenSM's dump format; `difference` for route changes; `staging` for OpenSM's folder.
 
 The package imports the domain and the core, no database and no simulator. `flitwatch_simulation.loop` joins it to both.
 """

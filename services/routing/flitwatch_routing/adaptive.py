@@ -119,9 +119,7 @@ def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
     program.load(down[below[row, place], dest[row] % leaves], falling)
 
 
-def _solved(
-    program: _Program, cables: Floats, time_limit_s: float, watch: Watch | None
-) -> tuple[Floats | None, bool]:  # fmt: skip
+def _solved(program: _Program, cables: Floats, time_limit_s: float, watch: Watch | None) -> tuple[Floats | None, bool]:
     """Prices of links with `cables` (links,) working cables by HiGHS' interior points, without crossover: prices are wanted, not a vertex; None where there are none."""
     import highspy
     from scipy.sparse import csc_matrix
@@ -150,7 +148,7 @@ def _solved(
         ("threads", 1),
         ("time_limit", time_limit_s),
     ):
-        solver.setOptionValue(name, setting)  # fmt: skip
+        solver.setOptionValue(name, setting)
     if watch is not None:
         started = time.monotonic()
         solver.cbIpmInterrupt += lambda event: event.interrupt(not watch(time.monotonic() - started, math.inf, 0))

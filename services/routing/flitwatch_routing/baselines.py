@@ -61,6 +61,11 @@ def _solution(tree: Tree, spine_of: Ints, core_of: Ints, down_of: Ints) -> dict[
     leaves, slots, _ = _sizes(tree)
     leaf, dest = np.divmod(np.arange(leaves * slots), slots)
     return {
-        "leaf": leaf, "dest": dest, "spine_of": spine_of.reshape(-1), "core_of": core_of.reshape(-1), "down_of": down_of.reshape(-1),
-        "core_used": np.ones(core_of.size, np.uint8), "down_used": np.ones(down_of.size, np.uint8),
-    }  # fmt: skip
+        "leaf": leaf,
+        "dest": dest,
+        "spine_of": spine_of.reshape(-1),
+        "core_of": core_of.reshape(-1),
+        "down_of": down_of.reshape(-1),
+        "core_used": np.ones(core_of.size, np.uint8),
+        "down_used": np.ones(down_of.size, np.uint8),
+    }

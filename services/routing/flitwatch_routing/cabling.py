@@ -48,9 +48,12 @@ def ports_of(tree: Tree, link: Ints, cabling: Cabling) -> Ints:
     slots = cabling.slots or ((np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)),)
     bytes_ = np.stack([_entry_bytes(tree, link, entry, one) for one in slots], axis=1)
     cable = routes.share_cables(
-        np.append(first, len(entry)).astype(np.int64), cables[links].astype(np.int32), bytes_.reshape(-1),
-        _held(tree, ports[of], entry, link.shape[1], cabling.held), np.asarray(cabling.limit or np.zeros(len(slots)), float),
-    )  # fmt: skip
+        np.append(first, len(entry)).astype(np.int64),
+        cables[links].astype(np.int32),
+        bytes_.reshape(-1),
+        _held(tree, ports[of], entry, link.shape[1], cabling.held),
+        np.asarray(cabling.limit or np.zeros(len(slots)), float),
+    )
     result.reshape(-1)[entry] = ports[of, cable]
     return result
 

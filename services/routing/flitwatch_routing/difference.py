@@ -44,8 +44,12 @@ def difference(fabric: Fabric, before: Dump, after: Dump) -> Difference:
     by_switch = other.sum(axis=1)
     first = np.argsort(-by_switch, kind="stable")[:MOST_NAMED]
     return Difference(
-        entries=int(((old >= 0) | (new >= 0)).sum()), changed=int(other.sum()), added=int((other & (old < 0)).sum()),
-        removed=int((other & (new < 0)).sum()), switches=int((by_switch > 0).sum()), destinations=destinations,
+        entries=int(((old >= 0) | (new >= 0)).sum()),
+        changed=int(other.sum()),
+        added=int((other & (old < 0)).sum()),
+        removed=int((other & (new < 0)).sum()),
+        switches=int((by_switch > 0).sum()),
+        destinations=destinations,
         unknown_endpoints=int((~known).sum()),
         most=tuple((str(fabric.routers.name[one]), int(by_switch[one])) for one in first.tolist() if by_switch[one]),
-    )  # fmt: skip
+    )

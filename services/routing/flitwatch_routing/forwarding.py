@@ -58,10 +58,18 @@ def choices_of(tree: Tree, ports: Ints) -> Choices:
         tree.down_port_core[:, np.arange(slots) // (leaves * hosts)] if groups else np.zeros((0, slots, 1, 1), np.int64)
     )
     return (
-        _choice(tree.leaf, by_slot, np.broadcast_to(tree.up_port_leaf[:, None], (pods * leaves, slots, *tree.up_port_leaf.shape[1:]))),
-        _choice(tree.spine, by_slot, np.broadcast_to(tree.up_port_spine[:, None], (pods * spines, slots, *tree.up_port_spine.shape[1:]))),
+        _choice(
+            tree.leaf,
+            by_slot,
+            np.broadcast_to(tree.up_port_leaf[:, None], (pods * leaves, slots, *tree.up_port_leaf.shape[1:])),
+        ),
+        _choice(
+            tree.spine,
+            by_slot,
+            np.broadcast_to(tree.up_port_spine[:, None], (pods * spines, slots, *tree.up_port_spine.shape[1:])),
+        ),
         _choice(tree.core, by_slot, below),
-    )  # fmt: skip
+    )
 
 
 def _choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
@@ -82,10 +90,14 @@ def kept(tree: Tree, solution: Mapping[str, Any], loaded: Choices) -> dict[str, 
     leaf, dest = np.divmod(np.arange(leaves * slots), slots)
     spine[solution["leaf"] * slots + solution["dest"]] = solution["spine_of"]
     return {
-        "leaf": leaf, "dest": dest, "spine_of": spine,
-        "core_of": np.where(solution["core_used"], solution["core_of"], core), "core_used": np.ones(len(core), np.uint8),
-        "down_of": np.where(solution["down_used"], solution["down_of"], down), "down_used": np.ones(len(down), np.uint8),
-    }  # fmt: skip
+        "leaf": leaf,
+        "dest": dest,
+        "spine_of": spine,
+        "core_of": np.where(solution["core_used"], solution["core_of"], core),
+        "core_used": np.ones(len(core), np.uint8),
+        "down_of": np.where(solution["down_used"], solution["down_of"], down),
+        "down_used": np.ones(len(down), np.uint8),
+    }
 
 
 def _filled(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
@@ -181,8 +193,12 @@ class RouteCheck:
 
 
 def check(
-    fabric: Fabric, ports: Ints, traffic: tuple[NDArray, NDArray, NDArray] | None = None, unknown: NDArray[np.bool_] | None = None, lmc: int = 0
-) -> RouteCheck:  # fmt: skip
+    fabric: Fabric,
+    ports: Ints,
+    traffic: tuple[NDArray, NDArray, NDArray] | None = None,
+    unknown: NDArray[np.bool_] | None = None,
+    lmc: int = 0,
+) -> RouteCheck:
     """Follow the tables from every switch with endpoints to every LID of every endpoint but the `unknown` (endpoints,); add up traffic on the links.
 
     A hole is a way that ends before its endpoint: without an entry, at a port without a cable, or at another endpoint. BadInput for `ports` of another

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,11 @@ def write(path: Path, fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: I
     with open(temporary, "w") as file:
         file.writelines(line + "\n" for line in dump(fabric, ports, lmc, switch_ports))
     temporary.replace(path)
+
+
+def digest(ports: Ints) -> str:
+    """Tells tables (routers, endpoints * 2^lmc) of output ports apart: SHA-256 of their shape and entries."""
+    return hashlib.sha256(repr(ports.shape).encode() + ports.astype("<i2").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -76,10 +76,19 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0) -> Ro
     z = float(load.max(initial=0.0))
     fixed = min(proven, z)
     return Routes(
-        z=z, z_ar=least.z_ar, z_ar_exact=least.exact, fixed_bound=fixed, ar_gap=gap(z, least.z_ar), bound_gap=gap(z, fixed),
-        proven=z <= fixed * (1 + 2 * GAP), worst_links=int((load >= z * (1 - ROUNDING)).sum()) if z else 0, slots=(Slot(z, least.z_ar, fixed),),
-        wall_s=time.monotonic() - started, moves=nodes, ports=ports,
-    )  # fmt: skip
+        z=z,
+        z_ar=least.z_ar,
+        z_ar_exact=least.exact,
+        fixed_bound=fixed,
+        ar_gap=gap(z, least.z_ar),
+        bound_gap=gap(z, fixed),
+        proven=z <= fixed * (1 + 2 * GAP),
+        worst_links=int((load >= z * (1 - ROUNDING)).sum()) if z else 0,
+        slots=(Slot(z, least.z_ar, fixed),),
+        wall_s=time.monotonic() - started,
+        moves=nodes,
+        ports=ports,
+    )
 
 
 def _program(fabric: Fabric, traffic: Traffic) -> _Program:
@@ -108,8 +117,9 @@ def _program(fabric: Fabric, traffic: Traffic) -> _Program:
                     most.append(comes[:, from_[one]].sum())
         if len(at) > MOST_BINARIES:
             raise TooCostly(
-                f"the integer program has more than {MOST_BINARIES:,} binaries", advice="Use a smaller tree, or --engine search."
-            )  # fmt: skip
+                f"the integer program has more than {MOST_BINARIES:,} binaries",
+                advice="Use a smaller tree, or --engine search.",
+            )
     link_of = np.array(link, np.int64)
     into_of = np.asarray(links.dst)[link_of].astype(np.int64)
     return _Program(np.array(at, np.int64), link_of, np.array(to, np.int64), np.array(most), injected, into_of)
@@ -157,11 +167,16 @@ def _solved(program: _Program, links: int, limit_s: float) -> tuple[Ints, int, f
         integrality=np.concatenate([np.zeros(count), np.ones(count), [0]]),
         bounds=Limits(0, np.concatenate([np.full(count, np.inf), np.ones(count), [np.inf]])),
         constraints=[
-            LinearConstraint(flow, sent, sent), LinearConstraint(load, -np.inf, 0), LinearConstraint(one, 1, 1), LinearConstraint(big, -np.inf, 0),
+            LinearConstraint(flow, sent, sent),
+            LinearConstraint(load, -np.inf, 0),
+            LinearConstraint(one, 1, 1),
+            LinearConstraint(big, -np.inf, 0),
         ],
         options={"time_limit": max(limit_s, 0.01), "mip_rel_gap": GAP},
-    )  # fmt: skip
+    )
     if found.x is None:
-        raise BadRequest("HiGHS found no routes within the limit", advice="Give it more time, a smaller tree, or --engine search.")  # fmt: skip
+        raise BadRequest(
+            "HiGHS found no routes within the limit", advice="Give it more time, a smaller tree, or --engine search."
+        )
     chosen = np.flatnonzero(found.x[count : 2 * count] > 0.5)
     return chosen, int(found.mip_node_count or 0), float(found.mip_dual_bound or 0.0) * unit

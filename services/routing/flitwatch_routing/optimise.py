@@ -121,10 +121,20 @@ def optimise(
     unit = unit_of(size)
     try:
         found = routes.optimise(
-            tree.shape, src, dst, size / unit, slot, tree.cables(), goals / unit,
-            max(time_limit_s - (time.monotonic() - started), 0.0), seed,
-            None if watch is None else lambda seconds, largest, moves: watch(seconds, largest * unit, moves), fewest_worst, choices, within,
-        )  # fmt: skip
+            tree.shape,
+            src,
+            dst,
+            size / unit,
+            slot,
+            tree.cables(),
+            goals / unit,
+            max(time_limit_s - (time.monotonic() - started), 0.0),
+            seed,
+            None if watch is None else lambda seconds, largest, moves: watch(seconds, largest * unit, moves),
+            fewest_worst,
+            choices,
+            within,
+        )
     except ValueError as bad:
         raise BadInput(str(bad)) from bad
     reached = np.zeros(len(slots))
@@ -137,10 +147,20 @@ def optimise(
     measured = [_measured(load, bound) for load, bound in zip(loads, least, strict=True)]
     z, z_ar, fixed = (sum(getattr(one, name) for one in measured) for name in ("z", "z_ar", "fixed_bound"))
     return Routes(
-        z=z, z_ar=z_ar, z_ar_exact=all(one.exact for one in least), fixed_bound=fixed, ar_gap=gap(z, z_ar), bound_gap=gap(z, fixed),
-        proven=all(one.z <= one.fixed_bound * (1 + ROUNDING) for one in measured), worst_links=sum(_busiest(load) for load in loads), slots=tuple(measured),
-        wall_s=time.monotonic() - started, moves=found["moves"], ports=ports, lmc=lmc,
-    )  # fmt: skip
+        z=z,
+        z_ar=z_ar,
+        z_ar_exact=all(one.exact for one in least),
+        fixed_bound=fixed,
+        ar_gap=gap(z, z_ar),
+        bound_gap=gap(z, fixed),
+        proven=all(one.z <= one.fixed_bound * (1 + ROUNDING) for one in measured),
+        worst_links=sum(_busiest(load) for load in loads),
+        slots=tuple(measured),
+        wall_s=time.monotonic() - started,
+        moves=found["moves"],
+        ports=ports,
+        lmc=lmc,
+    )
 
 
 def _sound(traffic: Traffic, endpoints: int) -> Traffic:

@@ -50,8 +50,10 @@ def towards_switches(fabric: Fabric) -> Ints:
         falls = np.isfinite(down[at])
         climbs = ~falls & np.isfinite(up_down[at])
         leads = np.where(
-            falls, lower & (down[there] == down[at] - 1), np.where(climbs, upper & (up_down[there] == up_down[at] - 1), hops[there] == hops[at] - 1)
-        )  # fmt: skip
+            falls,
+            lower & (down[there] == down[at] - 1),
+            np.where(climbs, upper & (up_down[there] == up_down[at] - 1), hops[there] == hops[at] - 1),
+        )
         leads &= np.isfinite(hops[at])
         result[at] = _spread(leads, port)
         result[at, at] = OWN_PORT

@@ -84,12 +84,14 @@ class Tree:
         spine, core = pods * leaves, pods * leaves + pods * spines
         up_leaf, up_spine, down_core, down_spine = (np.indices(ports.shape[:-1]) for ports in self._levels())
         each = spines // groups if groups else 1
-        return np.concatenate([
-            (spine + up_leaf[0] // leaves * spines + up_leaf[1]).reshape(-1),
-            (core + up_spine[0] % spines // each * cores + up_spine[1]).reshape(-1),
-            (spine + down_core[1] * spines + down_core[0] // max(cores, 1) * each + down_core[2]).reshape(-1),
-            (down_spine[0] // spines * leaves + down_spine[1]).reshape(-1),
-        ])  # fmt: skip
+        return np.concatenate(
+            [
+                (spine + up_leaf[0] // leaves * spines + up_leaf[1]).reshape(-1),
+                (core + up_spine[0] % spines // each * cores + up_spine[1]).reshape(-1),
+                (spine + down_core[1] * spines + down_core[0] // max(cores, 1) * each + down_core[2]).reshape(-1),
+                (down_spine[0] // spines * leaves + down_spine[1]).reshape(-1),
+            ]
+        )
 
     def working_ports(self) -> tuple[Ints, Ints]:
         """How many cables up from each leaf, and down to it, work: (leaves,) each."""
@@ -283,9 +285,17 @@ def _laid_out(
     host_port = np.full((pods * leaves, hosts), -1)
     host_port[leaf_at[router], rank] = fabric.endpoints.port
     return Tree(
-        shape, leaf_at[router] * hosts + rank, _inverse(leaf_at, pods * leaves), _inverse(spine_at, pods * spines), _inverse(core_at, groups * cores),
-        up_leaf, down_spine, up_spine, down_core, host_port,
-    )  # fmt: skip
+        shape,
+        leaf_at[router] * hosts + rank,
+        _inverse(leaf_at, pods * leaves),
+        _inverse(spine_at, pods * spines),
+        _inverse(core_at, groups * cores),
+        up_leaf,
+        down_spine,
+        up_spine,
+        down_core,
+        host_port,
+    )
 
 
 def _place(place: Ints, members: NDArray[np.bool_], cell: Ints) -> int:

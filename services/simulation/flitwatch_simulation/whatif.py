@@ -84,10 +84,15 @@ def whatif(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
                         context,
                     )
                 )
-            variants.append({
-                "label": label, "placement": placement, "routing": routing, "time_s": [one.time_s for one in runs],
-                "mean_latency_ns": [_latency_ns(one) for one in runs],
-            })  # fmt: skip
+            variants.append(
+                {
+                    "label": label,
+                    "placement": placement,
+                    "routing": routing,
+                    "time_s": [one.time_s for one in runs],
+                    "mean_latency_ns": [_latency_ns(one) for one in runs],
+                }
+            )
             routers.append(_stalls(machine.fabric, runs[0]))
     best = int(np.argmin([np.median(one["time_s"]) for one in variants]))
     return {
@@ -122,9 +127,15 @@ def _load(beside: list[packet.Generator]) -> float:
 
 
 def _run(
-    asked: WhatIf, machine: Machine, mine: Holding, others: list[Holding], beside: list[packet.Generator], placement: str, seed: int,
+    asked: WhatIf,
+    machine: Machine,
+    mine: Holding,
+    others: list[Holding],
+    beside: list[packet.Generator],
+    placement: str,
+    seed: int,
     context: TaskContext,
-) -> packet.Result:  # fmt: skip
+) -> packet.Result:
     ranks = mine.endpoints.size
     if placement == AS_IT_WAS:
         endpoints = mine.endpoints

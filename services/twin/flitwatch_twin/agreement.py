@@ -19,7 +19,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import cori_like
 from flitwatch_twin.applications import Application, application, felt, slowdown
 from flitwatch_twin.campaign.window import GLOBAL, PROCESSOR, ROUTER, Linear, Rates, View
-from flitwatch_twin.feel import Feeling, Places
+from flitwatch_twin.feel import Places, RunView
 from flitwatch_twin.flows import Flows, Pattern, exchange_pattern
 from flitwatch_twin.footprint import Footprints, footprints
 from flitwatch_twin.machine import IntArray, Machine
@@ -73,8 +73,8 @@ def by_campaign(machine: Machine, watched: list[Application], mix: Mix) -> Seen:
     prints = footprints(machine, mix.nodes, mix.exchange, [(k,) for k in range(jobs)], np.zeros(jobs, bool))
     nothing = np.zeros((1, jobs), np.float32)
     rates = Rates(mix.rate.astype(np.float32)[None, :], nothing, nothing)
-    felt_by = [_felt_in_campaign(machine, app, k, mix, prints, rates) for k, app in enumerate(watched)]
-    return Seen(np.asarray(mix.rate @ prints.router, np.float64), np.array(felt_by))
+    slowdowns = [_felt_in_campaign(machine, app, k, mix, prints, rates) for k, app in enumerate(watched)]
+    return Seen(np.asarray(mix.rate @ prints.router, np.float64), np.array(slowdowns))
 
 
 def _felt_in_campaign(
@@ -108,8 +108,8 @@ def by_second(fabric: Fabric, machine: Machine, watched: list[Application], mix:
         patterns.append(pattern)
     state = model.step(Flows(tuple(patterns), mix.rate * TwinSpec.model_validate({}).node_rate_bytes_per_s), 1.0)
     load = np.bincount(fabric.links.dst, state.link_bytes, fabric.vertices)[: len(fabric.routers)]
-    felt_by = [Feeling(app, places, model, patterns[k]).slowdown(state) for k, app in enumerate(watched)]
-    return Seen(load.astype(np.float64), np.array(felt_by))
+    slowdowns = [RunView(app, places, model, patterns[k]).slowdown(state) for k, app in enumerate(watched)]
+    return Seen(load.astype(np.float64), np.array(slowdowns))
 
 
 def measure(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATCHED) -> dict[str, Any]:
@@ -134,7 +134,9 @@ def measure(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATC
     groups = [np.corrcoef(grouped(a.router_load), grouped(b.router_load))[0, 1] for a, b in pairs]
     closed, routed = (np.array([seen.slowdown for seen in side]) for side in zip(*pairs, strict=True))
     return {
-        "seed": seed, "mixes": mixes, "routers": machine.routers,
+        "seed": seed,
+        "mixes": mixes,
+        "routers": machine.routers,
         "router_load_correlation": {"median": float(np.median(routers)), "least": float(np.min(routers))},
         "group_load_correlation": {"median": float(np.median(groups)), "least": float(np.min(groups))},
         "applications": {
@@ -145,7 +147,7 @@ def measure(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATC
             }
             for k, name in enumerate(names)
         },
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flitwatch_twin.applications import Application, application
 from flitwatch_twin.calendar import HOUR_S, day_load
 from flitwatch_twin.counters import Counters
-from flitwatch_twin.feel import Feeling, Places
+from flitwatch_twin.feel import Places, RunView
 from flitwatch_twin.flows import (
     FabricModel,
     FabricState,
@@ -31,7 +31,7 @@ from flitwatch_twin.spec import TwinSpec
 from flitwatch_twin.static_model import StaticPathModel
 from flitwatch_twin.traffic import Behaviour, job_behaviour
 from flitwatch_twin.users import Population, draw_users
-from flitwatch_twin.workload import CROWD, Offer, submissions
+from flitwatch_twin.workload import CROWD, OfferedLoad, submissions
 
 #: Submissions are drawn this far ahead, so that memory does not grow with the length of a run.
 HORIZON_S = 6 * 3600.0
@@ -184,16 +184,22 @@ class Cluster:
     def _submissions(self) -> Iterator[Request]:
         """Every request, for ever, in order of time; times count from the start of emission."""
         spec = self.spec.users
-        offer = Offer(spec.load, spec.large, float(np.log2(spec.small_nodes)), spec.median_duration_s * 0.8)
+        offer = OfferedLoad(spec.load, spec.large, float(np.log2(spec.small_nodes)), spec.median_duration_s * 0.8)
         begin, part = -self.spec.warm_start_s, 0
         by_activity = np.full(len(self.users), np.nan)
         ordinary = np.arange(len(self.users)) < spec.count
         while True:
             begin_calendar = self._calendar_s + begin
             drawn = submissions(
-                self._rng("submissions", part), self.users, by_activity, self.machine.nodes - self._headroom(), begin_calendar,
-                begin_calendar + HORIZON_S, offer, ordinary,
-            )  # fmt: skip
+                self._rng("submissions", part),
+                self.users,
+                by_activity,
+                self.machine.nodes - self._headroom(),
+                begin_calendar,
+                begin_calendar + HORIZON_S,
+                offer,
+                ordinary,
+            )
             shifted = [_shift(request, -self._calendar_s) for request in drawn]
             yield from sorted(
                 [*shifted, *self._scheduled(begin, begin + HORIZON_S)], key=lambda request: request.submit_s
@@ -271,8 +277,8 @@ class Cluster:
     def _instrumented(self, allocation: Allocation, app: Application, rng: np.random.Generator) -> RunningJob:
         endpoints = self.machine.node_endpoint[allocation.nodes]
         pattern = exchange_pattern(endpoints, app.exchange, rng)
-        feeling = Feeling(app, self.places, self.model, pattern)
-        run = InstrumentedRun(app, feeling, self.machine, self.fabric, allocation, rng, self._run_key(allocation))
+        run_view = RunView(app, self.places, self.model, pattern)
+        run = InstrumentedRun(app, run_view, self.machine, self.fabric, allocation, rng, self._run_key(allocation))
         return RunningJob(allocation, self.owner, None, [("run", pattern)] if pattern is not None else [], run)
 
     def _runs(self) -> list[tuple[int, InstrumentedRun]]:

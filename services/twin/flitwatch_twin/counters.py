@@ -92,9 +92,15 @@ class Counters:
         """Add what one step carried, and how long it waited."""
         noise = self._rng.lognormal(0, STALL_NOISE, self._routers)
         self._tiles.update(
-            state.link_bytes, state.link_utilisation, state.link_wait, noise, state.dt_s,
-            self.network, self.processor, self.nic,
-        )  # fmt: skip
+            state.link_bytes,
+            state.link_utilisation,
+            state.link_wait,
+            noise,
+            state.dt_s,
+            self.network,
+            self.processor,
+            self.nic,
+        )
 
     def router_values(self) -> NDArray[np.int64]:
         """Every tile's counters as the samplers read them: int64[R, 400 + 56], tiles in order, metrics of a tile together."""
@@ -151,14 +157,24 @@ def _tile_counters(fabric: Fabric) -> TileCounters:
     inject, eject = np.flatnonzero(links.src >= routers), np.flatnonzero(links.dst >= routers)
     home = fabric.endpoints.router.astype(np.int64)
     return TileCounters(
-        links=len(links), routers=routers, network_tiles=NETWORK_TILES, processor_tiles=PROCESSOR_TILES,
-        wire=wire[in_order], tile=tile[in_order],
-        out=out, out_first=np.searchsorted(links.src[out], np.arange(routers + 1)),
-        inject=inject[np.argsort(links.src[inject])], eject=eject[np.argsort(links.dst[eject])],
-        home=home, slot=home * PROCESSOR_TILES + (fabric.endpoints.port - NETWORK_TILES) // 2 * 2,
-        flits_per_byte=FLITS_PER_BYTE, cycles_per_wait=CYCLES_PER_WAIT, clock_hz=ROUTER_CLOCK_HZ,
-        flits_per_packet=FLITS_PER_PACKET, alone_latency_us=ALONE_LATENCY_US,
-    )  # fmt: skip
+        links=len(links),
+        routers=routers,
+        network_tiles=NETWORK_TILES,
+        processor_tiles=PROCESSOR_TILES,
+        wire=wire[in_order],
+        tile=tile[in_order],
+        out=out,
+        out_first=np.searchsorted(links.src[out], np.arange(routers + 1)),
+        inject=inject[np.argsort(links.src[inject])],
+        eject=eject[np.argsort(links.dst[eject])],
+        home=home,
+        slot=home * PROCESSOR_TILES + (fabric.endpoints.port - NETWORK_TILES) // 2 * 2,
+        flits_per_byte=FLITS_PER_BYTE,
+        cycles_per_wait=CYCLES_PER_WAIT,
+        clock_hz=ROUTER_CLOCK_HZ,
+        flits_per_packet=FLITS_PER_PACKET,
+        alone_latency_us=ALONE_LATENCY_US,
+    )
 
 
 def router_metric_names() -> list[str]:

@@ -22,7 +22,7 @@ class Places:
         self.io = np.flatnonzero(serves[links.dst])
 
 
-class Feeling:
+class RunView:
     """One run's view of the fabric.
 
     Its own traffic is routed once on the empty fabric; what it takes of each link weighs the waiting there. More load anywhere can only

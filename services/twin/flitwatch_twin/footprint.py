@@ -72,7 +72,7 @@ def footprints(
             _hot(machine, here[job], rng, incast[job])
     return Footprints(
         processor=here,
-        router=here + router.reshape(jobs, -1),
+        router=here + router.reshape(jobs, machine.routers),
         global_=((1 + DETOUR) * out + DETOUR * sent / machine.groups).astype(np.float32),
         io_router=io_router,
         io_server=io_server,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.fabric import Fabric
 from flitwatch_twin.applications import Application
 from flitwatch_twin.counters import Counters
-from flitwatch_twin.feel import Feeling
+from flitwatch_twin.feel import RunView
 from flitwatch_twin.flows import FabricState
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.progress import Progress
@@ -35,7 +35,7 @@ class InstrumentedRun:
     def __init__(
         self,
         app: Application,
-        feeling: Feeling,
+        run_view: RunView,
         machine: Machine,
         fabric: Fabric,
         allocation: Allocation,
@@ -46,7 +46,7 @@ class InstrumentedRun:
         self.allocation = allocation
         self.key = key
         self.start_s = allocation.start_s
-        self.feeling = feeling
+        self.run_view = run_view
         self.progress = Progress(app, rng)
         self.steps: list[RecordedStep] = []
         self.routers, first = np.unique(machine.node_router[allocation.nodes], return_index=True)
@@ -66,7 +66,7 @@ class InstrumentedRun:
         """Run one second; counters between its ends are taken as linear. Returns finished steps and communication done."""
         if self._step_began is None:
             self._step_began = before
-        done, moved = self.progress.advance(1.0, self.feeling.slowdown(state))
+        done, moved = self.progress.advance(1.0, self.run_view.slowdown(state))
         recorded = []
         for step in done:
             at_end = before + step.after_s * (after - before)

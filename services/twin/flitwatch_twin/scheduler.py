@@ -60,9 +60,13 @@ class Scheduler:
     """
 
     def __init__(
-        self, free: NDArray[np.bool_], rng: np.random.Generator, depth: int = 20, headroom: int = 0,
+        self,
+        free: NDArray[np.bool_],
+        rng: np.random.Generator,
+        depth: int = 20,
+        headroom: int = 0,
         preference: Callable[[], NDArray[np.int16]] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._free = free.copy()
         self._free_count = int(free.sum())
         self._rng = rng

@@ -107,9 +107,12 @@ def _case(
     into = links.dst < routers
     capacity = np.nan_to_num(fabric.links.bandwidth_bps * fabric.links.multiplicity / 8, nan=5e9)
     return Case(
-        name, state.link_utilisation, state.link_bytes / capacity, fabric.links.src,
+        name,
+        state.link_utilisation,
+        state.link_bytes / capacity,
+        fabric.links.src,
         np.bincount(links.dst[into], stall_ps[into], routers).astype(np.float64) * 1e-12,
-    )  # fmt: skip
+    )
 
 
 def _generators(pattern: Pattern, rate: float) -> list[packet.Generator]:
@@ -165,14 +168,22 @@ def main() -> None:
     )
     curve = fit(cases)
     answer = {
-        "scale": curve.scale, "knee": curve.knee, "slope_above_knee": curve.slope_above_knee,
+        "scale": curve.scale,
+        "knee": curve.knee,
+        "slope_above_knee": curve.slope_above_knee,
         "fitted_to": {
-            "fabric": "dragonflies of 3 and 4 groups of 2 x 4 routers", "routing": "adaptive0", "packet_bytes": PACKET_BYTES,
-            "simulated_s": SIMULATED_S, "loads": list(LOADS), "cases": len(cases), "seed": options.seed,
+            "fabric": "dragonflies of 3 and 4 groups of 2 x 4 routers",
+            "routing": "adaptive0",
+            "packet_bytes": PACKET_BYTES,
+            "simulated_s": SIMULATED_S,
+            "loads": list(LOADS),
+            "cases": len(cases),
+            "seed": options.seed,
         },
-        "error": error(curve, cases).__dict__, "error_on_unseen_seed": {"seed": options.seed + 1, **error(curve, unseen).__dict__},
+        "error": error(curve, cases).__dict__,
+        "error_on_unseen_seed": {"seed": options.seed + 1, **error(curve, unseen).__dict__},
         "error_of_the_plain_queue_there": error(StallCurve(), unseen).__dict__,
-    }  # fmt: skip
+    }
     text = json.dumps(answer, indent=2) + "\n"
     if options.write:
         CURVE_FILE.write_text(text)

@@ -58,7 +58,7 @@ class Truth:
         if not self.every_s:
             return
         for run, shadows in self._shadows.items():
-            actual = run.feeling.slowdown(second.state)
+            actual = run.run_view.slowdown(second.state)
             for shadow in shadows.values():
                 if not shadow.progress.finished:
                     shadow.progress.advance(1.0, max(actual - shadow.relief, 0.0))
@@ -72,7 +72,7 @@ class Truth:
     def _evaluate(self, second: Second, runs: list[InstrumentedRun]) -> None:
         """What every user's flows add to every run's slowdown now."""
         owners = np.array(second.owners)
-        actual = {run: run.feeling.slowdown(second.state) for run in runs}
+        actual = {run: run.run_view.slowdown(second.state) for run in runs}
         for user in np.unique(owners[(owners != "") & (owners != self.cluster.owner)]):
             rest = Flows(second.flows.patterns, np.where(owners == user, 0.0, second.flows.rate))
             without = self.cluster.model.step(rest, 1.0)
@@ -80,7 +80,7 @@ class Truth:
                 shadows = self._shadows.setdefault(run, {})
                 if user not in shadows:
                     shadows[user] = _Shadow(copy.deepcopy(run.progress))
-                shadows[user].relief = actual[run] - run.feeling.slowdown(without)
+                shadows[user].relief = actual[run] - run.run_view.slowdown(without)
         for run in runs:
             for user, shadow in self._shadows.get(run, {}).items():
                 if user not in owners:

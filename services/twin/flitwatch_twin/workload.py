@@ -18,7 +18,7 @@ CROWD = -1
 
 
 @dataclass(frozen=True)
-class Offer:
+class OfferedLoad:
     """How much work is offered: `load` is the share of all nodes, `large` the part of it that users' jobs carry.
 
     Small jobs have 2^N(`small_log2_nodes`, 1.2) nodes.
@@ -50,7 +50,7 @@ def submissions(
     nodes: int,
     begin_s: float,
     end_s: float,
-    offer: Offer,
+    offer: OfferedLoad,
     active: NDArray[np.bool_] | None = None,
 ) -> list[Request]:
     """Draw every submission in [begin_s, end_s), sorted by time.
@@ -96,7 +96,7 @@ def _times(rng: np.random.Generator, schedule: int, begin_s: float, span: float,
     return times
 
 
-def _small_jobs(rng: np.random.Generator, nodes: int, begin_s: float, span: float, offer: Offer) -> list[Request]:
+def _small_jobs(rng: np.random.Generator, nodes: int, begin_s: float, span: float, offer: OfferedLoad) -> list[Request]:
     most = max(1, min(100, nodes // 8))
     typical = np.minimum(2 ** rng.normal(offer.small_log2_nodes, 1.2, 4096), most).mean() + 1
     mean_life = offer.small_median_s * np.exp(0.7**2 / 2)

@@ -73,7 +73,13 @@ def checked(url: str, order: Order, seconds: int | None = None) -> dict[str, Any
         wrong["port_10s"] = {router for router in range(routers) if by_port.get(router, 0) != ports[router]}
         rows["port_10s"], gaps, letters = sums.rows_gaps_and_letters(conn)
     return {
-        "lost": lost, "duplicated": duplicated, "wrong": len(set().union(*wrong.values())),
-        "wrong_in": {table: len(found) for table, found in wrong.items() if found}, "examples": examples, "rows": rows, "rows_expected": routers * (seconds - 1),
-        "gaps": gaps, "dead_letters": letters,
-    }  # fmt: skip
+        "lost": lost,
+        "duplicated": duplicated,
+        "wrong": len(set().union(*wrong.values())),
+        "wrong_in": {table: len(found) for table, found in wrong.items() if found},
+        "examples": examples,
+        "rows": rows,
+        "rows_expected": routers * (seconds - 1),
+        "gaps": gaps,
+        "dead_letters": letters,
+    }

@@ -29,8 +29,11 @@ def main(argv: list[str] | None = None) -> int:
     rows = [row for row in ROWS if (not chosen.only or row.table in chosen.only) and (chosen.name or "") in row.name]
     chosen.out.mkdir(parents=True, exist_ok=True)
     kept = report.measure(
-        rows, QUICK if chosen.quick else FULL, chosen.out / "papers-routes.json", lambda text: print(text, file=sys.stderr, flush=True)
-    )  # fmt: skip
+        rows,
+        QUICK if chosen.quick else FULL,
+        chosen.out / "papers-routes.json",
+        lambda text: print(text, file=sys.stderr, flush=True),
+    )
     (chosen.out / "papers-routes.md").write_text(report.markdown(ROWS, kept))
     return 1 if any("error" in held for key, held in kept.items() if key in {row.key for row in rows}) else 0
 

@@ -34,9 +34,11 @@ def _without(fabric: Fabric, share: float, seed: int) -> Fabric:
 
 def _figures(found: Routes) -> dict[str, float]:
     return {
-        "over the bound": 100 * (found.z / found.fixed_bound - 1), "over z_AR": 100 * (found.z / found.z_ar - 1),
-        "bound over z_AR": 100 * (found.fixed_bound / found.z_ar - 1), "seconds": found.wall_s,
-    }  # fmt: skip
+        "over the bound": 100 * (found.z / found.fixed_bound - 1),
+        "over z_AR": 100 * (found.z / found.z_ar - 1),
+        "bound over z_AR": 100 * (found.fixed_bound / found.z_ar - 1),
+        "seconds": found.wall_s,
+    }
 
 
 def _failed(pattern: str, seed: int) -> Measure:

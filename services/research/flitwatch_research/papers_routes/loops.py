@@ -30,9 +30,14 @@ BULLY_SCALE = 16.0
 
 def _parameters(pattern: str, size: Size, megabytes: float | None = None, slots: int = 1) -> LoopRun:
     return LoopRun(
-        pattern, size.topology, SEED, megabytes=megabytes or size.megabytes, optimise_s=min(size.optimise_s, 30.0),
-        reconstruct_s=max(size.reconstruct_s * 5, 5.0), slots=slots,
-    )  # fmt: skip
+        pattern,
+        size.topology,
+        SEED,
+        megabytes=megabytes or size.megabytes,
+        optimise_s=min(size.optimise_s, 30.0),
+        reconstruct_s=max(size.reconstruct_s * 5, 5.0),
+        slots=slots,
+    )
 
 
 def _looped(pattern: str, relative_to: str, slots: int = 1) -> Measure:
@@ -77,7 +82,11 @@ def _random_allocation(size: Size) -> dict[str, float]:
             **{name: machine.call("simulate", one.ports) for name, one in tables.items()},
         }
     found = {name: one.time_s / alone for name, one in times.items()}
-    return {**found, "links with two flows": float(tables["optimised"].worst_links), "of the fewest": float(tables["fewest worst links"].worst_links)}  # fmt: skip
+    return {
+        **found,
+        "links with two flows": float(tables["optimised"].worst_links),
+        "of the fewest": float(tables["fewest worst links"].worst_links),
+    }
 
 
 def _even_allocation(size: Size) -> dict[str, float]:
@@ -110,8 +119,9 @@ def _bad_reconstruction(size: Size) -> dict[str, float]:
     tables: dict[str, np.ndarray] = {
         "perfect knowledge": optimise(fabric, demand, size.optimise_s, SEED).ports,
         "reconstructed": optimise(fabric, believed, size.optimise_s, SEED).ports,
-        "ftree": ports, "random": random_tables(fabric, SEED),
-    }  # fmt: skip
+        "ftree": ports,
+        "random": random_tables(fabric, SEED),
+    }
     return {
         name: 100 * (float(check(fabric, one, demand).load[between].max()) / bound - 1) for name, one in tables.items()
     }

@@ -41,9 +41,14 @@ def measure(rows: Sequence[Row], size: Size, path: Path, say: Callable[[str], No
         except FlitwatchError as failure:
             found = {"error": str(failure)}
         kept[row.key] = {
-            **found, "wall_s": round(time.monotonic() - started, 2), "topology": size.topology, "quick": size.quick,
-            "megabytes": size.megabytes, "optimise_s": size.optimise_s, "reconstruct_s": size.reconstruct_s,
-        }  # fmt: skip
+            **found,
+            "wall_s": round(time.monotonic() - started, 2),
+            "topology": size.topology,
+            "quick": size.quick,
+            "megabytes": size.megabytes,
+            "optimise_s": size.optimise_s,
+            "reconstruct_s": size.reconstruct_s,
+        }
         path.write_text(json.dumps({"rows": kept}, indent=1, sort_keys=True) + "\n")
     return kept
 

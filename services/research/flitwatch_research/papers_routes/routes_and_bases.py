@@ -40,9 +40,11 @@ def _gaps(pattern: str):  # type: ignore[no-untyped-def]
         found = optimise(fabric, demand, size.optimise_s, SEED)
         loads = {_COLUMNS.get(name, name): load for name, load in busiest(fabric, [demand], SEED).items()}
         return {
-            "ours": 100 * (found.z / found.z_ar - 1), "bound": 100 * (found.fixed_bound / found.z_ar - 1),
-            **{name: 100 * (load / found.z_ar - 1) for name, load in loads.items() if load is not None}, "seconds": found.wall_s,
-        }  # fmt: skip
+            "ours": 100 * (found.z / found.z_ar - 1),
+            "bound": 100 * (found.fixed_bound / found.z_ar - 1),
+            **{name: 100 * (load / found.z_ar - 1) for name, load in loads.items() if load is not None},
+            "seconds": found.wall_s,
+        }
 
     return measure
 

@@ -26,13 +26,19 @@ def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, s
         model.fit(campaign.counters, campaign.times_s)
         found.append(
             {
-                "scenario": scenario, "seed": seed, "inputs": inputs, "split": split, "learner": learner, "mape": model.mape_,
-                "chosen_mape": model.chosen_mape_, "baseline_mape": model.baseline_mape_,
+                "scenario": scenario,
+                "seed": seed,
+                "inputs": inputs,
+                "split": split,
+                "learner": learner,
+                "mape": model.mape_,
+                "chosen_mape": model.chosen_mape_,
+                "baseline_mape": model.baseline_mape_,
                 "rank": dict(zip(COUNTER_NAMES, map(float, model.rank_), strict=True)),
                 "relevance": dict(zip(COUNTER_NAMES, map(float, model.relevance_), strict=True)),
                 "cpu_s": time.process_time() - begun,
             }
-        )  # fmt: skip
+        )
     scores = score_all("deviation", scenario, seed, users, [{"rank": row["rank"]} for row in found])
     for row, scored in zip(found, scores, strict=True):
         yield row | scored

@@ -46,8 +46,14 @@ def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
                 del learned["attention"], learned[ALONE]
             result = backtest(series, m, k, sets, folds=5, seed=seed, rounds=1, learned=learned)
             yield {
-                "scenario": scenario, "seed": seed, "m": m, "k": k, "features": _named(sets), "mape": result.mape, "serves": result.serves,
-            }  # fmt: skip
+                "scenario": scenario,
+                "seed": seed,
+                "m": m,
+                "k": k,
+                "features": _named(sets),
+                "mape": result.mape,
+                "serves": result.serves,
+            }
 
 
 def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
@@ -56,8 +62,15 @@ def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
     known, new = (_series(generate(scenario, seed, users)) for scenario in scenarios)
     result = unseen(known, new, m, k, (), stride=k)
     yield {
-        "scenario": "long-milc", "seed": seed, "m": m, "k": k, "features": "app", "mape": result.mape, "serves": result.serves, "runs": result.runs,
-    }  # fmt: skip
+        "scenario": "long-milc",
+        "seed": seed,
+        "m": m,
+        "k": k,
+        "features": "app",
+        "mape": result.mape,
+        "serves": result.serves,
+        "runs": result.runs,
+    }
 
 
 def _series(campaign: Campaign) -> StepSeries:

@@ -1,7 +1,8 @@
-"""The scorecard's independent pieces: two at a time, each kept on disk, so that what was interrupted goes on where it stopped."""
+"""The scorecard's independent pieces: one a core at a time, each kept on disk, so that what was interrupted goes on where it stopped."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from threadpoolctl import threadpool_limits
 
 Rows = list[dict[str, Any]]
 
@@ -59,8 +61,11 @@ class Piece:
             stored = orjson.loads(kept.read_bytes())
             return Made(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
         module, _, name = self.function.partition(".")
+        make = getattr(importlib.import_module(f"flitwatch_research.scorecard.{module}"), name)
         wall, cpu = time.perf_counter(), _cpu_s()
-        rows = list(getattr(importlib.import_module(f"flitwatch_research.scorecard.{module}"), name)(*self.arguments))
+        # One piece a core: a second thread of a product waits for the other pieces.
+        with threadpool_limits(1):
+            rows = list(make(*self.arguments))
         made = Made(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(f".{os.getpid()}.part")
@@ -125,9 +130,9 @@ def done(pieces: Iterable[Piece], processes: int) -> Iterator[tuple[str, Made]]:
 
 
 def _cpu_s() -> float:
-    """CPU seconds of this process and of its finished children, which score."""
-    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    """CPU seconds of this process, without the one that scores."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return own.ru_utime + own.ru_stime
 
 
 def folder() -> Path:
@@ -137,15 +142,15 @@ def folder() -> Path:
 
 @cache
 def _code(word: str) -> str:
-    """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored."""
+    """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored; comments and layout play no part."""
     import flitwatch_ml
     from flitwatch_research import scoring
-    from flitwatch_twin.campaign.cache import code_version
+    from flitwatch_twin.campaign.cache import code_version, plain_code
 
     estimators = Path(str(flitwatch_ml.__file__)).parent
     own = [Path(__file__).parent / f"{word}.py", estimators / "folds.py", Path(str(scoring.__file__))]
     own += [path for path in [estimators / "work" / f"{word}.py"] if path.exists()]
     digest = hashlib.sha256(code_version().encode())
     for path in [*own, *sorted((estimators / word).glob("*.py"))]:
-        digest.update(path.name.encode() + path.read_bytes())
+        digest.update(f"{path.name}\n{plain_code(ast.parse(path.read_bytes()))}\n".encode())
     return digest.hexdigest()

@@ -15,7 +15,7 @@ HEAD = """# Scorecard
 
 Every estimator on the cluster twin, the paper's methods (Bhatele 2020) beside ours, in worlds from easy to hard. **All data is simulated**; the truth is
 counterfactual (the same seed without a user), is kept in files of its own, and reaches only the process that scores. Made by `{command}`
-with **{seeds} {word}** of each world; the command's default is 10.
+with **{seeds} {word}** of each world{fewer}; the command's default is 10.
 
 """
 FORECASTERS = ("attention alone", "attention", "ridge", "lightgbm", "ratio", "curve", "last steps")
@@ -27,7 +27,7 @@ def markdown(card: Card) -> str:
     """The whole scorecard."""
     word = "seed" if card["seeds"] == 1 else "seeds"
     return (
-        HEAD.format(command=card["command"], seeds=card["seeds"], word=word)
+        HEAD.format(command=card["command"], seeds=card["seeds"], word=word, fewer=_fewer(card))
         + "".join(f"- {line}\n" for line in worlds.headline(card))
         + _checks(card)
         + _worlds()
@@ -36,6 +36,12 @@ def markdown(card: Card) -> str:
         + _forecast(card)
         + _timings(card)
     )
+
+
+def _fewer(card: Card) -> str:
+    """Which parts have fewer sets than seeds and worlds would give."""
+    short = dict.fromkeys(part for part, *_ in card.get("lacking", ()))
+    return f", but for {' and '.join(short)} (some sets were not made)" if short else ""
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -92,16 +98,29 @@ def _blame(card: Card) -> str:
             line = worlds.blame_line(own)
             lines.append(
                 (
-                    world, method, len(own), worlds.said(line["average_precision"]),
+                    world,
+                    method,
+                    len(own),
+                    worlds.said(line["average_precision"]),
                     f"{worlds.said(line['precision_at_10'])} of {line['best_at_10']:.2f}",
-                    *(f"{worlds.said((value[0], float('nan'), float('nan')))} of {n}" for value, n in zip(line["recall"], line["with_effect"], strict=True)),
-                    worlds.said(line["false_share"]), line["found"],
+                    *(
+                        f"{worlds.said((value[0], float('nan'), float('nan')))} of {n}"
+                        for value, n in zip(line["recall"], line["with_effect"], strict=True)
+                    ),
+                    worlds.said(line["false_share"]),
+                    line["found"],
                 )
-            )  # fmt: skip
+            )
     heads = (
-        "world", "method", "sets", "average precision", "precision at 10, of the best possible", *(f"recall, {size} sd" for size in sizes),
-        "false share of those named", "named in a set",
-    )  # fmt: skip
+        "world",
+        "method",
+        "sets",
+        "average precision",
+        "precision at 10, of the best possible",
+        *(f"recall, {size} sd" for size in sizes),
+        "false share of those named",
+        "named in a set",
+    )
     text = (
         f"{card['users']} users. A user counts from a mean effect of {worlds.EFFECT_SIZES[0]} sd of log run time over the runs that they met; the rest are nulls. Average precision is over "
         "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 90 % intervals, over sets (bootstrap, from three sets on) or of a share (Wilson).\n\n"
@@ -109,9 +128,14 @@ def _blame(card: Card) -> str:
     pooled = ""
     if card["blame_pooled"]:
         lines_pooled = [
-            (method, len(own), worlds.said(worlds.blame_line(own)["average_precision"]), worlds.said(worlds.blame_line(own)["false_share"]))
+            (
+                method,
+                len(own),
+                worlds.said(worlds.blame_line(own)["average_precision"]),
+                worlds.said(worlds.blame_line(own)["false_share"]),
+            )
             for method, own in worlds.methods(card["blame_pooled"]).items()
-        ]  # fmt: skip
+        ]
         pooled = f"\nSix sets of one machine pooled, {card['pooled_users']} users:\n\n" + table(
             ("method", "sets", "average precision", "false share of those named"), lines_pooled
         )
@@ -126,14 +150,23 @@ def _deviation(card: Card) -> str:
         for (inputs, split), own in _grouped(rows, "inputs", "split").items():
             planted = "; ".join(dict.fromkeys(", ".join(row["planted_counters"]) for row in own))
             figures = (
-                worlds.said(worlds.interval([row[key] for row in own])) for key in ("planted_found", "mape", "chosen_mape", "baseline_mape")
-            )  # fmt: skip
+                worlds.said(worlds.interval([row[key] for row in own]))
+                for key in ("planted_found", "mape", "chosen_mape", "baseline_mape")
+            )
             places = ", ".join(str(row["rank_of_planted"]) for row in own)
             lines.append((world, inputs, split, len(own), planted, places, *figures))
     heads = (
-        "world", "inputs", "split by", "sets", "planted counters, the strongest first", "place of the strongest, by set", "found of n among the first n",
-        "nested MAPE %", "MAPE % where they were chosen", "mean curve's MAPE %",
-    )  # fmt: skip
+        "world",
+        "inputs",
+        "split by",
+        "sets",
+        "planted counters, the strongest first",
+        "place of the strongest, by set",
+        "found of n among the first n",
+        "nested MAPE %",
+        "MAPE % where they were chosen",
+        "mean curve's MAPE %",
+    )
     text = (
         f"{FOLDS} folds, 13 counters. In each fold the counters are chosen on a part of the training runs, and the error is that of the held-out runs. Rows divided at random (the paper's "
         "split) are shown to say how much that flatters. A count over a step contains the step's duration, so errors from deltas say little.\n\n"
@@ -151,18 +184,31 @@ def _forecast(card: Card) -> str:
         chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
         lines.append(
             (
-                world, len(rows), worlds.said(worlds.interval([row["served_mape"] for row in rows])), *means, best,
-                worlds.said(worlds.forecast_gain(rows), "+.1%"), chosen, worlds.said(worlds.interval([row["coverage90"] for row in rows])),
+                world,
+                len(rows),
+                worlds.said(worlds.interval([row["served_mape"] for row in rows])),
+                *means,
+                best,
+                worlds.said(worlds.forecast_gain(rows), "+.1%"),
+                chosen,
+                worlds.said(worlds.interval([row["coverage90"] for row in rows])),
                 worlds.said(worlds.interval([row["fixed_coverage90"] for row in rows])),
             )
-        )  # fmt: skip
+        )
     heads = (
-        "world", "sets", "what served, MAPE %", *(f"{name} MAPE %" for name in FORECASTERS), "best single one, known afterwards",
-        "gain of what served on it", "what served", "coverage of 90 %, adaptive", "coverage, calibrated once",
-    )  # fmt: skip
+        "world",
+        "sets",
+        "what served, MAPE %",
+        *(f"{name} MAPE %" for name in FORECASTERS),
+        "best single one, known afterwards",
+        "gain of what served on it",
+        "what served",
+        "coverage of 90 %, adaptive",
+        "coverage, calibrated once",
+    )
     text = (
         "Learned from earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then three blocks. What serves in a block is the candidate with the least error in the "
-        "blocks before it, averaged with those that cannot be told apart from it there; the first block is for choosing only. Attention alone is the paper's: counters and times of m steps to the time of the next k. "
+        "blocks before it, averaged with those that do not differ from it there; the first block is for choosing only. Attention alone is the paper's: counters and times of m steps to the time of the next k. "
         "AMG: m 8, k 10, with placement; MILC: m 20, k 40, with placement, I/O and other routers.\n\n"
     )
     return "## What next: forecast\n\n" + (text + table(heads, lines) if lines else "") + _extra(card) + "\n"
@@ -179,9 +225,16 @@ def _extra(card: Card) -> str:
         text += table(("scenario", "m", "k", *FORECASTERS, "least error"), rows)
     if card["ablation"]:
         rows = [
-            (row["scenario"], row["m"], row["k"], row["features"], *(row["mape"].get(name) for name in FORECASTERS), row["serves"])
+            (
+                row["scenario"],
+                row["m"],
+                row["k"],
+                row["features"],
+                *(row["mape"].get(name) for name in FORECASTERS),
+                row["serves"],
+            )
             for row in card["ablation"]
-        ]  # fmt: skip
+        ]
         text += "\nAblations, one run-wise split:\n\n"
         text += table(("scenario", "m", "k", "features", *FORECASTERS, "least error"), rows)
     return text

@@ -35,9 +35,10 @@ def _blame() -> Rows:
     loop = "a loop of mutual_info_classif about 4 h"
     yield _timed(f"exact p-values, {what}, one core", 0.1, lambda: exact_p_values(present, slow)) | {"published": loop}
     yield _timed(
-        f"{PERMUTATIONS} stratified permutations, {what}, one core", 0.5,
+        f"{PERMUTATIONS} stratified permutations, {what}, one core",
+        0.5,
         lambda: permutation_p_values(amounts, times, strata, PERMUTATIONS),
-    )  # fmt: skip
+    )
 
 
 def _deviation(scenarios: tuple[str, ...], users: int) -> Rows:

@@ -52,16 +52,21 @@ def _blame(card: Card) -> Iterator[Check]:
         (share, low, high), theirs = of[OURS]["false_share"], of[PAPER]["false_share"]
         text = worlds.said((share, low, high))
         yield Check(
-            f"blame, {world}: false share of those named", "at most 0.10", text, None if math.isnan(share) else share <= 0.1,
+            f"blame, {world}: false share of those named",
+            "at most 0.10",
+            text,
+            None if math.isnan(share) else share <= 0.1,
             f"the paper's method here {worlds.said(theirs)}",
-        )  # fmt: skip
+        )
         ours = of[OURS]["average_precision"]
         best = max(of, key=lambda name: (round(of[name]["average_precision"][0], 9), name == OURS))
         yield Check(
-            f"blame, {world}: average precision over all users", "no other method is better",
-            f"{worlds.said(ours)}; best: {best}", ours[0] >= of[best]["average_precision"][0] - 1e-9,
+            f"blame, {world}: average precision over all users",
+            "no other method is better",
+            f"{worlds.said(ours)}; best: {best}",
+            ours[0] >= of[best]["average_precision"][0] - 1e-9,
             f"the paper's method here {worlds.said(of[PAPER]['average_precision'])}",
-        )  # fmt: skip
+        )
 
 
 def _pooled(card: Card) -> Iterator[Check]:
@@ -80,14 +85,18 @@ def _deviation(card: Card) -> Iterator[Check]:
         found = worlds.interval([row["planted_found"] for row in rows])
         worst = max(row["rank_of_planted"] for row in rows)
         yield Check(
-            f"deviation, {world}: place of the strongest planted counter", "top 3 in every set",
-            f"worst {worst}; of n planted {worlds.said(found)} among the first n", worst <= 3,
-        )  # fmt: skip
+            f"deviation, {world}: place of the strongest planted counter",
+            "top 3 in every set",
+            f"worst {worst}; of n planted {worlds.said(found)} among the first n",
+            worst <= 3,
+        )
         nested, curve = (worlds.interval([row[key] for row in rows]) for key in ("mape", "baseline_mape"))
         yield Check(
-            f"deviation, {world}: nested error", "below the mean curve's", f"{nested[0]:.2f} %, the curve {curve[0]:.2f} %",
+            f"deviation, {world}: nested error",
+            "below the mean curve's",
+            f"{nested[0]:.2f} %, the curve {curve[0]:.2f} %",
             nested[0] < curve[0],
-        )  # fmt: skip
+        )
 
 
 def _forecast(card: Card) -> Iterator[Check]:
@@ -95,14 +104,19 @@ def _forecast(card: Card) -> Iterator[Check]:
         best, _ = worlds.single(rows)
         gain = worlds.forecast_gain(rows)
         yield Check(
-            f"forecast, {world}: what served against the best single candidate, known afterwards", "at most 1 % worse",
-            f"{worlds.said(gain, '+.1%')} on {best}", gain[0] >= -0.01,
-        )  # fmt: skip
+            f"forecast, {world}: what served against the best single candidate, known afterwards",
+            "at most 1 % worse",
+            f"{worlds.said(gain, '+.1%')} on {best}",
+            gain[0] >= -0.01,
+        )
         coverage = worlds.interval([row["coverage90"] for row in rows])
         yield Check(
-            f"forecast, {world}: 90 % intervals, later runs", "88-92 %", worlds.said(coverage, ".1%"), 0.88 <= coverage[0] <= 0.92,
+            f"forecast, {world}: 90 % intervals, later runs",
+            "88-92 %",
+            worlds.said(coverage, ".1%"),
+            0.88 <= coverage[0] <= 0.92,
             f"calibrated once {worlds.said(worlds.interval([row['fixed_coverage90'] for row in rows]), '.1%')}",
-        )  # fmt: skip
+        )
 
 
 def _long(card: Card) -> Iterator[Check]:

@@ -108,19 +108,22 @@ def _blame_headline(rows: Rows) -> str:
     ours = blame_line([row for row in rows if row["method"] == OURS])
     broken = [world for world, some in by_world(rows) if blame_line(methods(some)[OURS])["false_share"][0] > 0.1]
     beaten = "; ".join(f"in {world} {name} is better" for world, name in lost)
+    silent = [world for world, some in by_world(rows) if not blame_line(methods(some)[OURS])["found"]]
     return (
         f"**Blame**: {beaten + '. ' if beaten else ''}Ours has the highest average precision in {len(won)} of {len(won) + len(lost)} worlds, "
         f"{said(gain, '+.2f')} on the paper's method. False share {said(ours['false_share'])}"
         f"{'; above 0.10 in ' + ', '.join(broken) if broken else ', at most 0.10 in every world'}."
+        f"{' It names nobody in ' + ', '.join(silent) + '.' if silent else ''}"
     )
 
 
 def _deviation_headline(rows: Rows) -> str:
     rows = [row for row in rows if (row["inputs"], row["split"]) == ("rates", "run")]
     useless = [
-        world for world, some in by_world(rows)
+        world
+        for world, some in by_world(rows)
         if interval([row["mape"] for row in some])[0] >= interval([row["baseline_mape"] for row in some])[0]
-    ]  # fmt: skip
+    ]
     found = interval([row["planted_found"] for row in rows])
     first = share(sum(row["rank_of_planted"] == 1 for row in rows), len(rows))
     chosen = interval([row["chosen_mape"] / row["mape"] - 1 for row in rows])

@@ -13,16 +13,16 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.studies import published
-from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
-from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.application_aware.estimator import (
+from flitwatch_domain.network_noise.observations import (
     NIC_HZ,
     message_time_s,
     message_time_without_window_s,
     quartile_dispersion,
 )
+from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.studies import published
+from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
+from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.run import execute
@@ -59,7 +59,10 @@ def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int
     }[place]
     fits = fits & (np.arange(machine.endpoints) != first)
     if not fits.any():
-        raise BadRequest(f"{machine.fabric.name} has no pair of nodes {place}", advice="Use a dragonfly of several groups, rows and columns.")  # fmt: skip
+        raise BadRequest(
+            f"{machine.fabric.name} has no pair of nodes {place}",
+            advice="Use a dragonfly of several groups, rows and columns.",
+        )
     return first, int(rng.choice(np.flatnonzero(fits)))
 
 
@@ -212,9 +215,14 @@ def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
             runs.append(ping_pong(machine, pair, size, MODES["adaptive"], seed + k, load, stop))
         rows = [[run.time_s, run.predicted_s, run.predicted_without_window_s] for run in runs]
         correlation = np.atleast_2d(np.corrcoef(rows, rowvar=False))[0]
-        return [{
-            **case, "correlation": float(correlation[1]), "correlation_without_window": float(correlation[2]), "allocations": allocations,
-        }]  # fmt: skip
+        return [
+            {
+                **case,
+                "correlation": float(correlation[1]),
+                "correlation_without_window": float(correlation[2]),
+                "allocations": allocations,
+            }
+        ]
 
     answer = sweep(
         "desensi-model", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed

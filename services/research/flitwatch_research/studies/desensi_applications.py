@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.network_noise.observations import NIC_HZ, quartile_dispersion
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.application_aware.estimator import NIC_HZ, quartile_dispersion
 from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.run import execute
@@ -46,8 +46,14 @@ class Iteration:
 
 
 def iterate(
-    machine: Machine, messages: Messages, endpoints: NDArray[np.int64], modes: NDArray[np.uint8], seed: int, load: float, stop: Cancelled
-) -> Iteration:  # fmt: skip
+    machine: Machine,
+    messages: Messages,
+    endpoints: NDArray[np.int64],
+    modes: NDArray[np.uint8],
+    seed: int,
+    load: float,
+    stop: Cancelled,
+) -> Iteration:
     """Run the messages once, each under its own mode, beside uniform background on a quarter of the other endpoints."""
     generators = []
     if load:
@@ -55,8 +61,10 @@ def iterate(
         beside = np.sort(others[: machine.endpoints // 4])
         generators = background_generators(machine, "uniform", load, beside, 1)
     workload = packet.Workload(
-        ops=to_ops([(messages, endpoints)], [modes]), generators=generators, default_mode=packet.DragonflyMode.ADAPTIVE_0
-    )  # fmt: skip
+        ops=to_ops([(messages, endpoints)], [modes]),
+        generators=generators,
+        default_mode=packet.DragonflyMode.ADAPTIVE_0,
+    )
     result = execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
     packets, flits, latency, stalled = (
         np.asarray(result.raw[f"nic_{what}"], float)[endpoints]

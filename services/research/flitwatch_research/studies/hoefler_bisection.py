@@ -70,7 +70,11 @@ def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Param
         "simulated": True,
         "wall_s": monotonic() - started,
     }
-    return answer if spec is None else {**answer, "effective_bisection_bandwidth": points[0]["effective_bisection_bandwidth"]}  # fmt: skip
+    return (
+        answer
+        if spec is None
+        else {**answer, "effective_bisection_bandwidth": points[0]["effective_bisection_bandwidth"]}
+    )
 
 
 def _point(name: str, spec: str, routes: flow.Routes, share: NDArray[np.float64], seed: int) -> dict[str, Any]:
@@ -79,7 +83,14 @@ def _point(name: str, spec: str, routes: flow.Routes, share: NDArray[np.float64]
         (one for one, row in printed.items() if one in name and "effective bisection bandwidth" in row), None
     )
     return {
-        "series": name, "topology": spec, "routing": routes.name, "endpoints": routes.endpoints, "runs": len(share), "seed": seed,
-        "effective_bisection_bandwidth": mean_with_ci95(share).as_json(), "smallest": float(share.min()), "largest": float(share.max()),
+        "series": name,
+        "topology": spec,
+        "routing": routes.name,
+        "endpoints": routes.endpoints,
+        "runs": len(share),
+        "seed": seed,
+        "effective_bisection_bandwidth": mean_with_ci95(share).as_json(),
+        "smallest": float(share.min()),
+        "largest": float(share.max()),
         "published": None if machine is None else printed[machine]["effective bisection bandwidth"] / 100,
-    }  # fmt: skip
+    }

@@ -28,8 +28,20 @@ VALUES = {
     "desensi-model": ("correlation", "correlation of model and simulation"),
 }
 _CASE_KEYS = (
-    "application", "allocation", "pattern", "place", "placement", "mapping", "strategy", "routing", "mode", "scale", "background", "size_bytes", "downsampling",
-)  # fmt: skip
+    "application",
+    "allocation",
+    "pattern",
+    "place",
+    "placement",
+    "mapping",
+    "strategy",
+    "routing",
+    "mode",
+    "scale",
+    "background",
+    "size_bytes",
+    "downsampling",
+)
 
 
 def draw(answer: dict[str, Any], folder: Path) -> list[Path]:

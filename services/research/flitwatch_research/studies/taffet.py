@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import packet, sampling
+from flitwatch_domain.diagnosis import CongestionMap, Diagnosis, diagnose
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.diagnosis import CongestionMap, Diagnosis, diagnose
 from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads import patterns
@@ -21,7 +21,10 @@ from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops
 from flitwatch_simulation.workloads.minighost import STRATEGIES, faces_of, minighost, tiled
 
 #: Rows and columns of table 5.1 (another instance of the shuffle, another simulator), by ours.
-TABLE_51 = {"ftree": "Ftree", "hw-adaptive": "Hardware adaptive routes"}, {"bisection": "Bisection Shift", "bisection-shuffle": "Bisection Random Shuffle"}  # fmt: skip
+TABLE_51 = (
+    {"ftree": "Ftree", "hw-adaptive": "Hardware adaptive routes"},
+    {"bisection": "Bisection Shift", "bisection-shuffle": "Bisection Random Shuffle"},
+)
 
 
 def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
@@ -40,11 +43,19 @@ def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) ->
         made = patterns.make(case["pattern"], machine.endpoints, size, seed)
         workload = packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
         result = execute(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
-        return [{
-            **case, "time_ms": result.time_s * 1e3, "published_ms": published.value("taffet2021", "table 5.1", TABLE_51[0][case["routing"]], TABLE_51[1][case["pattern"]]),
-            "conserved": result.conserved, "mean_latency_us": result.latency_ns["mean"] / 1e3,
-            "max_latency_us": result.latency_ns["max"] / 1e3, "load_ratio": load_ratio(machine, made),
-        }]  # fmt: skip
+        return [
+            {
+                **case,
+                "time_ms": result.time_s * 1e3,
+                "published_ms": published.value(
+                    "taffet2021", "table 5.1", TABLE_51[0][case["routing"]], TABLE_51[1][case["pattern"]]
+                ),
+                "conserved": result.conserved,
+                "mean_latency_us": result.latency_ns["mean"] / 1e3,
+                "max_latency_us": result.latency_ns["max"] / 1e3,
+                "load_ratio": load_ratio(machine, made),
+            }
+        ]
 
     cases = [{"pattern": p, "routing": r} for p in ("bisection", "bisection-shuffle") for r in ("ftree", "hw-adaptive")]
     answer = sweep("taffet-table5.1", cases, compute, report, cancelled, parameters, seed=seed)
@@ -111,10 +122,17 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
                 )
         expected = expected_errors(flows, run.links, case["downsampling"])
         printed = published.row("taffet2021", "table 2.1", str(case["downsampling"]))
-        return [{
-            **case, **points, "formula_standard_percent": 100 * expected[0], "formula_one_bit_percent": 100 * expected[1],
-            "packets": result["packets"], "links": int(carries.sum()), "published_percent": list(printed.values()),
-        }]  # fmt: skip
+        return [
+            {
+                **case,
+                **points,
+                "formula_standard_percent": 100 * expected[0],
+                "formula_one_bit_percent": 100 * expected[1],
+                "packets": result["packets"],
+                "links": int(carries.sum()),
+                "published_percent": list(printed.values()),
+            }
+        ]
 
     cases = [{"downsampling": d} for d in (1, 10, 100, 1000)]
     return sweep("taffet-table2.1", cases, compute, report, cancelled, parameters, seed=seed, note=_floor_note())
@@ -271,15 +289,21 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         result = execute(machine, workload, cancelled=stop, packet_bytes=4096, seed=seed, mark_after_ns=1000.0)
         time_s = float(result.raw["rank_end_ps"][:52].max()) * 1e-12
         roots = diagnose(congestion_of(machine, result, 0))
-        return [{
-            **case, "time_ms": time_s * 1e3, "conserved": result.conserved,
-            "causes": sorted({one.cause for one in roots}), "first_root": roots[0].vertex if roots else None,
-        }]  # fmt: skip
+        return [
+            {
+                **case,
+                "time_ms": time_s * 1e3,
+                "conserved": result.conserved,
+                "causes": sorted({one.cause for one in roots}),
+                "first_root": roots[0].vertex if roots else None,
+            }
+        ]
 
     cases = [
-        {"mapping": "linear", "background": False}, {"mapping": "linear", "background": True},
+        {"mapping": "linear", "background": False},
+        {"mapping": "linear", "background": True},
         {"mapping": "inside-leaves", "background": True},
-    ]  # fmt: skip
+    ]
     return sweep("taffet-pf3d", cases, compute, report, cancelled, parameters, seed=seed)
 
 
@@ -328,8 +352,15 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
     def solve(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
         # The same computation for every strategy and mapping.
         made = minighost(
-            faces[case["mapping"]], nodes, case["strategy"], variables, face_bytes, compute_ns, imbalance, np.random.default_rng(seed)
-        )  # fmt: skip
+            faces[case["mapping"]],
+            nodes,
+            case["strategy"],
+            variables,
+            face_bytes,
+            compute_ns,
+            imbalance,
+            np.random.default_rng(seed),
+        )
         workload = packet.Workload(ops=to_ops([(made, np.arange(nodes))]), default_mode=machine.mode)
         result = execute(machine, workload, cancelled=stop, packet_bytes=4096, seed=seed, mark_after_ns=1000.0)
         pair = result.raw["sample_src"].astype(np.int64) * nodes + result.raw["sample_dst"]
@@ -338,13 +369,24 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
             phase = np.isin(pair, one.src * nodes + one.dst)
             roots[DIRECTIONS[one.axis, one.sign]] = diagnose(congestion_of(machine, result, 0, phase))
         ends = {name: sum(root.cause == "communication-pattern" for root in found) for name, found in roots.items()}
-        return [{
-            **case, "time_ms": result.time_s * 1e3, "conserved": result.conserved,
-            "endpoint_roots": len({root.vertex for found in roots.values() for root in found if root.cause == "communication-pattern"}),
-            "interior_roots": len({root.vertex for found in roots.values() for root in found if root.cause != "communication-pattern"}),
-            "endpoint_roots_by_direction": ends, "rows_of_south_roots": _rows(roots["south"], mappings[case["mapping"]]),
-            "published_s": published.rows("taffet2021", "section 2.4.2").get(f"{case['mapping']}, {case['strategy'].upper()}", {}).get("time"),
-        }]  # fmt: skip
+        return [
+            {
+                **case,
+                "time_ms": result.time_s * 1e3,
+                "conserved": result.conserved,
+                "endpoint_roots": len(
+                    {root.vertex for found in roots.values() for root in found if root.cause == "communication-pattern"}
+                ),
+                "interior_roots": len(
+                    {root.vertex for found in roots.values() for root in found if root.cause != "communication-pattern"}
+                ),
+                "endpoint_roots_by_direction": ends,
+                "rows_of_south_roots": _rows(roots["south"], mappings[case["mapping"]]),
+                "published_s": published.rows("taffet2021", "section 2.4.2")
+                .get(f"{case['mapping']}, {case['strategy'].upper()}", {})
+                .get("time"),
+            }
+        ]
 
     cases = [{"mapping": m, "strategy": s} for m in mappings for s in STRATEGIES]
     return sweep("taffet-minighost", cases, solve, report, cancelled, parameters, seed=seed)

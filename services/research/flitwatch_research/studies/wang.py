@@ -54,11 +54,14 @@ def _run(
     local = machine.fabric.of_class("green", "black")
     low, first, median, third, high = np.percentile(times_ms, [0, 25, 50, 75, 100]).tolist()
     return {
-        **case, "time_ms": {"min": low, "q1": first, "median": median, "q3": third, "max": high},
-        "mean_hops": job["hops"] / max(job["packets"], 1), "conserved": result.conserved,
-        "local_saturation_ms": float(wait[local].sum()), "global_saturation_ms": float(wait[blue].sum()),
+        **case,
+        "time_ms": {"min": low, "q1": first, "median": median, "q3": third, "max": high},
+        "mean_hops": job["hops"] / max(job["packets"], 1),
+        "conserved": result.conserved,
+        "local_saturation_ms": float(wait[local].sum()),
+        "global_saturation_ms": float(wait[blue].sum()),
         "mean_latency_us": job["latency_ps"] / max(job["packets"], 1) / 1e6,
-    }  # fmt: skip
+    }
 
 
 def _study(
@@ -109,8 +112,11 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     }
     cases = [
         {"application": a, "placement": p, "routing": r, "scale": s}
-        for a in APPLICATIONS for p in ("contiguous", "random-node") for r in ("minimal", "adaptive") for s in scales[a]
-    ]  # fmt: skip
+        for a in APPLICATIONS
+        for p in ("contiguous", "random-node")
+        for r in ("minimal", "adaptive")
+        for s in scales[a]
+    ]
     return _study("wang-fig7", cases, parameters, report, cancelled)
 
 
@@ -122,7 +128,9 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     load = number(parameters, "load_gib_per_s", 1.0, 0.001, 16)
     cases = [
         {"application": a, "placement": p, "routing": r, "background": b, "load_gib_per_s": load}
-        for a in APPLICATIONS for p in ("contiguous", "random-cabinet", "random-node") for r in ("minimal", "adaptive")
+        for a in APPLICATIONS
+        for p in ("contiguous", "random-cabinet", "random-node")
+        for r in ("minimal", "adaptive")
         for b in ("none", "uniform", "bursty")
-    ]  # fmt: skip
+    ]
     return _study("wang-fig8-10", cases, parameters, report, cancelled)

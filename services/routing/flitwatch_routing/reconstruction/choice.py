@@ -33,9 +33,15 @@ class Choice:
 
 
 def choose_basis(
-    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats],
-    each_s: float, watch: Watch | None = None, candidates: Sequence[str] = CANDIDATES,
-) -> Choice:  # fmt: skip
+    fabric: Fabric,
+    ports: NDArray[np.int64],
+    lanes: Sequence[Lanes],
+    pairs: Pairs,
+    counters: Sequence[Floats],
+    each_s: float,
+    watch: Watch | None = None,
+    candidates: Sequence[str] = CANDIDATES,
+) -> Choice:
     """Reconstruct in each basis from nine tenths of the counters, for `each_s` seconds at most, and predict the other tenth."""
     missed: dict[str, float | None] = {}
     for basis in candidates:
@@ -52,9 +58,15 @@ def choose_basis(
 
 
 def _missed(
-    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats], basis: str,
-    each_s: float, watch: Watch | None,
-) -> float:  # fmt: skip
+    fabric: Fabric,
+    ports: NDArray[np.int64],
+    lanes: Sequence[Lanes],
+    pairs: Pairs,
+    counters: Sequence[Floats],
+    basis: str,
+    each_s: float,
+    watch: Watch | None,
+) -> float:
     options = recover.Options(basis, time_limit_s=each_s, estimate=False)
     problem = recover.pose(fabric, ports, lanes, pairs, counters, options)
     if problem is None:

@@ -16,9 +16,14 @@ Floats = NDArray[np.float64]
 
 
 def counters_of(
-    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, size: Floats, noise: float = 0.0,
+    fabric: Fabric,
+    ports: NDArray[np.int64],
+    lanes: Sequence[Lanes],
+    pairs: Pairs,
+    size: Floats,
+    noise: float = 0.0,
     rng: np.random.Generator | None = None,
-) -> list[Floats]:  # fmt: skip
+) -> list[Floats]:
     """Bytes, or whatever else `size` (pairs,) counts, (links, VLs) of pairs' traffic on static routes, of each epoch; `noise` is a relative error of each counter."""
     groups = groups_of(fabric, ports, lanes, pairs)
     turned = np.zeros(groups.turn_rows.shape[1] + 1)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.pdhg import MOST_ITERATIONS, Solution, Watch, solve
 from flitwatch_routing.reconstruction.program import Program, Vectors
-from flitwatch_routing.reconstruction.settle import Fit, Settler, score
+from flitwatch_routing.reconstruction.settle import CounterFit, Fit, score
 
 Floats = NDArray[np.float64]
 #: Iterations before the first look at the support, and how much later each further look is.
@@ -37,7 +37,7 @@ EXPLAINING = 1e-4
 COUNTS = 1e-3
 
 
-class Dives:
+class DivingSolver:
     """The solver and its dives.
 
     Parameters
@@ -53,7 +53,7 @@ class Dives:
     """
 
     def __init__(self, program: Program, limit: Limit, watch: Watch | None, norm: float | None = None) -> None:
-        self._program, self._settler = program, Settler(program)
+        self._program, self._settler = program, CounterFit(program)
         self._limit, self._watch = limit, watch
         self._norm, self._done, self._longest = norm or program.norm(), 0, 0.0
         self._best: Fit | None = None
@@ -195,6 +195,6 @@ def solve_with_dives(
 
     Without dives where counters are noisy or bases do not stand everywhere.
     """
-    if not Settler.fits(program):
+    if not CounterFit.fits(program):
         return solve(program, tolerance, limit, watch, norm=norm), None
-    return Dives(program, limit, watch, norm).run(tolerance)
+    return DivingSolver(program, limit, watch, norm).run(tolerance)

@@ -58,9 +58,14 @@ def threads_for(values: int) -> Iterator[None]:
 
 @torch.no_grad()
 def solve(
-    program: Program, tolerance: float, limit: Limit = Limit(), watch: Watch | None = None, start: Solution | None = None,
-    norm: float | None = None, most_iterations: int = MOST_ITERATIONS,
-) -> Solution:  # fmt: skip
+    program: Program,
+    tolerance: float,
+    limit: Limit = Limit(),
+    watch: Watch | None = None,
+    start: Solution | None = None,
+    norm: float | None = None,
+    most_iterations: int = MOST_ITERATIONS,
+) -> Solution:
     """Solve to a relative tolerance, to a limit, for so many iterations, or until the watch says no; from zero or a solution.
 
     The watch is told what was last judged: before the first time that everything is wrong.

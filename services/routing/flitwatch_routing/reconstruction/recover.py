@@ -85,9 +85,15 @@ class Reconstruction:
 
 
 def reconstruct(
-    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats],
-    options: Options = Options(), watch: Watch | None = None, clock: Callable[[], float] = time.monotonic,
-) -> Reconstruction:  # fmt: skip
+    fabric: Fabric,
+    ports: NDArray[np.int64],
+    lanes: Sequence[Lanes],
+    pairs: Pairs,
+    counters: Sequence[Floats],
+    options: Options = Options(),
+    watch: Watch | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Reconstruction:
     """Find the sparsest matrix in a basis that explains the counters.
 
     The time limit holds for all of it. What says how far to believe the matrix gets a share of the time and is unknown where that did not do.
@@ -150,10 +156,20 @@ def reconstruct(
     low, high = bounds or 2 * (torch.full_like(x, torch.nan),)
     size, least, most = (part.double().cpu().numpy() * scale for part in (x, low, high))
     return Reconstruction(
-        pairs, size, least, most, estimated_error=None if estimate is None else max(estimate, residual), residual=residual,
-        gap=found.gap, converged=found.converged, iterations=found.iterations, noise=noise, unknowns=total, wall_s=clock() - started,
+        pairs,
+        size,
+        least,
+        most,
+        estimated_error=None if estimate is None else max(estimate, residual),
+        residual=residual,
+        gap=found.gap,
+        converged=found.converged,
+        iterations=found.iterations,
+        noise=noise,
+        unknowns=total,
+        wall_s=clock() - started,
         unknown=unknown,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -169,9 +185,14 @@ class Problem:
 
 
 def pose(
-    fabric: Fabric, ports: NDArray[np.int64], lanes: Sequence[Lanes], pairs: Pairs, counters: Sequence[Floats], options: Options,
+    fabric: Fabric,
+    ports: NDArray[np.int64],
+    lanes: Sequence[Lanes],
+    pairs: Pairs,
+    counters: Sequence[Floats],
+    options: Options,
     follow: Follow = Follow(Limit(), None, ""),
-) -> Problem | None:  # fmt: skip
+) -> Problem | None:
     """Check counters against one another and the routes, and write the program; None where no pair can have sent anything. Raises as `reconstruct`."""
     total = len(pairs)
 
@@ -317,6 +338,17 @@ def _nothing(pairs: Pairs, total: int, noise: float, counted: bool, wall_s: floa
     """No pair can have sent anything: all that was counted is missing, or nothing was."""
     none, missing = np.zeros(0), 1.0 if counted else 0.0
     return Reconstruction(
-        pairs, none, none, none, 1.0 if counted else None, missing, 0.0, not counted, 0, noise, total, wall_s,
+        pairs,
+        none,
+        none,
+        none,
+        1.0 if counted else None,
+        missing,
+        0.0,
+        not counted,
+        0,
+        noise,
+        total,
+        wall_s,
         {} if counted else {"estimated_error": "nothing was counted"},
-    )  # fmt: skip
+    )

@@ -57,9 +57,13 @@ class Groups:
         left = np.flatnonzero(used[:-1])
         place = places_among(left, count + 1)
         return replace(
-            self, first_of=first_of, tail_of=tail_of, first_turns=place[parts[0]], tail_turns=place[parts[1]],
+            self,
+            first_of=first_of,
+            tail_of=tail_of,
+            first_turns=place[parts[0]],
+            tail_turns=place[parts[1]],
             turn_rows=self.turn_rows[:, left],
-        )  # fmt: skip
+        )
 
 
 def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs) -> Groups:

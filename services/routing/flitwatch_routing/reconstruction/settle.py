@@ -110,7 +110,7 @@ def score(wrong: float, count: int, rows: int) -> float:
     return 2 * rows * math.log(max(wrong, 1e-15)) + count * math.log(rows)
 
 
-class Settler:
+class CounterFit:
     """Fits all counters of a program that are not held out."""
 
     def __init__(self, program: Program) -> None:
@@ -204,7 +204,7 @@ def _standing_out(sizes: Floats, most: int) -> tuple[Ints, list[int]]:
 class _Nested:
     """Least squares on the first coefficients of an order, for any number of them: one Cholesky factor holds all."""
 
-    def __init__(self, settler: Settler, order: Ints, lengths: list[int]) -> None:
+    def __init__(self, settler: CounterFit, order: Ints, lengths: list[int]) -> None:
         self._settler, self._order, self._lengths = settler, order, lengths
         starts = np.cumsum([0, *lengths])
         parts, places = [], []

@@ -83,17 +83,40 @@ class CoreSteps:
         if len(pulls) == 2:
             two = program.bases[1]
             core.descend_free(
-                _view(x[1]), _view(pulls[0]), _maybe(one.home), _maybe(one.later), _view(pulls[1]), _maybe(two.home), _maybe(two.later), tau,
-                _view(self._pull), _view(self._moved[1]), _view(self._ahead), _view(self._left), threads,
-            )  # fmt: skip
+                _view(x[1]),
+                _view(pulls[0]),
+                _maybe(one.home),
+                _maybe(one.later),
+                _view(pulls[1]),
+                _maybe(two.home),
+                _maybe(two.later),
+                tau,
+                _view(self._pull),
+                _view(self._moved[1]),
+                _view(self._ahead),
+                _view(self._left),
+                threads,
+            )
         else:
             core.take(_view(pulls[0]), _maybe(one.home), _maybe(one.later), _view(self._pull), threads)
             self._left.zero_()
         first_sum, tail_sum = torch.empty_like(first), torch.empty_like(tail)
         core.descend_pairs(
-            _view(x[0]), _view(program.least), _view(self._pull), _maybe(self._place), _view(first), _view(counters.first_of), _view(tail),
-            _view(counters.tail_of), tau, _view(self._moved[0]), _view(self._left), _view(first_sum), _view(tail_sum), threads,
-        )  # fmt: skip
+            _view(x[0]),
+            _view(program.least),
+            _view(self._pull),
+            _maybe(self._place),
+            _view(first),
+            _view(counters.first_of),
+            _view(tail),
+            _view(counters.tail_of),
+            tau,
+            _view(self._moved[0]),
+            _view(self._left),
+            _view(first_sum),
+            _view(tail_sum),
+            threads,
+        )
         rows = program.row_scale * counters.collected(first_sum, tail_sum)
         self._duals[0] = program.row_step(y[0], rows, sigma)
         for number, ahead in enumerate((self._left, self._ahead)[: len(pulls)]):

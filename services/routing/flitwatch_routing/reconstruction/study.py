@@ -55,10 +55,17 @@ class Study:
 
 
 def study(
-    fabric: Fabric, ports: NDArray[np.int64], name: str, sls: int, vls: int, epochs: int, seed: int, noise: float = 0.0,
+    fabric: Fabric,
+    ports: NDArray[np.int64],
+    name: str,
+    sls: int,
+    vls: int,
+    epochs: int,
+    seed: int,
+    noise: float = 0.0,
     jobs: list[NDArray[np.int64]] | None = None,
     offset: int = SKIPPED,
-) -> Study:  # fmt: skip
+) -> Study:
     """Measure traffic inside given jobs. Without jobs, a pattern is one job behind the first nodes, and a CSV file one job of the endpoints in it.
 
     Raises
@@ -86,9 +93,16 @@ def study(
 
 
 def measure(
-    fabric: Fabric, ports: NDArray[np.int64], demand: Traffic, jobs: list[NDArray[np.int64]], sls: int, vls: int, epochs: int,
-    rng: np.random.Generator, noise: float = 0.0,
-) -> tuple[Measured, Floats]:  # fmt: skip
+    fabric: Fabric,
+    ports: NDArray[np.int64],
+    demand: Traffic,
+    jobs: list[NDArray[np.int64]],
+    sls: int,
+    vls: int,
+    epochs: int,
+    rng: np.random.Generator,
+    noise: float = 0.0,
+) -> tuple[Measured, Floats]:
     """Counters of traffic (src, dst, bytes) inside jobs, each epoch with SL-to-VL tables of its own; and the bytes (pairs,) for the score.
 
     Raises

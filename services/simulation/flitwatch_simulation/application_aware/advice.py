@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_simulation.application_aware.estimator import NIC_HZ, NicObservation, message_time_s
+from flitwatch_domain.network_noise.observations import NIC_HZ, NicObservation, message_time_s
 
 #: Modes that MPICH knows, with the one that jobs get without asking.
 MODES = ("ADAPTIVE_0", "ADAPTIVE_1", "ADAPTIVE_2", "ADAPTIVE_3", "IN_ORDER", "MIN_HASH", "NMIN_HASH")
@@ -55,9 +55,14 @@ def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes:
     low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     better = best != DEFAULT_MODE and low > 1
     return ModeChoice(
-        best if better else None, best, means[DEFAULT_MODE] / means[best], float(low), float(high),
-        sum(map(len, observed.values())), means,
-    )  # fmt: skip
+        best if better else None,
+        best,
+        means[DEFAULT_MODE] / means[best],
+        float(low),
+        float(high),
+        sum(map(len, observed.values())),
+        means,
+    )
 
 
 def _check(observed: Mapping[str, Sequence[NicObservation]], message_bytes: int) -> None:

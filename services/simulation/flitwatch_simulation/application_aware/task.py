@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from flitwatch_db import connect
 from flitwatch_db.estimates import recommendations
 from flitwatch_db.estimates.recommendations import Recommendation
+from flitwatch_db.jobs.as_of import job_at
+from flitwatch_db.jobs.network_cards import observations
 from flitwatch_db.tasks import TaskContext
+from flitwatch_domain.network_noise.observations import NicObservation
 from flitwatch_domain.task_models.routes import Advice, Observation
 from flitwatch_simulation.application_aware.advice import (
     DEFAULT_MODE,
@@ -18,13 +22,12 @@ from flitwatch_simulation.application_aware.advice import (
     choose_placement,
 )
 from flitwatch_simulation.application_aware.check import CheckedPlacement, checked
-from flitwatch_simulation.application_aware.estimator import NicObservation
 
 
 def advice(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """`routing.advice {application, job?, user?, fabric?, message_bytes, observations: {MODE: [{allocation, interval_s, ...}]}, check?, simulated?}`."""
+    """`routing.advice {application, job?, user?, fabric?, message_bytes, observations | intervals: {MODE: [{...}]}, check?, simulated?}`."""
     asked = Advice.of(args)
-    observed = {str(mode): [_one(one) for one in ones] for mode, ones in asked.observations.items()}
+    observed = _observed(asked, context)
     who = {"application": asked.application, "job_id": asked.job, "user": asked.user, "fabric": asked.fabric}
     size = asked.message_bytes
     context.report(0, 2, "comparing modes")
@@ -38,21 +41,51 @@ def advice(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     with connect(context.dsn, role="writer", application="flitwatch advice") as conn:
         fabric_id = None if asked.fabric is None else recommendations.fabric_named(conn, asked.fabric)
         common = {
-            **who, "fabric_id": fabric_id, "simulated": asked.simulated, "figures": "simulated" if asked.simulated else "given",
+            **who,
+            "fabric_id": fabric_id,
+            "simulated": asked.simulated,
+            "figures": "simulated" if asked.simulated else "given" if asked.intervals is None else "counted",
             "task_id": context.task_id,
-        }  # fmt: skip
+        }
         first = recommendations.save(conn, _of_mode(mode, size, common))
         second = recommendations.save(conn, _of_placement(placement, tried, len(observed[DEFAULT_MODE]), common))
     return {
-        "mode": mode.mode, "factor": mode.factor, "low": mode.low, "high": mode.high, "times_s": mode.times_s, "placement": placement.placement,
-        "recommendation_id": first, "placement_recommendation_id": second,
-    }  # fmt: skip
+        "mode": mode.mode,
+        "factor": mode.factor,
+        "low": mode.low,
+        "high": mode.high,
+        "times_s": mode.times_s,
+        "placement": placement.placement,
+        "recommendation_id": first,
+        "placement_recommendation_id": second,
+    }
+
+
+def _observed(asked: Advice, context: TaskContext) -> dict[str, list[NicObservation]]:
+    """As they were handed in, or from the counters of the job's network cards."""
+    if asked.observations is not None:
+        return {str(mode): [_one(one) for one in ones] for mode, ones in asked.observations.items()}
+    assert asked.intervals is not None and asked.job is not None
+    with connect(context.dsn, role="reader", application="flitwatch advice") as conn:
+        job = job_at(conn, asked.job, None, time.time())
+        end_s = time.time() if job["end_s"] is None else job["end_s"]
+        return {
+            str(mode): observations(
+                conn, job["job_pk"], job["start_s"] or end_s, end_s, [(one.from_s, one.to_s) for one in ones]
+            )
+            for mode, ones in asked.intervals.items()
+        }
 
 
 def _one(one: Observation) -> NicObservation:
     return NicObservation(
-        tuple(one.allocation), one.interval_s, one.request_flits, one.request_packets, one.stalled_cycles, one.cumulative_latency_us
-    )  # fmt: skip
+        tuple(one.allocation),
+        one.interval_s,
+        one.request_flits,
+        one.request_packets,
+        one.stalled_cycles,
+        one.cumulative_latency_us,
+    )
 
 
 def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any]) -> Recommendation:
@@ -69,20 +102,40 @@ def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any]) -> Recommend
             "No mode is faster." if choice.best == DEFAULT_MODE else f"{choice.best} would be {span}: not beyond doubt."
         )
     gain = {
-        "factor": choice.factor, "low": choice.low, "high": choice.high, "level": LEVEL, "runs": choice.observations,
+        "factor": choice.factor,
+        "low": choice.low,
+        "high": choice.high,
+        "level": LEVEL,
+        "runs": choice.observations,
         "basis": "message times modelled from NIC latency and stalls under each mode",
-    }  # fmt: skip
+    }
     detail = {
-        "why": [{"text": f"modelled message time under {mode}", "value": time_s * 1e6, "unit": "us"} for mode, time_s in choice.times_s.items()],
-        "before": _side(choice.times_s[DEFAULT_MODE], DEFAULT_MODE), "after": _side(choice.times_s[choice.best], choice.best),
-        "alternatives": [{"label": mode, "time_s": time_s} for mode, time_s in choice.times_s.items() if mode not in (DEFAULT_MODE, choice.best)],
-        "reconstruction": None, "routes": None, "parameters": {"message_bytes": size},
-    }  # fmt: skip
+        "why": [
+            {"text": f"modelled message time under {mode}", "value": time_s * 1e6, "unit": "us"}
+            for mode, time_s in choice.times_s.items()
+        ],
+        "before": _side(choice.times_s[DEFAULT_MODE], DEFAULT_MODE),
+        "after": _side(choice.times_s[choice.best], choice.best),
+        "alternatives": [
+            {"label": mode, "time_s": time_s}
+            for mode, time_s in choice.times_s.items()
+            if mode not in (DEFAULT_MODE, choice.best)
+        ],
+        "reconstruction": None,
+        "routes": None,
+        "parameters": {"message_bytes": size},
+    }
     environment = f"MPICH_GNI_ROUTING_MODE={choice.mode or DEFAULT_MODE}"
     return Recommendation(
-        "routing_mode", "refused" if choice.mode is None else "recommended", title, reason, detail, gain=gain, environment=environment,
+        "routing_mode",
+        "refused" if choice.mode is None else "recommended",
+        title,
+        reason,
+        detail,
+        gain=gain,
+        environment=environment,
         **common,
-    )  # fmt: skip
+    )
 
 
 def _of_placement(
@@ -100,15 +153,24 @@ def _of_placement(
         doubt = "" if better else ": not beyond doubt"
         reason = f"It {choice.reason}. Simulated with {tried.pattern}, it would be {span}{doubt}."
         gain = {
-            "factor": tried.factor, "low": tried.low, "high": tried.high, "level": LEVEL, "runs": tried.before_s.size,
+            "factor": tried.factor,
+            "low": tried.low,
+            "high": tried.high,
+            "level": LEVEL,
+            "runs": tried.before_s.size,
             "basis": f"simulated pairs of runs of {tried.pattern} beside the jobs of that moment",
-        }  # fmt: skip
+        }
         before = _side(float(tried.before_s.mean()), "the nodes that it held")
         after = _side(float(tried.after_s.mean()), choice.placement)
     detail = {
-        "why": why, "before": before, "after": after, "alternatives": [], "reconstruction": None, "routes": None,
+        "why": why,
+        "before": before,
+        "after": after,
+        "alternatives": [],
+        "reconstruction": None,
+        "routes": None,
         "parameters": {"observations": observations},
-    }  # fmt: skip
+    }
     title = f"Place {common['application']} {place}"
     return Recommendation(
         "placement", "recommended" if better else "refused", title, reason, detail, gain=gain, **common

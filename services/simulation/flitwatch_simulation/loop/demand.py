@@ -161,7 +161,8 @@ def _spread(job: Ints, fabric: Fabric, rng: np.random.Generator) -> None:
         others = [one for one in (np.flatnonzero((job == other) & free) for other in (0, 1)) if one.size]
         if not others:
             raise BadInput(
-                f"{BARRIER_BULLY_EVEN} needs leaf switches with more up links", advice=f"Use {BARRIER_BULLY} or another topology."
-            )  # fmt: skip
+                f"{BARRIER_BULLY_EVEN} needs leaf switches with more up links",
+                advice=f"Use {BARRIER_BULLY} or another topology.",
+            )
         a, b = rng.choice(crowded), rng.choice(others[0])
         job[a], job[b] = job[b], job[a]

@@ -30,8 +30,14 @@ Say = Callable[[str], None]
 
 
 def reconstructed(
-    fabric: Fabric, loaded: Ints, slots: Sequence[Measured], basis: str, limit_s: float, say: Say, cancelled: Callable[[], bool]
-) -> tuple[list[Reconstruction], Choice]:  # fmt: skip
+    fabric: Fabric,
+    loaded: Ints,
+    slots: Sequence[Measured],
+    basis: str,
+    limit_s: float,
+    say: Say,
+    cancelled: Callable[[], bool],
+) -> tuple[list[Reconstruction], Choice]:
     """The matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the one that predicts the fullest slot's held-out counters best."""
     within = ""
 
@@ -81,12 +87,20 @@ def together(slots: Sequence[Reconstruction]) -> Reconstruction:
     missed = [(one.estimated_error, float(np.linalg.norm(one.size))) for one in sent]
     error = sum(e * part for e, part in missed if e is not None) / norm if norm > 0 else None
     return Reconstruction(
-        pairs=pairs, size=size, low=added("low"), high=added("high"),
+        pairs=pairs,
+        size=size,
+        low=added("low"),
+        high=added("high"),
         estimated_error=None if any(e is None for e, _ in missed) else error,
-        residual=max(one.residual for one in slots), gap=max(one.gap for one in slots), converged=all(one.converged for one in slots),
-        iterations=sum(one.iterations for one in slots), noise=max(one.noise for one in slots), unknowns=sum(one.unknowns for one in slots),
-        wall_s=sum(one.wall_s for one in slots), unknown={name: why for one in slots for name, why in one.unknown.items()},
-    )  # fmt: skip
+        residual=max(one.residual for one in slots),
+        gap=max(one.gap for one in slots),
+        converged=all(one.converged for one in slots),
+        iterations=sum(one.iterations for one in slots),
+        noise=max(one.noise for one in slots),
+        unknowns=sum(one.unknowns for one in slots),
+        wall_s=sum(one.wall_s for one in slots),
+        unknown={name: why for one in slots for name, why in one.unknown.items()},
+    )
 
 
 def routes_for(

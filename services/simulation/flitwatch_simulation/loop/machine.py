@@ -93,8 +93,12 @@ class SimulatedMachine:
             ops=to_ops([(job.messages, job.endpoints) for job in jobs]), default_mode=machine.mode
         )
         result = execute(
-            machine, workload, packet_bytes=self.parameters.packet_bytes, seed=self.parameters.seed, mark_after_ns=MARK_AFTER_NS
-        )  # fmt: skip
+            machine,
+            workload,
+            packet_bytes=self.parameters.packet_bytes,
+            seed=self.parameters.seed,
+            mark_after_ns=MARK_AFTER_NS,
+        )
         timed = np.repeat([job.timed for job in jobs], [job.messages.ranks for job in jobs])
         links = len(self.fabric.links)
         at = result.raw["sample_link"].astype(np.int64)
@@ -115,9 +119,13 @@ class SimulatedMachine:
         }
         error = None if pairs is None or size is None else self.error(pairs, size)
         return Score(
-            error, gap(loads["loop"], bound), gap(loads["ftree"], bound), bound, loads,
+            error,
+            gap(loads["loop"], bound),
+            gap(loads["ftree"], bound),
+            bound,
+            loads,
             {by: by_place(self.fabric, self._truth, by).values for by in ("router", "group")},
-        )  # fmt: skip
+        )
 
     def error(self, pairs: Pairs, size: Floats) -> float:
         """|x - x_true| / |x_true| over all pairs of endpoints (Taffet 2021, section 4.6.3)."""

@@ -65,9 +65,19 @@ def recommendation(
     name = turn.parameters.topology
     verb = "Load optimised routes" if turn.recommended else "Keep the loaded routes"
     return Recommendation(
-        "routes", "recommended" if turn.recommended else "refused", f"{verb} on {name} for {turn.parameters.pattern}"[:200], turn.reason,
-        detail, True, gain, fabric_id=fabric_id, fabric=name[:200], task_id=task_id, figures="simulated", parts=_parts(turn, between),
-    )  # fmt: skip
+        "routes",
+        "recommended" if turn.recommended else "refused",
+        f"{verb} on {name} for {turn.parameters.pattern}"[:200],
+        turn.reason,
+        detail,
+        True,
+        gain,
+        fabric_id=fabric_id,
+        fabric=name[:200],
+        task_id=task_id,
+        figures="simulated",
+        parts=_parts(turn, between),
+    )
 
 
 def _why(text: str, value: float | None, unit: str | None) -> dict[str, Any]:
@@ -106,10 +116,12 @@ def _matrix(turn: Turn, by: str) -> dict[str, Any]:
     none = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     guess = by_place(turn.fabric, none if found is None else (found.pairs.src, found.pairs.dst, found.size), by)
     return {
-        "by": by, "labels": guess.labels, "true": np.rint(true),
+        "by": by,
+        "labels": guess.labels,
+        "true": np.rint(true),
         "reconstructed": None if found is None else np.rint(guess.values),
         "difference": None if found is None else np.rint(guess.values - true),
-    }  # fmt: skip
+    }
 
 
 def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[np.bool_]) -> dict[str, Any]:
@@ -125,10 +137,16 @@ def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[n
         for up, one in zip(rises, named, strict=True)
     ]
     columns = {
-        "link": at, "src": links.src[at].astype(np.int64), "dst": links.dst[at].astype(np.int64), "class": classes,
-        "router": np.arange(len(routers)), "name": [str(name) for name in routers.name],
-        "level": [None if v < 0 else int(v) for v in level.tolist()], "group": [None if v < 0 else int(v) for v in group.tolist()], "nodes": nodes,
-    }  # fmt: skip
+        "link": at,
+        "src": links.src[at].astype(np.int64),
+        "dst": links.dst[at].astype(np.int64),
+        "class": classes,
+        "router": np.arange(len(routers)),
+        "name": [str(name) for name in routers.name],
+        "level": [None if v < 0 else int(v) for v in level.tolist()],
+        "group": [None if v < 0 else int(v) for v in group.tolist()],
+        "nodes": nodes,
+    }
     for name, carried in (("before", before), ("after", after)):
         columns[name] = {"traffic_bytes": carried.link_bytes[at], "congested": np.round(carried.congested[at], 4)}
     return columns

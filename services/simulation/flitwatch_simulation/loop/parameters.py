@@ -40,9 +40,19 @@ class LoopRun:
 
     def __post_init__(self) -> None:
         for name, low, high in (
-            ("sls", 1, 16), ("vls", 1, 15), ("epochs", 1, 64), ("iterations", 1, 1000), ("slots", 1, MOST_SLOTS), ("packet_bytes", 64, 8192), ("seed", 0, 2**63 - 1),
-            ("megabytes", 1e-3, 1e3), ("noise", 0, 1), ("optimise_s", 1e-3, 86_400), ("reconstruct_s", 1, 86_400), ("mtu", 1, 65_536),
-        ):  # fmt: skip
+            ("sls", 1, 16),
+            ("vls", 1, 15),
+            ("epochs", 1, 64),
+            ("iterations", 1, 1000),
+            ("slots", 1, MOST_SLOTS),
+            ("packet_bytes", 64, 8192),
+            ("seed", 0, 2**63 - 1),
+            ("megabytes", 1e-3, 1e3),
+            ("noise", 0, 1),
+            ("optimise_s", 1e-3, 86_400),
+            ("reconstruct_s", 1, 86_400),
+            ("mtu", 1, 65_536),
+        ):
             value = getattr(self, name)
             if name == "mtu" and value is None:
                 continue

@@ -51,8 +51,9 @@ class MachineProcess:
         except EOFError:
             self._child.join()
             raise Unavailable(
-                f"the simulated machine's process ended with {self._child.exitcode}", advice="Is memory short? Try fewer megabytes."
-            ) from None  # fmt: skip
+                f"the simulated machine's process ended with {self._child.exitcode}",
+                advice="Is memory short? Try fewer megabytes.",
+            ) from None
         if failure is not None:
             raise failure
         return answer

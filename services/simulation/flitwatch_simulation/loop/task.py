@@ -84,12 +84,19 @@ def reconstruct(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         "high": found.high,
     }
     return {
-        "relative_error": error, "estimated_error": found.estimated_error, "residual": found.residual, "iterations": found.iterations,
-        "converged": found.converged, "wall_s": found.wall_s, "basis": choice.basis, "held_out": choice.missed, "simulated": True,
+        "relative_error": error,
+        "estimated_error": found.estimated_error,
+        "residual": found.residual,
+        "iterations": found.iterations,
+        "converged": found.converged,
+        "wall_s": found.wall_s,
+        "basis": choice.basis,
+        "held_out": choice.missed,
+        "simulated": True,
         "pairs": {name: _known(column[strongest]) for name, column in columns.items()},
         "pairs_left_out": int((found.size > 0).sum()) - len(strongest),
         "matrix": {"by": "router", "labels": matrix.labels, "bytes": np.rint(matrix.values).tolist()},
-    }  # fmt: skip
+    }
 
 
 def _known(column: NDArray[Any]) -> list[Any]:

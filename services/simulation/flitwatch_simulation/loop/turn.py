@@ -61,10 +61,15 @@ class Turn:
         return {
             "time_ms": {name: one.time_s * 1e3 for name, one in times.items() if one is not None},
             "speedup_over_ftree": self.before.time_s / self.after.time_s,
-            "true_gap": self.score.true_gap, "ftree_gap": self.score.ftree_gap, "time_structure": self.time_structure,
+            "true_gap": self.score.true_gap,
+            "ftree_gap": self.score.ftree_gap,
+            "time_structure": self.time_structure,
             "reconstruction": self.reconstruction(),
-            "recommended": self.recommended, "reason": self.reason, "simulated": True, "wall_s": self.wall_s,
-        }  # fmt: skip
+            "recommended": self.recommended,
+            "reason": self.reason,
+            "simulated": True,
+            "wall_s": self.wall_s,
+        }
 
     def reconstruction(self) -> dict[str, Any] | None:
         """How the matrix was found."""
@@ -72,10 +77,15 @@ class Turn:
         if found is None or self.choice is None:
             return None
         return {
-            "basis": self.choice.basis, "held_out": self.choice.missed, "relative_error": self.score.relative_error,
-            "estimated_error": found.estimated_error, "residual": found.residual, "iterations": found.iterations,
-            "converged": found.converged, "wall_s": found.wall_s,
-        }  # fmt: skip
+            "basis": self.choice.basis,
+            "held_out": self.choice.missed,
+            "relative_error": self.score.relative_error,
+            "estimated_error": found.estimated_error,
+            "residual": found.residual,
+            "iterations": found.iterations,
+            "converged": found.converged,
+            "wall_s": found.wall_s,
+        }
 
 
 def run(
@@ -125,9 +135,21 @@ def turn(parameters: LoopRun, report: Report | None = None, cancelled: Callable[
         score = machine.call("score", found.pairs, found.size, routes.ports)
     recommended, reason = judged(before.time_s, after.time_s, found.estimated_error, parameters.slots)
     return Turn(
-        parameters, fabric, loaded, order, before, adaptive, after, found, choice, routes, score, recommended, reason,
+        parameters,
+        fabric,
+        loaded,
+        order,
+        before,
+        adaptive,
+        after,
+        found,
+        choice,
+        routes,
+        score,
+        recommended,
+        reason,
         time.monotonic() - started,
-    )  # fmt: skip
+    )
 
 
 def optimised_turn(
@@ -161,9 +183,21 @@ def optimised_turn(
         score = machine.call("score", None, None, routes.ports)
     recommended, reason = judged(before.time_s, after.time_s, None, parameters.slots)
     return Turn(
-        parameters, fabric, loaded, demand.time_structure, before, None, after, None, None, routes, score, recommended, reason,
+        parameters,
+        fabric,
+        loaded,
+        demand.time_structure,
+        before,
+        None,
+        after,
+        None,
+        None,
+        routes,
+        score,
+        recommended,
+        reason,
         time.monotonic() - started,
-    )  # fmt: skip
+    )
 
 
 def judged(before_s: float, after_s: float, estimated_error: float | None, slots: int = 1) -> tuple[bool, str]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core.packet_path import Variant
+from flitwatch_domain.diagnosis import CongestionMap, diagnose
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.sampling import reported
-from flitwatch_simulation.diagnosis import CongestionMap, diagnose
 from flitwatch_simulation.namespaces.lab import Lab
 from flitwatch_simulation.namespaces.observe import Cancelled, Flow, Observation, observe
 from flitwatch_simulation.namespaces.ring import figure_214
@@ -30,9 +30,14 @@ Report = Callable[[int, int, str], None]
 
 
 def figure_215(
-    *, speedup: float = 20.0, variant: str = "one-bit", downsampling: int = 1, seed: int = 1, report: Report = lambda done, total, message: None,
+    *,
+    speedup: float = 20.0,
+    variant: str = "one-bit",
+    downsampling: int = 1,
+    seed: int = 1,
+    report: Report = lambda done, total, message: None,
     cancelled: Cancelled = lambda: False,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Flows h1 -> h2 and h3 -> h2 are sampled; h11 -> h22 is another user's, from 50 to 175 s.
 
     Parameters
@@ -72,22 +77,38 @@ def figure_215(
         answer["diagnosis"] = _diagnosis(lab, found, slice(begin + 1, end))
     report(1, 1, "done")
     return {
-        "study": "taffet-fig2.15", "speedup": speedup, "variant": variant, "downsampling": downsampling, "seed": seed, "simulated": True,
+        "study": "taffet-fig2.15",
+        "speedup": speedup,
+        "variant": variant,
+        "downsampling": downsampling,
+        "seed": seed,
+        "simulated": True,
         **answer,
-    }  # fmt: skip
+    }
 
 
 def three_causes(
-    *, speedup: float = 10.0, seconds: float = 2.0, variant: str = "one-bit", seed: int = 1, cancelled: Cancelled = lambda: False
-) -> dict[str, Any]:  # fmt: skip
+    *,
+    speedup: float = 10.0,
+    seconds: float = 2.0,
+    variant: str = "one-bit",
+    seed: int = 1,
+    cancelled: Cancelled = lambda: False,
+) -> dict[str, Any]:
     """One case a cause: two senders to one host, a job's own traffic on a slow link, another user's traffic there. {case: diagnosis}."""
     end, rate = seconds, speedup / (8 * OBSERVED_BYTES)
     cases: dict[str, tuple[list[Flow], list[str]]] = {
         # Bits a second before the speed-up, over links of 512 and 1000 kb/s.
-        "communication-pattern": ([_flow("h3", "h2", 700e3 * rate, end), _flow("h22", "h2", 700e3 * rate, end)], ["h2"]),
-        "mapping-or-bandwidth": ([_flow("h1", "h2", 400e3 * rate, end), _flow("h11", "h22", 400e3 * rate, end)], ["h2", "h22"]),
+        "communication-pattern": (
+            [_flow("h3", "h2", 700e3 * rate, end), _flow("h22", "h2", 700e3 * rate, end)],
+            ["h2"],
+        ),
+        "mapping-or-bandwidth": (
+            [_flow("h1", "h2", 400e3 * rate, end), _flow("h11", "h22", 400e3 * rate, end)],
+            ["h2", "h22"],
+        ),
         "background-traffic": ([_flow("h1", "h2", 200e3 * rate, end), _flow("h11", "h22", 900e3 * rate, end)], ["h2"]),
-    }  # fmt: skip
+    }
     found = {}
     for cause, (flows, receivers) in cases.items():
         others = {"h11"} if cause == "background-traffic" else set()
@@ -112,19 +133,31 @@ def _answer(lab: Lab, found: Observation) -> dict[str, Any]:
     for link, exact in sorted(found.exact.items()):
         # What a switch counted is the truth for arrivals only where none of its packets was lost further on.
         whole = exact["marked"] == round(true[link])
-        links.append({
-            "link": f"{fabric.vertex_name(int(fabric.links.src[link]))} -> {fabric.vertex_name(int(fabric.links.dst[link]))}",
-            "true": round(true[link]), "estimate": float(estimate[link]), "deviation": float(deviation[link]),
-            "true_congested": exact["congested"] if whole else None, "congested": float(congested[link]),
-            "congested_deviation": float(congested_deviation[link]), "dropped": exact["dropped"],
-        })  # fmt: skip
+        links.append(
+            {
+                "link": f"{fabric.vertex_name(int(fabric.links.src[link]))} -> {fabric.vertex_name(int(fabric.links.dst[link]))}",
+                "true": round(true[link]),
+                "estimate": float(estimate[link]),
+                "deviation": float(deviation[link]),
+                "true_congested": exact["congested"] if whole else None,
+                "congested": float(congested[link]),
+                "congested_deviation": float(congested_deviation[link]),
+                "dropped": exact["dropped"],
+            }
+        )
     used = true > 0
     return {
-        "links": links, "packets": sum(int(count.sum()) for count in found.received.values()), "overruns": found.overruns,
+        "links": links,
+        "packets": sum(int(count.sum()) for count in found.received.values()),
+        "overruns": found.overruns,
         "rms_deviations": float(np.sqrt(np.mean(((estimate - true)[deviation > 0] / deviation[deviation > 0]) ** 2))),
         "relative_rms_error": float(np.sqrt(np.mean((estimate[used] / true[used] - 1) ** 2))),
-        "series": {"slice_s": found.slice_s, "traffic": np.cumsum(found.traffic, axis=0).tolist(), "congested": np.cumsum(found.congested, axis=0).tolist()},
-    }  # fmt: skip
+        "series": {
+            "slice_s": found.slice_s,
+            "traffic": np.cumsum(found.traffic, axis=0).tolist(),
+            "congested": np.cumsum(found.congested, axis=0).tolist(),
+        },
+    }
 
 
 def _diagnosis(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> list[dict[str, Any]]:

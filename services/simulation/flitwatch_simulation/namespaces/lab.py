@@ -177,8 +177,16 @@ class Lab:
                 )
         _ip(created)
         for name in names[routers:]:
-            _ip(["tuntap add dev app0 mode tap", f"link set app0 address {_mac(self.hosts.index(name)).hex(':')} addrgenmode none",
-                 f"addr add {self.address(name)}/24 dev app0", "link set app0 up", "link set lo up"], self._base + name)  # fmt: skip
+            _ip(
+                [
+                    "tuntap add dev app0 mode tap",
+                    f"link set app0 address {_mac(self.hosts.index(name)).hex(':')} addrgenmode none",
+                    f"addr add {self.address(name)}/24 dev app0",
+                    "link set app0 up",
+                    "link set lo up",
+                ],
+                self._base + name,
+            )
         for name, wanted in commands.items():
             _ip(wanted, self._base + name)
 
@@ -188,9 +196,11 @@ class Lab:
         src = [int(vertex) for vertex in fabric.links.src]
         next_link = {
             (src[link], end): link
-            for begin in range(len(self.hosts)) for end in range(len(self.hosts)) if begin != end
+            for begin in range(len(self.hosts))
+            for end in range(len(self.hosts))
+            if begin != end
             for link in reach.path(begin, end)
-        }  # fmt: skip
+        }
         tree = self._flooding_tree()
         for vertex in range(fabric.vertices):
             name = fabric.vertex_name(vertex)

@@ -77,7 +77,7 @@ class Observation:
 
 def observe(
     lab: Lab, flows: Sequence[Flow], receivers: Sequence[str], slice_s: float, cancelled: Cancelled = lambda: False
-) -> Observation:  # fmt: skip
+) -> Observation:
     """Send the flows in real time and decode at `receivers`, every link of the fabric a candidate for every packet.
 
     Parameters

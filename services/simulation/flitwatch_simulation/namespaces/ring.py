@@ -21,12 +21,21 @@ def figure_214(speedup: float = 1.0) -> Fabric:
     to_host = a >= len(switches)
     port = np.arange(len(cables))
     return Fabric(
-        name="figure-2.14", kind=FabricKind.GRAPH, technology=Technology.GENERIC,
+        name="figure-2.14",
+        kind=FabricKind.GRAPH,
+        technology=Technology.GENERIC,
         routers=Routers(switches),
         endpoints=Endpoints(list(hosts.values()), port=port[to_host], node=list(hosts)),
         links=both_directions(
-            a, b, np.where(to_host, 0, port), port, to_host.astype(int), to_host.astype(int), rates * speedup,
+            a,
+            b,
+            np.where(to_host, 0, port),
+            port,
+            to_host.astype(int),
+            to_host.astype(int),
+            rates * speedup,
             [LinkClass.LINK, LinkClass.HOST],
         ),
-        simulated=True, source=f"figure 2.14 of Taffet 2021 on network namespaces, rates x {speedup:g}",
-    )  # fmt: skip
+        simulated=True,
+        source=f"figure 2.14 of Taffet 2021 on network namespaces, rates x {speedup:g}",
+    )

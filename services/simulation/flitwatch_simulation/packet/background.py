@@ -20,9 +20,13 @@ TABLE_2_BURST_MESSAGE_BYTES = {"crystal-router": 16384, "fill-boundary": 1024, "
 
 
 def background_generators(
-    machine: Machine, kind: str, load_gib_per_s: float | None, endpoints: NDArray[np.integer], job: int,
+    machine: Machine,
+    kind: str,
+    load_gib_per_s: float | None,
+    endpoints: NDArray[np.integer],
+    job: int,
     burst_message_bytes: int = _BURST_MESSAGE_BYTES,
-) -> list[Generator]:  # fmt: skip
+) -> list[Generator]:
     """Generators that run until the jobs end.
 
     Parameters

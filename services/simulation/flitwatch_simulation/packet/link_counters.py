@@ -31,10 +31,14 @@ def write_links_csv(path: Path, machine: Machine, result: packet.Result) -> None
         writer.writerow([*header, *(f"vc{vc}_{what}" for vc in range(vcs) for what in _TOTALS)])
         for link in range(len(machine.fabric.links)):
             ends = _ends(machine, link)
-            writer.writerow([
-                *ends.values(), *columns[link].sum(axis=0).tolist(), int(result.raw["link_wait_ps"][link]) // 1000,
-                *columns[link].ravel().tolist(),
-            ])  # fmt: skip
+            writer.writerow(
+                [
+                    *ends.values(),
+                    *columns[link].sum(axis=0).tolist(),
+                    int(result.raw["link_wait_ps"][link]) // 1000,
+                    *columns[link].ravel().tolist(),
+                ]
+            )
 
 
 def worst_links(machine: Machine, result: packet.Result, count: int) -> list[dict[str, Any]]:

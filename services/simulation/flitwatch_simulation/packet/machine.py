@@ -116,10 +116,17 @@ def build(
         buffers = _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
         latency = _per_class(full, _DRAGONFLY_LATENCIES_NS, _DRAGONFLY_LATENCY_NS) + credit_delay_ns
         core = _engine(
-            packet.dragonfly, full, latency, buffers, _dragonfly_order(full), full.routers.group,
-            router_delay_ns=_DRAGONFLY_DELAY_NS, largest_packet_bytes=wire, through_router=through_router,
+            packet.dragonfly,
+            full,
+            latency,
+            buffers,
+            _dragonfly_order(full),
+            full.routers.group,
+            router_delay_ns=_DRAGONFLY_DELAY_NS,
+            largest_packet_bytes=wire,
+            through_router=through_router,
             **({"bias": bias} if bias is not None else {}),
-        )  # fmt: skip
+        )
         return Machine(full, core, DRAGONFLY_ROUTING[routing], routing)
     dump = local_path(routing, "lft:")
     if dump is not None:
@@ -131,10 +138,17 @@ def build(
             f"routing {routing!r} does not fit a tree", advice=f"Use {', '.join(TREE_ROUTING)} or lft:FILE."
         )
     core = _engine(
-        packet.tree, full, _per_class(full, {}, _TREE_LATENCY_NS) + credit_delay_ns, _per_class(full, {}, _TREE_BUFFER),
-        full.links.src_port, _levels(full), router_delay_ns=_TREE_DELAY_NS, largest_packet_bytes=wire,
-        table=() if table is None else table, virtual_lanes=virtual_lanes,
-    )  # fmt: skip
+        packet.tree,
+        full,
+        _per_class(full, {}, _TREE_LATENCY_NS) + credit_delay_ns,
+        _per_class(full, {}, _TREE_BUFFER),
+        full.links.src_port,
+        _levels(full),
+        router_delay_ns=_TREE_DELAY_NS,
+        largest_packet_bytes=wire,
+        table=() if table is None else table,
+        virtual_lanes=virtual_lanes,
+    )
     return Machine(full, core, TREE_ROUTING.get(routing, packet.TreeMode.STATIC), routing)
 
 
@@ -192,8 +206,13 @@ def _unbundled(fabric: Fabric) -> Fabric:
     from dataclasses import replace
 
     single = replace(
-        links, src=links.src[again], dst=links.dst[again], src_port=links.src_port[again], dst_port=links.dst_port[again],
-        link_class=links.link_class[again], bandwidth_bps=links.bandwidth_bps[again],
+        links,
+        src=links.src[again],
+        dst=links.dst[again],
+        src_port=links.src_port[again],
+        dst_port=links.dst_port[again],
+        link_class=links.link_class[again],
+        bandwidth_bps=links.bandwidth_bps[again],
         multiplicity=np.ones(again.size, np.int32),
-    )  # fmt: skip
+    )
     return replace(fabric, links=single)

@@ -86,9 +86,16 @@ def simulate(
     )
     workload = workload_of(parameters, machine)
     result = execute(
-        machine, workload, report=report, cancelled=cancelled, total_bytes=total_bytes(workload), packet_bytes=parameters.packet_bytes,
-        seed=parameters.seed, nic_protocol=parameters.nic_protocol, engine=ENGINES[parameters.engine],
-    )  # fmt: skip
+        machine,
+        workload,
+        report=report,
+        cancelled=cancelled,
+        total_bytes=total_bytes(workload),
+        packet_bytes=parameters.packet_bytes,
+        seed=parameters.seed,
+        nic_protocol=parameters.nic_protocol,
+        engine=ENGINES[parameters.engine],
+    )
     return machine, workload, result
 
 
@@ -104,17 +111,23 @@ def summary(workload: packet.Workload, result: packet.Result) -> dict[str, Any]:
         "wall_s": result.wall_s,
         "peak_rss_mb": result.peak_rss_mb,
         "mean_hops": result.mean_hops,
-        "packets_of_hops": result.raw["packets_of_hops"][: int(np.flatnonzero(result.raw["packets_of_hops"]).max(initial=0)) + 1].tolist(),
+        "packets_of_hops": result.raw["packets_of_hops"][
+            : int(np.flatnonzero(result.raw["packets_of_hops"]).max(initial=0)) + 1
+        ].tolist(),
         "conserved": result.conserved,
         "latency_ns": result.latency_ns,
         "simulated": True,
         "non_minimal_share": result.raw["non_minimal"] / max(result.raw["non_minimal"] + result.raw["minimal"], 1),
         "jobs": [
-            {"bytes": j["bytes"], "mean_hops": j["hops"] / max(j["packets"], 1), "mean_latency_ns": j["latency_ps"] / max(j["packets"], 1) / 1e3}
+            {
+                "bytes": j["bytes"],
+                "mean_hops": j["hops"] / max(j["packets"], 1),
+                "mean_latency_ns": j["latency_ps"] / max(j["packets"], 1) / 1e3,
+            }
             for j in result.jobs
         ],
         **({"violations": result.violations} if result.violations else {}),
-    }  # fmt: skip
+    }
 
 
 ENGINES = {
@@ -125,9 +138,14 @@ ENGINES = {
 
 
 def execute(
-    machine: Machine, workload: packet.Workload, *, report: Report | None = None, cancelled: Callable[[], bool] | None = None,
-    total_bytes: int = 0, **options: Any,
-) -> packet.Result:  # fmt: skip
+    machine: Machine,
+    workload: packet.Workload,
+    *,
+    report: Report | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    total_bytes: int = 0,
+    **options: Any,
+) -> packet.Result:
     """Run a workload in a thread of its own, so that an interrupt of the caller ends it; `report(done, total, message)` is called twice a second.
 
     Raises

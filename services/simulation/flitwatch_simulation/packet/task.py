@@ -33,5 +33,9 @@ def request_of(args: dict[str, Any]) -> PacketRun:
     """The argument of a task as a typed request."""
     asked = Packet.of(args)
     given = asked.model_dump(exclude={"jobs"})
-    jobs = None if asked.jobs is None else tuple(JobLine(one.pattern, one.ranks, one.bytes, one.placement) for one in asked.jobs)  # fmt: skip
+    jobs = (
+        None
+        if asked.jobs is None
+        else tuple(JobLine(one.pattern, one.ranks, one.bytes, one.placement) for one in asked.jobs)
+    )
     return PacketRun(**given, jobs=jobs)

@@ -17,7 +17,7 @@ import numpy as np
 from flitwatch_core import packet
 from flitwatch_domain import cray
 from flitwatch_domain.fabric import FabricKind
-from flitwatch_simulation.application_aware.estimator import NIC_HZ
+from flitwatch_domain.network_noise.observations import NIC_HZ
 from flitwatch_simulation.packet.machine import Machine
 
 #: Clock of an Aries router and its NICs.

@@ -228,7 +228,10 @@ def _with_background(
     if parameters.background == "none":
         return workload
     if kind not in KINDS:
-        raise BadRequest(f"unknown background {parameters.background!r}", advice="Use none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S].")  # fmt: skip
+        raise BadRequest(
+            f"unknown background {parameters.background!r}",
+            advice="Use none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S].",
+        )
     load = _load_of(parameters.background, f"--background {kind}")
     generators = background_generators(machine, kind, load, np.setdiff1d(np.arange(machine.endpoints), used), job)
     return replace(workload, generators=generators)

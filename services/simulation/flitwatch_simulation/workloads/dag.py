@@ -62,8 +62,13 @@ class Dag:
     def add(self, kind: OpKind, rank: int, amount: int, peer: int = 0, tag: int = 0, line: int = 0) -> int:
         """Append an operation; returns its number."""
         for column, value in (
-            (self.kind, int(kind)), (self.rank, rank), (self.peer, peer), (self.amount, amount), (self.tag, tag), (self.lines, line),
-        ):  # fmt: skip
+            (self.kind, int(kind)),
+            (self.rank, rank),
+            (self.peer, peer),
+            (self.amount, amount),
+            (self.tag, tag),
+            (self.lines, line),
+        ):
             column.append(value)
         return len(self.kind) - 1
 
@@ -184,9 +189,10 @@ def read_dag(path: Path) -> Dag:
             op = dag.add(kind, rank, int(found[2]), int(found[3]), int(found[4] or 0), number)
         else:
             raise BadInput(
-                f"{line!r} is no operation", where=where,
+                f"{line!r} is no operation",
+                where=where,
                 advice="Expected `L: send BYTES to R [tag T]`, `L: recv BYTES from R [tag T]`, `L: compute NS` or `L requires L1 L2`.",
-            )  # fmt: skip
+            )
         if found[1] in labels:
             raise BadInput(f"rank {rank} has two operations {found[1]!r}", where=where)
         labels[found[1]] = op

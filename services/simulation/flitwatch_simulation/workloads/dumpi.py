@@ -27,8 +27,14 @@ _RECEIVES = {"MPI_Recv", "MPI_Irecv"}
 _WAITS = {"MPI_Wait", "MPI_Waitall"}
 #: Point-to-point calls whose messages the text does not tell one by one.
 _REFUSED = {
-    "MPI_Waitsome", "MPI_Testany", "MPI_Testsome", "MPI_Start", "MPI_Startall", "MPI_Sendrecv_replace", "MPI_Cancel",
-}  # fmt: skip
+    "MPI_Waitsome",
+    "MPI_Testany",
+    "MPI_Testsome",
+    "MPI_Start",
+    "MPI_Startall",
+    "MPI_Sendrecv_replace",
+    "MPI_Cancel",
+}
 
 
 def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
@@ -98,7 +104,11 @@ class _Rank:
     def entered(self, call: str, at_s: float, line: int) -> None:
         self._enter(call, line)
         if call in _REFUSED:
-            raise BadInput(f"{call} cannot be replayed", where=self._where(), advice="Its text does not tell which messages it meant.")  # fmt: skip
+            raise BadInput(
+                f"{call} cannot be replayed",
+                where=self._where(),
+                advice="Its text does not tell which messages it meant.",
+            )
         if self._compute and self._left_at is not None and at_s > self._left_at:
             gap_s = at_s - self._left_at
             if gap_s > _LONGEST_GAP_S:
@@ -146,9 +156,15 @@ class _Rank:
         if peer == _NOBODY:
             return None
         if self._fields.get("other_comm"):
-            raise BadInput(f"{self.call} uses another communicator than MPI_COMM_WORLD", where=self._where(), advice="Its ranks are unknown here.")  # fmt: skip
+            raise BadInput(
+                f"{self.call} uses another communicator than MPI_COMM_WORLD",
+                where=self._where(),
+                advice="Its ranks are unknown here.",
+            )
         if not 0 <= peer < self._dag.ranks:
-            raise BadInput(f"{self.call} names rank {peer}", where=self._where(), advice="Wildcard receives cannot be replayed.")  # fmt: skip
+            raise BadInput(
+                f"{self.call} names rank {peer}", where=self._where(), advice="Wildcard receives cannot be replayed."
+            )
         size = self._fields.get(count, 0) * self._types.get(type_, 1)
         if size < 0:
             raise BadInput(f"{self.call} moves {size} bytes", where=self._where())

@@ -111,16 +111,19 @@ def to_ops(
         if any(m is None for m in modes):
             raise BadRequest("routing modes were given for some jobs only")
         # Sends come first in a job's operations.
-        mode = np.concatenate([
-            np.concatenate([np.asarray(m, np.uint8), np.zeros(p.kind.size - np.size(m), np.uint8)])
-            for m, p in zip(modes, parts, strict=True) if m is not None
-        ])  # fmt: skip
+        mode = np.concatenate(
+            [
+                np.concatenate([np.asarray(m, np.uint8), np.zeros(p.kind.size - np.size(m), np.uint8)])
+                for m, p in zip(modes, parts, strict=True)
+                if m is not None
+            ]
+        )
     return Ops(
         kind=np.concatenate([p.kind for p in parts]),
         rank=np.concatenate([p.rank + np.uint32(r) for p, r in zip(parts, ranks, strict=False)]),
-        match=np.concatenate([
-            np.where(p.match == NO_LINK, NO_LINK, p.match + np.uint32(c)) for p, c in zip(parts, counts, strict=False)
-        ]).astype(np.uint32),
+        match=np.concatenate(
+            [np.where(p.match == NO_LINK, NO_LINK, p.match + np.uint32(c)) for p, c in zip(parts, counts, strict=False)]
+        ).astype(np.uint32),
         amount=np.concatenate([p.amount for p in parts]),
         requires_begin=np.concatenate(
             [np.zeros(1, np.uint32), *(p.requires_begin[1:] + np.uint32(e) for p, e in zip(parts, edges, strict=False))]
@@ -129,7 +132,7 @@ def to_ops(
         endpoint_of_rank=np.concatenate([np.asarray(e, np.uint32) for _, e in jobs]),
         job_of_rank=np.repeat(np.arange(len(jobs), dtype=np.uint8), [m.ranks for m, _ in jobs]),
         mode=mode,
-    )  # fmt: skip
+    )
 
 
 def _ops_of(messages: Messages) -> Ops:

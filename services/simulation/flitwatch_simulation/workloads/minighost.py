@@ -67,9 +67,15 @@ def all_reduce(nodes: int, size: int = REDUCED_BYTES) -> list[Round]:
 
 
 def minighost(
-    faces: list[Faces], nodes: int, strategy: str, variables: int, face_bytes: float, compute_ns: float = 0.0, imbalance: float = 0.0,
+    faces: list[Faces],
+    nodes: int,
+    strategy: str,
+    variables: int,
+    face_bytes: float,
+    compute_ns: float = 0.0,
+    imbalance: float = 0.0,
     rng: np.random.Generator | None = None,
-) -> Messages:  # fmt: skip
+) -> Messages:
     """One time step.
 
     face_bytes : of one rank's face of one variable

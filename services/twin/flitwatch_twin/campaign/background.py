@@ -44,9 +44,18 @@ class Background:
 
     @classmethod
     def draw(
-        cls, rng: np.random.Generator, groups: int, span_s: float, start_s: Float, end_s: Float, rate: Float, every_s: Float,
-        length_s: Float, phase: Float, by_day: Float,
-    ) -> Background:  # fmt: skip
+        cls,
+        rng: np.random.Generator,
+        groups: int,
+        span_s: float,
+        start_s: Float,
+        end_s: Float,
+        rate: Float,
+        every_s: Float,
+        length_s: Float,
+        phase: Float,
+        by_day: Float,
+    ) -> Background:
         """Draw the moods and add up the checkpoints of jobs with the given starts, ends, rates (node-rates), periods and phases."""
         knots = int(span_s / MOOD_S) + 400
         group = autoregressive(rng, knots, groups, np.exp(-MOOD_S / GROUP_MEMORY_S))

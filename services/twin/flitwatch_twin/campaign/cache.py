@@ -40,11 +40,16 @@ def code_version() -> str:
     """
     digest = hashlib.sha256()
     for module, tree in sorted(_imported(SIMULATES).items()):
-        for node in ast.walk(tree):
-            if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-                node.body = node.body[1:]
-        digest.update(f"{module}\n{ast.dump(tree)}\n".encode())
+        digest.update(f"{module}\n{plain_code(tree)}\n".encode())
     return digest.hexdigest()[:12]
+
+
+def plain_code(tree: ast.Module) -> str:
+    """What code does, for a digest: without comments, docstrings and layout."""
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree)
 
 
 def _imported(first: str) -> dict[str, ast.Module]:

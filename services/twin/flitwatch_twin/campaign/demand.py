@@ -114,12 +114,15 @@ def _paired(rng: np.random.Generator, requests: list[Request], roles: tuple[Role
     kept = [request for request in requests if request.user not in partners]
     beside = [
         replace(
-            request, user=partner, nodes=nodes[partner], duration_s=request.duration_s * float(rng.uniform(0.8, 1.2)),
+            request,
+            user=partner,
+            nodes=nodes[partner],
+            duration_s=request.duration_s * float(rng.uniform(0.8, 1.2)),
             submit_s=request.submit_s + float(rng.uniform(0, WITHIN_S)),
         )
         for request in kept
         if (partner := partner_of.get(request.user)) in nodes and rng.random() < ACCOMPANIED
-    ]  # fmt: skip
+    ]
     return kept + beside
 
 

@@ -86,6 +86,8 @@ def io_relief(window: Window, background: Background, begin_s: float, writers: l
     `writers` are the arrays (start, end, rate, every, length, phase) of `checkpoint_load` of each owner's jobs.
     """
     points = len(window.io)
+    if not writers:
+        return np.zeros((0, points))
     first = max(begin_s - QUEUE_HISTORY_S, 0.0)
     from_bin = int(first / BIN_S)
     bins = int((begin_s - first + points * DT_S) / BIN_S) + 2

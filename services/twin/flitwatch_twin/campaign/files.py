@@ -28,10 +28,15 @@ def write(folder: Path, campaign: Campaign) -> None:
     )
     _table(folder / "exposure.csv", ("run", "user", "amount"), exposure)
     steps = (
-        (run, step, f"{campaign.times_s[at, step]:.6g}", *("" if np.isnan(value) else f"{value:.6g}" for value in campaign.counters[at, step]))
+        (
+            run,
+            step,
+            f"{campaign.times_s[at, step]:.6g}",
+            *("" if np.isnan(value) else f"{value:.6g}" for value in campaign.counters[at, step]),
+        )
         for at, run in enumerate(campaign.run_key)
         for step in range(campaign.times_s.shape[1])
-    )  # fmt: skip
+    )
     _table(folder / "steps.csv", ("run", "step", "time", *COUNTER_NAMES), steps)
 
 
@@ -44,9 +49,13 @@ def write_truth(folder: Path, truth: CampaignTruth, user_names: Sequence[str]) -
         )
     ]
     told = {
-        "scenario": truth.scenario, "seed": truth.seed, "simulated": True, "users": users, "planted_counters": list(truth.planted_counters),
+        "scenario": truth.scenario,
+        "seed": truth.seed,
+        "simulated": True,
+        "users": users,
+        "planted_counters": list(truth.planted_counters),
         "component_share": dict(zip(COMPONENTS, map(float, truth.component_share), strict=True)),
-    }  # fmt: skip
+    }
     (folder / "truth.json").write_text(json.dumps(told, indent=1))
 
 

@@ -18,7 +18,7 @@ from flitwatch_twin.campaign.worlds import Demand
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.scheduler import Allocation, Placement, Request, Scheduler
 from flitwatch_twin.users import MECHANISMS, Population, Role, Users, draw_users
-from flitwatch_twin.workload import CROWD, Offer, submissions
+from flitwatch_twin.workload import CROWD, OfferedLoad, submissions
 
 DAYS = 120
 RUNS_PER_DAY = 1.7
@@ -31,7 +31,7 @@ LARGE_AGGRESSOR = 1000
 #: The scheduler's guess of a run's time, as a multiple of its time alone; later overlap with successors is neglected.
 TIME_LIMIT = 2.0
 #: The crowd's jobs are larger and fewer in hard worlds (2^6 nodes), which makes them in a third of the time.
-HARD_OFFER = Offer(small_log2_nodes=6.0)
+HARD_OFFER = OfferedLoad(small_log2_nodes=6.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def make_history(seed: int, users: int, days: int = DAYS, demand: Demand = Deman
         drawn, roles = demands.graded(np.random.default_rng([seed, 11]), drawn, roles)
     presence = _presence(np.random.default_rng([seed, 10]), roles, drawn.nodes)
     span = days * float(DAY_S)
-    offer = Offer() if demand == Demand() else HARD_OFFER
+    offer = OfferedLoad() if demand == Demand() else HARD_OFFER
     requests = submissions(np.random.default_rng([seed, 2]), drawn, presence, machine.nodes, 0.0, span, offer)
     by_day = demands.day_demand(demand, np.random.default_rng([seed, 12]), days)
     requests = demands.dated(demand, np.random.default_rng([seed, 13]), requests, roles, by_day)
@@ -112,9 +112,17 @@ def make_history(seed: int, users: int, days: int = DAYS, demand: Demand = Deman
     io = np.append(drawn.io_rate, 0.0)
     every, length = np.append(drawn.checkpoint_every_s, 1e9), np.append(drawn.checkpoint_s, 0.0)
     background = Background.draw(
-        np.random.default_rng([seed, 5]), machine.groups, span, jobs.start_s, jobs.end_s, jobs.size * io[jobs.user] * jobs.vigour,
-        every[jobs.user], length[jobs.user], jobs.phase, demands.background_by_day(demand, by_day),
-    )  # fmt: skip
+        np.random.default_rng([seed, 5]),
+        machine.groups,
+        span,
+        jobs.start_s,
+        jobs.end_s,
+        jobs.size * io[jobs.user] * jobs.vigour,
+        every[jobs.user],
+        length[jobs.user],
+        jobs.phase,
+        demands.background_by_day(demand, by_day),
+    )
     return History(seed, machine, drawn, (*(str(role) for role in roles), "owner"), jobs, background)
 
 

@@ -31,7 +31,7 @@ Float = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Surroundings:
+class BackgroundTraffic:
     """The flows that a run may meet: jobs, their footprints, and rates on the window's grid."""
 
     jobs: NDArray[np.int64]
@@ -117,8 +117,11 @@ def _planted_counters(excess: Float) -> tuple[str, ...]:
     """
     router, processor, global_, _, responses, buffers = (excess / excess.sum()).tolist()
     carried = {
-        "RT_RB_STL": router + global_, "PT_RB_STL_RQ": processor, "PT_RB_STL_RS": responses, "PT_CB_STL_RQ": buffers,
-    }  # fmt: skip
+        "RT_RB_STL": router + global_,
+        "PT_RB_STL_RQ": processor,
+        "PT_RB_STL_RS": responses,
+        "PT_CB_STL_RQ": buffers,
+    }
     first, *rest = sorted(carried, key=carried.__getitem__, reverse=True)
     return first, *(name for name in rest if carried[name] >= dataset.PLANTED_SHARE)
 
@@ -168,7 +171,7 @@ def _simulate(history: History, app: Application, job: int, cause: Cause, era: E
     )
 
 
-def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -> Surroundings:
+def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -> BackgroundTraffic:
     """Every other job that runs in [begin, begin + horizon), with its footprint and rates."""
     jobs, users = history.jobs, history.users
     active = np.flatnonzero(
@@ -208,7 +211,7 @@ def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -
         [(history.seed, 8, int(k)) for k in active],
         hot,
     )
-    return Surroundings(active, prints, Rates(exchange, io, incast), time_s)
+    return BackgroundTraffic(active, prints, Rates(exchange, io, incast), time_s)
 
 
 def _without(
@@ -218,7 +221,7 @@ def _without(
     view: View,
     window: Window,
     linear: Linear,
-    around: Surroundings,
+    around: BackgroundTraffic,
     raw: Float,
     begin_s: float,
 ) -> tuple[NDArray[np.int64], Float]:
@@ -254,7 +257,7 @@ def _effects(
     if len(changed):
         ends = march(variants[changed], DT_S, compute_s, communicate_s)
         if ends is None:
-            raise AssertionError("a run without somebody's traffic took longer than with it")
+            raise AssertionError("a run without a user's traffic took longer than with it")
         effect_s[owners[changed]] = time_s - ends[:, -1]
         effect_log[owners[changed]] = np.log(time_s / ends[:, -1])
     return effect_s, effect_log

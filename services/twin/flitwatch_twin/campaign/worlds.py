@@ -75,15 +75,23 @@ WORLDS: dict[str, World] = {
     ),
     "busydays": World(3, "days differ: when many submit, the background is high too", Demand(busy_days=0.5)),
     "drift": World(
-        3, "an upgrade changes run times by 15 %, firmware changes counters, the background grows, users come and go",
-        Demand(windows=0.65, trend=0.6), level_shift=0.15, firmware=0.25,
+        3,
+        "an upgrade changes run times by 15 %, firmware changes counters, the background grows, users come and go",
+        Demand(windows=0.65, trend=0.6),
+        level_shift=0.15,
+        firmware=0.25,
     ),
     "everything": World(
-        4, "all of these at once, each at about half its strength",
+        4,
+        "all of these at once, each at about half its strength",
         Demand(windows=0.4, paired=True, graded=True, busy_days=0.25, follows_load=True, trend=0.3),
-        variation=0.05, level_shift=0.1, firmware=0.15, packet_law=True, missing=0.1,
+        variation=0.05,
+        level_shift=0.1,
+        firmware=0.15,
+        packet_law=True,
+        missing=0.1,
     ),
-}  # fmt: skip
+}
 
 
 def split(scenario: str) -> tuple[str, str]:

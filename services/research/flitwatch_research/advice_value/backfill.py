@@ -1,0 +1,139 @@
+"""Slurm's order of starts: priority by age and size, a reservation for the first job that does not fit, and backfill by requested time limits.
+
+EASY backfill (Lifka 1995; Mu'alem and Feitelson 2001, section 2.2): a later job may start now if it ends by its limit before the reserved start, or takes
+only nodes that the reserved job leaves over. Priority is Slurm's multifactor sum of two factors, age and size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Weights of age (1 after `OLDEST_S`) and of size (1 for the whole machine), in the proportion of Slurm's documentation's example of both.
+AGE_WEIGHT, SIZE_WEIGHT, OLDEST_S = 1000.0, 1000.0, 7 * 86400.0
+#: Waiting jobs looked at in one pass (Slurm's `bf_max_job_test`).
+DEPTH = 100
+
+Nodes = NDArray[np.int32]
+
+
+@dataclass(eq=False)
+class Waiting:
+    """A job in the queue; `begin_s` is when it may start at the earliest."""
+
+    job: int
+    nodes: int
+    limit_s: float
+    submit_s: float
+    begin_s: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Running:
+    """A job on its nodes, and when its time limit ends."""
+
+    job: int
+    nodes: Nodes
+    limit_end_s: float
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """When a job's nodes will be free by the limits of what runs, and how many nodes it leaves over then."""
+
+    start_s: float
+    over: int
+
+
+#: Which of the free nodes a job gets now, or None where it does not start now after all.
+Place = Callable[[Waiting, NDArray[np.int64]], NDArray[np.int64] | None]
+
+
+class Backfill:
+    """The queue and the nodes of one machine.
+
+    Parameters
+    ----------
+    nodes : how many the machine has.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self._free = np.ones(nodes, bool)
+        self._free_count = nodes
+        self.queue: list[Waiting] = []
+        self.running: dict[int, Running] = {}
+
+    @property
+    def free_nodes(self) -> int:
+        """How many nodes are idle."""
+        return self._free_count
+
+    def submit(self, job: Waiting) -> None:
+        """Queue a job; it must fit on the machine."""
+        if not 1 <= job.nodes <= self._nodes:
+            raise ValueError(f"job {job.job} asks for {job.nodes} nodes of {self._nodes}")
+        self.queue.append(job)
+
+    def end(self, job: int) -> None:
+        """Take a job's nodes back."""
+        nodes = self.running.pop(job).nodes
+        self._free[nodes] = True
+        self._free_count += len(nodes)
+
+    def priority(self, job: Waiting, now_s: float) -> float:
+        """Slurm's multifactor priority from age and size."""
+        age = min((now_s - job.submit_s) / OLDEST_S, 1.0)
+        return AGE_WEIGHT * age + SIZE_WEIGHT * job.nodes / self._nodes
+
+    def ordered(self, now_s: float) -> list[Waiting]:
+        """Jobs that may start, the first by priority first."""
+        eligible = [job for job in self.queue if job.begin_s <= now_s]
+        return sorted(eligible, key=lambda job: (-self.priority(job, now_s), job.submit_s, job.job))
+
+    def reservation(self, nodes: int, now_s: float) -> Reservation:
+        """The earliest start of a job of so many nodes, if every running job ends at its limit and nothing else starts."""
+        ends = sorted((max(one.limit_end_s, now_s), len(one.nodes)) for one in self.running.values())
+        free, start_s = self._free_count, now_s
+        for end_s, count in ends:
+            if free >= nodes and end_s > start_s:
+                break
+            free, start_s = free + count, end_s if free < nodes else start_s
+        return Reservation(start_s, free - nodes)
+
+    def start_ready(self, now_s: float, place: Place) -> list[Running]:
+        """One pass over the queue.
+
+        `place` chooses the nodes of a job that may start; where it returns None (it raised the job's `begin_s`), the job is passed over.
+        """
+        started: list[Running] = []
+        reserved: Reservation | None = None
+        for job in self.ordered(now_s)[:DEPTH]:
+            if not self._free_count:
+                break
+            if job.nodes > self._free_count:
+                reserved = reserved or self.reservation(job.nodes, now_s)
+                continue
+            ends_before = reserved is None or now_s + job.limit_s <= reserved.start_s
+            if reserved is not None and not ends_before and job.nodes > reserved.over:
+                continue
+            chosen = place(job, np.flatnonzero(self._free))
+            if chosen is None:
+                continue
+            if reserved is not None and not ends_before:
+                reserved = Reservation(reserved.start_s, reserved.over - job.nodes)
+            started.append(self._start(job, chosen, now_s))
+        return started
+
+    def _start(self, job: Waiting, chosen: NDArray[np.int64], now_s: float) -> Running:
+        if len(chosen) != job.nodes or not self._free[chosen].all() or len(np.unique(chosen)) != len(chosen):
+            raise ValueError(f"job {job.job} cannot have these nodes")
+        self._free[chosen] = False
+        self._free_count -= len(chosen)
+        self.queue.remove(job)
+        running = Running(job.job, np.sort(chosen).astype(np.int32), now_s + job.limit_s)
+        self.running[job.job] = running
+        return running

@@ -1,0 +1,249 @@
+"""A month of a machine whose scheduler asks an adviser: what starts where changes what slows down, and what is seen next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import Cancelled
+from flitwatch_research.advice_value.advisers import Adviser, Answer, Question, Seen
+from flitwatch_research.advice_value.backfill import Backfill, Waiting
+from flitwatch_research.advice_value.network import Load, Network, Utilisation
+from flitwatch_research.advice_value.worlds import Job, Month, owner
+from flitwatch_twin.applications import APPLICATIONS
+from flitwatch_twin.traffic import job_behaviour
+from flitwatch_twin.workload import CROWD
+
+#: No job is delayed longer in all: the agent's default.
+MOST_DELAY_S = 1800.0
+#: Ticks of a job's rates that are drawn up beyond its usual time.
+RATES_BEYOND = 4
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of the jobs: float64[jobs] each, in the order of the month's jobs; times in seconds.
+
+    Attributes
+    ----------
+    start_s, end_s : of each job.
+    asked, delayed, preferred : questions, delays given, and jobs that got a preferred group.
+    overran : jobs that took longer than their limit; the machine lets them end.
+    utilisation : share of the month's node-hours that jobs held.
+    """
+
+    start_s: Float
+    end_s: Float
+    asked: int
+    delayed: int
+    preferred: int
+    overran: int
+    utilisation: float
+
+
+@dataclass(eq=False)
+class _Run:
+    """A job on its nodes."""
+
+    job: int
+    seen: Seen
+    load: Load | None
+    rates: NDArray[np.float32]
+    first_tick: int
+    left_s: float
+    end_s: float = np.inf
+
+    def rate(self, tick: int) -> NDArray[np.float32]:
+        return self.rates[min(tick - self.first_tick, len(self.rates) - 1)]
+
+
+@dataclass(eq=False)
+class Machine:
+    """The machine during a month; the oracle looks at it, other advisers never do.
+
+    `placed` is the job that is asked about, `placing` the nodes that it would get: the usual ones, then those in each group with room.
+    """
+
+    month: Month
+    network: Network
+    running: dict[int, _Run] = field(default_factory=dict)
+    tick: int = 0
+    placed: int = -1
+    placing: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def loads(self) -> tuple[list[_Run], list[Load], NDArray[np.float32]]:
+        """Jobs that send, their loads, and their rates now."""
+        active = [run for run in self.running.values() if run.load is not None]
+        rates = np.array([run.rate(self.tick) for run in active], np.float32).reshape(-1, 3)
+        return active, [run.load for run in active if run.load is not None], rates
+
+    def load_of(self, job: int, nodes: NDArray[np.int64]) -> Load | None:
+        """What a job would put on the network from these nodes."""
+        one, users = self.month.jobs[job], self.month.users
+        if one.user == CROWD:
+            return None
+        if one.application:
+            kind, incast = int(APPLICATIONS[one.application].exchange), False
+        else:
+            kind, incast = int(users.exchange[one.user]), bool(users.incast_rate[one.user] > 0)
+        return self.network.load(nodes.astype(np.int32), kind, (self.month.seed, 8, job), incast)
+
+    def rates_of(self, job: int) -> NDArray[np.float32]:
+        """What it would send in every tick from its start: float32[ticks, 3]."""
+        one, users = self.month.jobs[job], self.month.users
+        if one.application:
+            return np.array([[APPLICATIONS[one.application].demand, 0.0, 0.0]], np.float32)
+        life_s = one.alone_s + RATES_BEYOND * self.month.tick_s
+        behaviour = job_behaviour(users, one.user, (self.month.seed, 6, job), life_s)
+        # The mean over a tick, of half-minute looks.
+        looks = np.arange(0, life_s, 30.0)
+        each = max(1, round(self.month.tick_s / 30.0))
+        whole = len(looks) // each * each
+        stacked = np.stack(behaviour.rates_at(looks), axis=1)[:whole]
+        return stacked.reshape(-1, each, 3).mean(axis=1).astype(np.float32)
+
+    def slow(self, run: _Run, seen: Utilisation) -> float:
+        """Seconds that a second of the job's work alone takes now."""
+        name = self.month.jobs[run.job].application
+        if not name or run.load is None:
+            return 1.0
+        app = APPLICATIONS[name]
+        share = float(app.communicate_s.sum() / app.alone_s)
+        felt = self.network.slowdown(run.load, seen, self.month.causes[name], app.most_slowdown)
+        return 1.0 + share * felt
+
+
+class Loop:
+    """One month under one adviser.
+
+    Parameters
+    ----------
+    adviser : whom the scheduler asks about jobs of instrumented applications; None: nobody.
+    """
+
+    def __init__(self, month: Month, adviser: Adviser | None) -> None:
+        self.month, self.adviser = month, adviser
+        self.machine = Machine(month, Network(month.machine))
+        self._group_of = month.machine.group_of[month.machine.node_router]
+        self._backfill = Backfill(month.machine.nodes)
+        self._start_s = np.full(len(month.jobs), np.nan)
+        self._end_s = np.full(len(month.jobs), np.nan)
+        self._delayed_since: dict[int, float] = {}
+        self._asked = self._delayed = self._preferred = 0
+        self._now_s = 0.0
+
+    def run(self, cancelled: Callable[[], bool] = lambda: False) -> Outcome:
+        """Until the last job has ended.
+
+        Raises
+        ------
+        Cancelled
+            As soon as `cancelled` says so.
+        """
+        month, jobs, following = self.month, self.month.jobs, 0
+        while following < len(jobs) or self._backfill.queue or self.machine.running:
+            tick = self.machine.tick
+            if tick % 100 == 0 and cancelled():
+                raise Cancelled("the study was cancelled")
+            self._now_s = tick * month.tick_s
+            self._end_jobs()
+            while following < len(jobs) and jobs[following].submit_s <= self._now_s:
+                one = jobs[following]
+                self._backfill.submit(Waiting(following, one.nodes, one.limit_s, one.submit_s))
+                following += 1
+            for started in self._backfill.start_ready(self._now_s, self._place):
+                self._begin(started.job, started.nodes)
+            self._carry()
+            self.machine.tick += 1
+        return self._outcome()
+
+    def _end_jobs(self) -> None:
+        done = [run for run in self.machine.running.values() if run.end_s <= self._now_s]
+        for run in sorted(done, key=lambda run: (run.end_s, run.job)):
+            del self.machine.running[run.job]
+            self._backfill.end(run.job)
+            self._end_s[run.job] = run.end_s
+            if self.adviser is not None:
+                self.adviser.ended(run.seen, run.end_s)
+
+    def _begin(self, job: int, nodes: NDArray[np.int32]) -> None:
+        one, machine = self.month.jobs[job], self.machine
+        groups = np.bincount(self._group_of[nodes], minlength=self.month.machine.groups)
+        seen = Seen(job, owner(self.month, one), one.application, one.nodes, groups, self._now_s)
+        load = machine.load_of(job, nodes.astype(np.int64))
+        rates = machine.rates_of(job) if load is not None else np.zeros((1, 3), np.float32)
+        run = _Run(job, seen, load, rates, machine.tick, one.alone_s)
+        if not one.application:
+            run.end_s = self._now_s + one.alone_s
+        machine.running[job] = run
+        self._start_s[job] = self._now_s
+        if self.adviser is not None:
+            self.adviser.started(seen)
+
+    def _carry(self) -> None:
+        """One tick of traffic: jobs that feel it advance, counters count."""
+        month, machine = self.month, self.machine
+        tick = min(machine.tick, len(month.level) - 1)
+        active, loads, rates = machine.loads()
+        seen = machine.network.utilisation(loads, rates, month.level[tick])
+        for run in active:
+            if month.jobs[run.job].application:
+                slow = machine.slow(run, seen)
+                if run.left_s * slow <= month.tick_s:
+                    run.end_s = self._now_s + run.left_s * slow
+                run.left_s -= month.tick_s / slow
+        if self.adviser is not None:
+            cause = next(iter(month.causes.values()))
+            ratios = machine.network.stalls_per_flit(seen, cause) * month.counted[tick]
+            self.adviser.counted(self._now_s, self._now_s + month.tick_s, ratios)
+
+    def _nodes_in(self, group: int, count: int, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """The lowest free nodes of one group, or None where it has not enough."""
+        inside = free[self._group_of[free] == group]
+        return inside[:count] if len(inside) >= count else None
+
+    def _place(self, waiting: Waiting, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """The lowest free nodes, or those that the adviser prefers; None where it says to wait."""
+        one, usual = self.month.jobs[waiting.job], free[: waiting.nodes]
+        if self.adviser is None or not one.application:
+            return usual
+        places = [
+            (group, nodes)
+            for group in range(self.month.machine.groups)
+            if (nodes := self._nodes_in(group, waiting.nodes, free)) is not None
+        ]
+        candidates = [(group,) for group, _ in places] or [tuple(np.unique(self._group_of[usual]).tolist())]
+        self.machine.placed, self.machine.placing = waiting.job, [usual, *(nodes for _, nodes in places)]
+        answer = self._ask(one, tuple(candidates))
+        if answer.again_s is not None:
+            since = self._delayed_since.setdefault(waiting.job, self._now_s)
+            until = min(answer.again_s, since + MOST_DELAY_S)
+            if until > self._now_s:
+                waiting.begin_s = until
+                self._delayed += 1
+                return None
+        if answer.preferred is not None and places:
+            self._preferred += 1
+            return places[answer.preferred][1]
+        return usual
+
+    def _ask(self, one: Job, candidates: tuple[tuple[int, ...], ...]) -> Answer:
+        assert self.adviser is not None
+        self._asked += 1
+        return self.adviser.answer(
+            Question(owner(self.month, one), one.application, one.nodes, candidates), self._now_s
+        )
+
+    def _outcome(self) -> Outcome:
+        jobs, span = self.month.jobs, self.month.span_s
+        nodes = np.array([one.nodes for one in jobs], float)
+        limits = np.array([one.limit_s for one in jobs])
+        held = np.clip(self._end_s, 0, span) - np.clip(self._start_s, 0, span)
+        used = float((nodes * held).sum() / (self.month.machine.nodes * span))
+        overran = int((self._end_s - self._start_s > limits).sum())
+        return Outcome(self._start_s, self._end_s, self._asked, self._delayed, self._preferred, overran, used)

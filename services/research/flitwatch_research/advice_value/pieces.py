@@ -1,0 +1,162 @@
+"""The independent pieces of the study: one policy in one world with one seed, each kept on disk.
+
+Every policy of a world and a seed has the same jobs, background and noise, so that differences to no advice are paired.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from threadpoolctl import threadpool_limits
+
+from flitwatch_api.advice import decide
+from flitwatch_api.advice.parts import Parts
+from flitwatch_domain.errors import BadRequest
+from flitwatch_research.advice_value.advisers import Served
+from flitwatch_research.advice_value.closed_loop import Loop, Outcome
+from flitwatch_research.advice_value.oracle import Oracle
+from flitwatch_research.advice_value.worlds import CHOSEN, Month, make_month, owner
+
+#: What each policy of the served adviser rests on.
+PARTS = {
+    "counters": Parts(counters=True, blame=False, forecast=False),
+    "blame": Parts(counters=False, blame=True, forecast=False),
+    "forecast": Parts(counters=False, blame=False, forecast=True),
+    "all": Parts(counters=True, blame=True, forecast=True),
+}
+NONE, ORACLE = "none", "oracle"
+POLICIES = (NONE, *PARTS, ORACLE)
+DAYS, TICK_S = 14, 300.0
+#: Quantiles of the slowdown that are told.
+QUANTILES = (0.1, 0.5, 0.9, 0.99)
+
+#: Files that make no row.
+UNHASHED = ("study.py", "report.py")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One policy in one world with one seed; what it gave is kept on disk, so that what was interrupted goes on where it stopped."""
+
+    world: str
+    seed: int
+    policy: str
+    days: int = DAYS
+
+    @property
+    def kept(self) -> Path:
+        """Where its row is kept, once the code as it is now has made it."""
+        digest = hashlib.sha256(f"{self}{_code()}".encode()).hexdigest()[:20]
+        return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "advice-value" / f"{digest}.json"
+
+    def made(self) -> Row:
+        """Simulate, or read what the same code made before."""
+        kept = self.kept
+        if kept.exists():
+            return dict(orjson.loads(kept.read_bytes()))
+        with threadpool_limits(1):
+            month = make_month(self.world, self.seed, self.days, TICK_S)
+            made = row(month, self.policy, simulated(month, self.policy))
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        part = kept.with_suffix(f".{os.getpid()}.part")
+        part.write_bytes(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
+        os.replace(part, kept)
+        return made
+
+
+def simulated(month: Month, policy: str) -> Outcome:
+    """One month under one policy."""
+    if policy == ORACLE:
+        oracle = Oracle()
+        loop = Loop(month, oracle)
+        oracle.shown(loop.machine)
+        return loop.run()
+    served = None if policy == NONE else Served(PARTS[policy], month.machine.nodes, month.machine.groups)
+    return Loop(month, served).run()
+
+
+def row(month: Month, policy: str, outcome: Outcome) -> Row:
+    """Figures of one month: node-hours of all jobs, and slowdowns and waits of those that feel the network, by user."""
+    nodes = np.array([job.nodes for job in month.jobs], float)
+    feels = np.array([bool(job.application) for job in month.jobs])
+    alone = np.array([job.alone_s for job in month.jobs])
+    wait = outcome.start_s - np.array([job.submit_s for job in month.jobs])
+    hours = nodes * (outcome.end_s - outcome.start_s) / 3600
+    slowdown = ((outcome.end_s - outcome.start_s) / alone)[feels]
+    names = np.array([owner(month, job) for job in month.jobs])
+    return {
+        "world": month.world, "seed": month.seed, "policy": policy, "days": month.days, "jobs": len(nodes), "feeling_jobs": int(feels.sum()),
+        "node_hours": float(hours.sum()), "feeling_node_hours": float(hours[feels].sum()),
+        "slowdown": np.quantile(slowdown, QUANTILES).tolist(),
+        "wait_mean_s": float(wait.mean()), "wait_p95_s": float(np.quantile(wait, 0.95)),
+        "user_wait_s": {str(user): float(wait[names == user].mean()) for user in np.unique(names)},
+        "utilisation": outcome.utilisation, "asked": outcome.asked, "delayed": outcome.delayed, "preferred": outcome.preferred, "overran": outcome.overran,
+    }  # fmt: skip
+
+
+def pieces(worlds: tuple[str, ...], seeds: int, days: int) -> list[Piece]:
+    """Everything to simulate, seed by seed.
+
+    Raises
+    ------
+    BadRequest
+        For a world that there is not.
+    """
+    for world in worlds:
+        if world not in CHOSEN:
+            raise BadRequest(f"there is no world {world!r} in this study", advice=f"Choose one of {', '.join(CHOSEN)}.")
+    return [
+        Piece(world, seed, policy, days)
+        for seed in range(1, seeds + 1)
+        for world in worlds
+        for policy in reversed(POLICIES)
+    ]
+
+
+def done(every: list[Piece], processes: int) -> Iterator[Row]:
+    """Rows as they are made, those kept first; what waits is dropped where the caller stops."""
+    lacking = []
+    for piece in every:
+        if piece.kept.exists():
+            yield piece.made()
+        else:
+            lacking.append(piece)
+    if not lacking:
+        return
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+    try:
+        for future in as_completed([pool.submit(piece.made) for piece in lacking]):
+            yield future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@cache
+def _code() -> str:
+    """A digest of what a row depends on: this study, the twin, the served adviser and the estimators; comments and layout play no part."""
+    import flitwatch_ml.blame
+    import flitwatch_ml.work.blame
+    from flitwatch_db.estimates import advice
+    from flitwatch_domain import neighbourhood, outlook
+    from flitwatch_twin.campaign.cache import code_version, plain_code
+
+    folders = (Path(__file__).parent, Path(str(flitwatch_ml.blame.__file__)).parent)
+    files = [path for folder in folders for path in sorted(folder.glob("*.py")) if path.name not in UNHASHED]
+    files += [Path(inspect.getfile(one)) for one in (decide, advice, neighbourhood, outlook, flitwatch_ml.work.blame)]
+    digest = hashlib.sha256(code_version().encode())
+    for path in files:
+        digest.update(f"{path.name}\n{plain_code(ast.parse(path.read_bytes()))}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,297 @@
+"""Roots of congestion planted on the packet engine, and how well counters of ports alone find them.
+
+Each world has light uniform traffic of all endpoints. Into it go flows that together overload one link (or several): senders that all send to one
+endpoint, or whose routes all cross one link. Only use and stalls of each link reach the method.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import packet
+from flitwatch_domain.diagnosis import Findings, PortWindow, Turns, find_roots
+from flitwatch_domain.fabric import CountedAt, Fabric, FabricKind
+from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_simulation.packet.machine import Machine, build
+
+#: Mean use, by uniform traffic, of the class of links between routers that it uses most.
+LIGHT = (0.05, 0.35)
+#: Of every endpoint's bandwidth: what the use of the links is measured with, once a machine.
+PROBE = 0.01
+#: What the planted flows offer, over what the link carries.
+OVERLOAD = (1.5, 3.0)
+#: No receiver of planted flows gets more than this part of what its own link carries.
+MOST_RECEIVED = 0.85
+MOST_RECEIVERS, MOST_SENDERS, LEAST_SENDERS = 6, 16, 4
+LENGTH_S = 5e-4
+PACKET_BYTES = 2048
+
+Ints = NDArray[np.int64]
+Flows = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A machine, its routing, what is planted (`incast`, `link`, or `quiet`: nothing), how often, and the part of the links that nobody counts."""
+
+    topology: str
+    routing: str
+    kind: str
+    roots: int = 1
+    uncounted: float = 0.0
+
+
+@dataclass(frozen=True)
+class World:
+    """One run: the planted links and what ports counted."""
+
+    machine: Machine
+    planted: tuple[int, ...]
+    window: PortWindow
+    turns: Turns
+
+
+class Planter:
+    """Plants roots on one machine."""
+
+    def __init__(self, topology: str, routing: str) -> None:
+        self.machine = build(fabric_of(topology), routing, packet_bytes=PACKET_BYTES)
+        self.fabric: Fabric = self.machine.fabric
+        links = self.fabric.links
+        self._routers = len(self.fabric.routers)
+        self._src, self._dst = links.src.astype(np.int64), links.dst.astype(np.int64)
+        self._home = self.fabric.endpoints.router.astype(np.int64)
+        static = self.fabric.kind is FabricKind.FAT_TREE and self.machine.mode == packet.TreeMode.STATIC
+        self._table = self.machine.core.static_table() if static else None
+        self.turns = Turns(self.fabric, self._table)
+        self._capacity = np.asarray(links.bandwidth_bps) / 8
+
+    def world(self, kind: str, roots: int, seed: int) -> World:
+        """Plant `roots` roots of a kind and run; `quiet` plants none."""
+        rng = np.random.default_rng(seed)
+        planted: list[int] = []
+        flows: list[tuple[Flows, float]] = []
+        taken: set[int] = set()
+        while kind != "quiet" and len(planted) < roots:
+            link, pairs = self._incast(rng, taken) if kind == "incast" else self._crossing(rng, taken)
+            if any(self.distance(link, other) < 3 for other in planted):
+                continue
+            taken |= {end for pair in pairs for end in pair}
+            planted.append(link)
+            offered = float(rng.uniform(*OVERLOAD)) * self._bundle(link)
+            if kind == "link":
+                received = len({target for _, target in pairs}) * self.machine.terminal_bytes_per_s
+                offered = min(offered, MOST_RECEIVED * received)
+            flows.append((pairs, offered))
+        return World(self.machine, tuple(planted), self._run(flows, taken, seed, rng), self.turns)
+
+    @cached_property
+    def _most_used(self) -> float:
+        """Use of the most used class of links between routers, over that of the endpoints' links, under uniform traffic."""
+        everyone = np.arange(self.machine.endpoints)
+        rate = PROBE * self.machine.terminal_bytes_per_s
+        made = [
+            packet.Generator(int(end), everyone, PACKET_BYTES, int(4 * LENGTH_S * rate), PACKET_BYTES / rate * 1e9)
+            for end in everyone.tolist()
+        ]
+        result = self.machine.core.run(
+            packet.Workload(generators=made, default_mode=self.machine.mode), packet_bytes=PACKET_BYTES, seed=0
+        )
+        use = measured(self.machine, result).utilisation
+        between = self.fabric.router_links()
+        classes = self.fabric.links.link_class
+        mine = float(use[~between].mean())
+        return max(float(use[between & (classes == code)].mean()) for code in np.unique(classes[between])) / mine
+
+    def _incast(self, rng: np.random.Generator, taken: set[int]) -> tuple[int, Flows]:
+        free = np.setdiff1d(np.arange(self.machine.endpoints), list(taken))
+        target = int(rng.choice(free))
+        away = free[self._home[free] != self._home[target]]
+        senders = rng.choice(away, min(len(away), int(rng.integers(8, 17))), replace=False)
+        link = int(np.flatnonzero(self._dst == self._routers + target)[0])
+        return link, [(int(one), target) for one in senders]
+
+    def _crossing(self, rng: np.random.Generator, taken: set[int]) -> tuple[int, Flows]:
+        """A link between routers, and pairs of endpoints whose routes cross it."""
+        between = np.flatnonzero(self.fabric.router_links())
+        while True:
+            link = int(rng.choice(between))
+            pairs = self._static(link, rng, taken) if self._table is not None else self._minimal(link, rng, taken)
+            receivers = len({target for _, target in pairs})
+            room = MOST_RECEIVED * receivers * self.machine.terminal_bytes_per_s
+            if len({sender for sender, _ in pairs}) >= LEAST_SENDERS and room >= OVERLOAD[0] * self._bundle(link):
+                return link, pairs
+
+    def _static(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
+        """Pairs by the static routes: some receivers behind the link, senders at least one switch before it, each of them once."""
+        assert self._table is not None
+        behind = np.flatnonzero(self._table[:, self._src[link]] == link)
+        far = rng.permutation(np.flatnonzero(self._home != self._src[link])).tolist()
+        crossed = {
+            (sender, target) for target in behind.tolist() for sender in far[:MOST_SENDERS] if link in self._route(sender, target)
+        }  # fmt: skip
+        targets = [
+            one for one in rng.permutation(behind).tolist() if one not in taken and any(t == one for _, t in crossed)
+        ]
+        pairs: Flows = []
+        for sender in far[:MOST_SENDERS]:
+            reached = [one for one in targets[:MOST_RECEIVERS] if (sender, one) in crossed]
+            if sender not in taken and sender not in targets and reached:
+                pairs.append((sender, reached[len(pairs) % len(reached)]))
+        return pairs
+
+    def _route(self, sender: int, target: int) -> list[int]:
+        assert self._table is not None
+        at, route = int(self._home[sender]), []
+        while at < self._routers:
+            route.append(int(self._table[target, at]))
+            at = int(self._dst[route[-1]])
+        return route
+
+    def _minimal(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
+        """On a dragonfly: endpoints of the link's first router to those of its second; of two groups, all of the one to all of the other."""
+        group = self.fabric.routers.group
+        a, b = int(self._src[link]), int(self._dst[link])
+        apart = group[a] != group[b]
+        free = np.setdiff1d(np.arange(self.machine.endpoints), list(taken))
+        home = self._home[free]
+        senders = free[(group[home] == group[a]) & (home != a)] if apart else free[home == a]
+        receivers = free[(group[home] == group[b]) & (home != b)] if apart else free[home == b]
+        if not apart:
+            pairs = [(int(s), int(r)) for s in senders for r in receivers]
+        else:
+            count = min(len(senders), len(receivers), 16)
+            pairs = list(
+                zip(
+                    rng.choice(senders, count, replace=False).tolist(),
+                    rng.choice(receivers, count, replace=False).tolist(),
+                    strict=True,
+                )
+            )
+        return pairs
+
+    def _bundle(self, link: int) -> float:
+        """Bytes a second of a link and its parallel cables."""
+        return float(self._capacity[(self._src == self._src[link]) & (self._dst == self._dst[link])].sum())
+
+    def _run(
+        self, flows: Sequence[tuple[Flows, float]], taken: set[int], seed: int, rng: np.random.Generator
+    ) -> PortWindow:
+        everyone = np.arange(self.machine.endpoints)
+        wire = self.machine.terminal_bytes_per_s
+        light = min(float(rng.uniform(*LIGHT)) / self._most_used, 0.35) * wire
+        made = [
+            packet.Generator(int(end), everyone, PACKET_BYTES, int(LENGTH_S * light), PACKET_BYTES / light * 1e9)
+            for end in everyone.tolist()
+            if end not in taken
+        ]
+        for pairs, offered in flows:
+            by_sender: dict[int, list[int]] = defaultdict(list)
+            for sender, target in pairs:
+                by_sender[sender].append(target)
+            rate = min(offered / len(by_sender), wire)
+            made += [
+                packet.Generator(
+                    sender, np.array(targets), PACKET_BYTES, int(LENGTH_S * rate), PACKET_BYTES / rate * 1e9, job=1
+                )
+                for sender, targets in by_sender.items()
+            ]
+        result = self.machine.core.run(
+            packet.Workload(generators=made, default_mode=self.machine.mode), packet_bytes=PACKET_BYTES, seed=seed
+        )
+        return measured(self.machine, result)
+
+    def distance(self, link: int, other: int) -> int:
+        """Links between two links, whichever way they lead: 0 for the same or a parallel cable, 1 where they touch."""
+        ends = {int(self._src[link]), int(self._dst[link])}
+        goal = {int(self._src[other]), int(self._dst[other])}
+        if self._src[link] == self._src[other] and self._dst[link] == self._dst[other]:
+            return 0
+        steps = 1
+        while not ends & goal and steps < 10:
+            touched = np.isin(self._src, list(ends))
+            ends |= set(self._dst[touched].tolist())
+            steps += 1
+        return steps
+
+
+def measured(machine: Machine, result: packet.Result) -> PortWindow:
+    """What a run's ports counted, in flit times: at receivers the time that packets waited, at senders the time without credit."""
+    links, raw = machine.fabric.links, result.raw
+    wire_s = np.asarray(raw["vc_bytes"]).sum(axis=1) / (np.asarray(links.bandwidth_bps) / 8)
+    receiver = machine.fabric.counted_at is CountedAt.RECEIVER
+    waited_ps = np.asarray(raw["vc_stall_ps"]).sum(axis=1) if receiver else np.asarray(raw["link_wait_ps"])
+    stalls = np.divide(waited_ps * 1e-12, wire_s, out=np.zeros(len(links)), where=wire_s > 0)
+    if receiver:
+        stalls[links.dst >= len(machine.fabric.routers)] = np.nan
+    return PortWindow(machine.fabric, wire_s / result.time_s, stalls)
+
+
+def score(planter: Planter, world: World, findings: Findings) -> dict[str, Any]:
+    """How a world's roots were found: planted roots with a named one within one link, and named ones that are none."""
+    named = [one.link for one in findings.roots]
+    found = [any(planter.distance(one, link) <= 1 for one in named) for link in world.planted]
+    exact = [any(planter.distance(one, link) == 0 for one in named) for link in world.planted]
+    right = [any(planter.distance(one, link) <= 1 for link in world.planted) for one in named]
+    first = bool(named) and any(planter.distance(named[0], link) <= 1 for link in world.planted)
+    return {
+        "planted": len(world.planted),
+        "found": sum(found),
+        "exact": sum(exact),
+        "named": len(named),
+        "wrong": len(named) - sum(right),
+        "first_right": first,
+        "confidence": [round(one.confidence, 3) for one in findings.roots],
+        "right": right,
+        "cannot_tell": findings.cannot_tell is not None,
+    }
+
+
+SETTINGS = (
+    Setting("dragonfly:4,2,4,1", "minimal", "link"),
+    Setting("dragonfly:4,2,4", "minimal", "incast"),
+    Setting("dragonfly:4,2,4", "adaptive2", "incast"),
+    Setting("xgft:2;8,8;1,4", "ftree", "link"),
+    Setting("xgft:2;8,8;1,4", "ftree", "incast"),
+    Setting("xgft:2;8,8;1,4", "hw-adaptive", "incast"),
+    Setting("xgft:3;4,4,4;1,2,2", "ftree", "link"),
+)
+SEVERAL = (
+    Setting("dragonfly:6,2,6,2", "minimal", "incast", 3),
+    Setting("dragonfly:6,2,6,1", "minimal", "link", 2),
+    Setting("xgft:3;6,6,4;1,3,3", "ftree", "incast", 3),
+    Setting("xgft:3;6,6,4;1,3,3", "ftree", "link", 2),
+)
+UNCOUNTED = tuple(replace(one, uncounted=0.1) for one in SETTINGS)
+QUIET = tuple(
+    Setting(*machine, "quiet")
+    for machine in dict.fromkeys((one.topology, one.routing) for one in (*SETTINGS, *SEVERAL))
+)
+
+
+def run(setting: Setting, seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """Scores of one setting, a seed each."""
+    planter = Planter(setting.topology, setting.routing)
+    scores = []
+    for seed in seeds:
+        world = planter.world(setting.kind, setting.roots, seed)
+        window = without(world.window, setting.uncounted, seed)
+        scores.append(score(planter, world, find_roots(window, world.turns)))
+    return scores
+
+
+def without(window: PortWindow, part: float, seed: int) -> PortWindow:
+    """The window without the counters of a random part of the links."""
+    lost = np.random.default_rng([seed, 1]).random(len(window.utilisation)) < part
+    return PortWindow(
+        window.fabric,
+        np.where(lost, np.nan, window.utilisation),
+        np.where(lost, np.nan, window.stalls_per_flit),
+    )

@@ -1,0 +1,291 @@
+"""Tables staged for OpenSM, and taken back: the old configuration or the new one is in force, whatever happens in between.
+
+In the folder of OpenSM's configuration a change is a file of tables with a name of its own, which nothing reads yet, and then one rename of
+`opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before lies in `flitwatch-N/` with the
+journal that says what is what, each written aside, synced and renamed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flitwatch_domain.errors import BadInput, Conflict, Forbidden
+
+CONFIGURATION, LOADED = "opensm.conf", "opensm-lfts.dump"
+#: Of a change: the journal, and the configuration before it.
+_JOURNAL, _BEFORE = "journal.json", "opensm.conf.before"
+_LOCK = ".flitwatch.lock"
+#: A configuration is some 20 KB, the tables of 65,536 LIDs at 2,000 switches 8 GB at most.
+MOST_CONFIGURATION_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What staging would change: the configuration's lines that go and come, and its new text."""
+
+    tables: Path
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    text: str
+
+
+class OpensmFolder:
+    """The folder with OpenSM's configuration and the dump of the tables that it loaded (`opensm -F FOLDER/opensm.conf`).
+
+    Raises
+    ------
+    BadInput
+        It is no folder, a link, or what it holds is no regular file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            found = path.lstat()
+        except OSError as failure:
+            raise BadInput(f"cannot be used: {failure.strerror}", where=str(path)) from None
+        if stat.S_ISLNK(found.st_mode):
+            raise BadInput("is a link", where=str(path), advice=f"Name the folder itself: {path.resolve()}.")
+        if not stat.S_ISDIR(found.st_mode):
+            raise BadInput("is no folder", where=str(path))
+        self.path = path.absolute()
+        for name in (CONFIGURATION, LOADED):
+            _regular(self.path / name)
+
+    @property
+    def loaded(self) -> Path:
+        """OpenSM's dump of the tables that are loaded; BadInput where there is none."""
+        at = self.path / LOADED
+        if not at.exists():
+            raise BadInput(
+                "is missing, so what is loaded is not known",
+                where=str(at),
+                advice=f"Let OpenSM write it: `dump_files_dir {self.path}` and log flag 0x40, or copy it here.",
+            )
+        return at
+
+    def plan(self, number: int) -> Plan:
+        """The configuration that loads the tables of a recommendation, beside what is there."""
+        tables = self.path / f"flitwatch-{number}.lfts"
+        settings = {"routing_engine": "file,no_fallback", "lfts_file": str(tables), "lmc": "0"}
+        if len(str(self.path).split()) != 1:
+            raise BadInput("has blanks in its path, which OpenSM's configuration cannot name", where=str(self.path))
+        lines, removed, there = [], [], set()
+        for line in _lines(self.path / CONFIGURATION):
+            words = line.split()
+            key = words[0] if words else ""
+            # Of a setting that stands twice OpenSM takes the last.
+            if key in settings and (words[1:] != [settings[key]] or key in there):
+                removed.append(line)
+                continue
+            there.add(key)
+            lines.append(line)
+        added = [f"{key} {value}" for key, value in settings.items() if key not in there]
+        return Plan(tables, tuple(removed), tuple(added), "".join(f"{line}\n" for line in [*lines, *added]))
+
+    def apply(self, number: int, tables: bytes) -> None:
+        """Stage tables; what a broken-off attempt left is cleared away first. What is written is read back and compared.
+
+        Raises
+        ------
+        Conflict
+            They are staged already.
+        BadInput, Forbidden
+            The folder cannot be written, or does not keep what is written.
+        """
+        with self._locked():
+            kept = self._kept(number)
+            journal = self._journal(number)
+            if journal is not None and journal["state"] != "rolled back" and self._digest() == journal["after"]:
+                if journal["state"] == "staged":
+                    raise Conflict(f"recommendation {number} is staged in {self.path} already")
+                # Broken off behind the rename: what was before is kept already, and must stay.
+                self._note(number, {**journal, "state": "staged"})
+                return
+            plan = self.plan(number)
+            after = plan.text.encode()
+            if _regular(kept) is not None:
+                raise BadInput("is a file where a folder belongs", where=str(kept), advice="Move it away.")
+            kept.mkdir(mode=0o700, exist_ok=True)
+            before = self.path / CONFIGURATION
+            held = before.read_bytes() if before.exists() else None
+            _write(kept / _BEFORE, held or b"", 0o600)
+            journal = {
+                "recommendation": number,
+                "state": "begun",
+                "before": None if held is None else _sha(held),
+                "after": _sha(after),
+                "tables": _sha(tables),
+            }
+            self._note(number, journal)
+            _write(plan.tables, tables, 0o644)
+            if plan.tables.read_bytes() != tables:
+                plan.tables.unlink()
+                raise BadInput("does not hold what was written", where=str(plan.tables))
+            _write(before, after, _mode(before), like=before)
+            if self._digest() != journal["after"]:
+                self._restore(number, journal)
+                raise BadInput("does not hold what was written: the old one was restored", where=str(before))
+            self._note(number, {**journal, "state": "staged"})
+
+    def rollback(self, number: int) -> bool:
+        """Restore the configuration as it was before, byte for byte, and remove the tables; False where none of it was staged here.
+
+        Raises
+        ------
+        Conflict
+            The configuration was changed since.
+        BadInput
+            What was kept of the configuration before is damaged.
+        """
+        with self._locked():
+            journal = self._journal(number)
+            if journal is None or journal["state"] == "rolled back":
+                return False
+            if self._digest() not in (journal["before"], journal["after"]):
+                raise Conflict(
+                    f"{self.path / CONFIGURATION} was changed since recommendation {number} was staged",
+                    advice=f"Compare it with {self._kept(number) / _BEFORE} and restore by hand what you want.",
+                )
+            self._restore(number, journal)
+            return True
+
+    def staged(self, number: int) -> bool:
+        """Whether the configuration is the one that loads this recommendation's tables, and these are whole."""
+        journal, tables = self._journal(number), self.path / f"flitwatch-{number}.lfts"
+        return (
+            journal is not None
+            and self._digest() == journal["after"]
+            and tables.exists()
+            and _sha(tables.read_bytes()) == journal["tables"]
+        )
+
+    def _restore(self, number: int, journal: dict[str, Any]) -> None:
+        at, kept = self.path / CONFIGURATION, self._kept(number) / _BEFORE
+        if self._digest() != journal["before"]:
+            if journal["before"] is None:
+                at.unlink()
+                _sync(self.path)
+            else:
+                held = kept.read_bytes() if kept.exists() else b""
+                if _sha(held) != journal["before"]:
+                    raise BadInput("is damaged: it is not what was kept", where=str(kept))
+                _write(at, held, _mode(at), like=at)
+        with suppress(FileNotFoundError):
+            (self.path / f"flitwatch-{number}.lfts").unlink()
+        self._note(number, {**journal, "state": "rolled back"})
+
+    def _kept(self, number: int) -> Path:
+        return self.path / f"flitwatch-{number}"
+
+    def _journal(self, number: int) -> dict[str, Any] | None:
+        at = self._kept(number) / _JOURNAL
+        try:
+            found = json.loads(at.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError):
+            found = None
+        fields = {"recommendation", "state", "before", "after", "tables"}
+        if not isinstance(found, dict) or set(found) != fields or found["recommendation"] != number:
+            raise BadInput("is damaged", where=str(at), advice=f"{at.parent / _BEFORE} holds the configuration before.")
+        return found
+
+    def _note(self, number: int, journal: dict[str, Any]) -> None:
+        _write(self._kept(number) / _JOURNAL, json.dumps(journal, indent=1).encode() + b"\n", 0o600)
+
+    def _digest(self) -> str | None:
+        at = self.path / CONFIGURATION
+        return _sha(at.read_bytes()) if at.exists() else None
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            held = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as failure:
+            raise Forbidden(
+                f"{self.path} cannot be written: {failure.strerror}", advice="Use the account that OpenSM runs as."
+            ) from None
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise Conflict(f"another command is at work in {self.path}") from None
+        except OSError as failure:
+            raise Forbidden(
+                f"{failure.filename} cannot be written: {failure.strerror}",
+                advice="Use the account that OpenSM runs as.",
+            ) from None
+        finally:
+            os.close(held)
+
+
+def _regular(path: Path) -> os.stat_result | None:
+    """A regular file's status, None where nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no file."""
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISDIR(found.st_mode) and path.name not in (CONFIGURATION, LOADED):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise BadInput("is a link" if stat.S_ISLNK(found.st_mode) else "is no regular file", where=str(path))
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    if not path.exists():
+        return []
+    raw = path.read_bytes()
+    if len(raw) > MOST_CONFIGURATION_BYTES:
+        raise BadInput(f"is no configuration: {len(raw):,} bytes", where=str(path))
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise BadInput("is no text", where=str(path)) from None
+    if re.search(r"[^\S\n\t ]|\x00", text):
+        raise BadInput("is no configuration: it has characters that OpenSM does not read", where=str(path))
+    return text.splitlines()
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+
+
+def _write(path: Path, content: bytes, mode: int, like: Path | None = None) -> None:
+    """A file that is there whole or not at all, also after a power cut: written aside, synced, renamed."""
+    aside = path.with_name(f".{path.name}.part")
+    with suppress(FileNotFoundError):
+        aside.unlink()
+    out = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(out, "wb") as file:
+        os.fchmod(out, mode)
+        if like is not None and like.exists() and os.geteuid() == 0:
+            owner = like.stat()
+            os.fchown(out, owner.st_uid, owner.st_gid)
+        file.write(content)
+        file.flush()
+        os.fsync(out)
+    aside.replace(path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(held)
+    finally:
+        os.close(held)
+
+
+def _sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,390 @@
+"""A turn of the loop from counters that were measured and stored: their matrix, better tables, and the loads that both would give. Nothing is simulated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+
+from flitwatch_db.diagnosis import measured
+from flitwatch_db.diagnosis.measured import LinkSums
+from flitwatch_db.estimates.recommendations import Part, Recommendation, as_json
+from flitwatch_db.fabrics import route_changes
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing import lft
+from flitwatch_routing.deadlock import dependencies
+from flitwatch_routing.forwarding import check
+from flitwatch_routing.optimise import Routes, optimise
+from flitwatch_routing.reconstruction.lanes import Lanes, port_width
+from flitwatch_routing.reconstruction.pairs import pairs_of
+from flitwatch_routing.reconstruction.recover import Reconstruction
+from flitwatch_routing.reconstruction.study import Measured
+from flitwatch_simulation.loop.estimate import NOISE_FLOOR, reconstructed
+from flitwatch_simulation.loop.machine import Carried
+from flitwatch_simulation.loop.matrices import by_place
+from flitwatch_simulation.loop.outcome import links_of
+from flitwatch_simulation.loop.turn import UNSURE
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+#: report(stages done, stages, what runs now)
+Report = Callable[[int, int, str], None]
+STAGES = 3
+#: Links that carry less than this of the busiest carry management packets, the collector's own among them; they would make every pair possible.
+QUIET = 1e-4
+#: The predicted busiest link has to carry this much less, or the loaded routes stay.
+WORTH = 0.99
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """fabric: its name;  from_s, to_s: the window in epoch seconds;  basis, time limits and seed as of the simulated loop"""
+
+    fabric: str
+    from_s: float
+    to_s: float
+    basis: str = "od"
+    optimise_s: float = 30.0
+    reconstruct_s: float = 900.0
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Window:
+    """What the database says of a fabric in a window; `loaded` (routers, endpoints) are the tables in force."""
+
+    fabric: Fabric
+    fabric_id: int
+    loaded: Ints
+    counted: LinkSums
+
+
+@dataclass(frozen=True)
+class StoredTurn:
+    """What a turn found, its verdict `load`, `keep` or `cannot tell`; `found`, `routes` and loads are None where the counters cannot tell, and `reason` says why.
+
+    load_before, load_after : (links,) predicted bytes of the window's traffic under the loaded and the new tables
+    quiet_bytes : left out, on links below `QUIET` of the busiest
+    """
+
+    run: StoredRun
+    window: Window
+    verdict: str
+    reason: str
+    quiet_bytes: float
+    wall_s: float
+    found: Reconstruction | None = None
+    routes: Routes | None = None
+    load_before: Floats | None = None
+    load_after: Floats | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """What the command prints."""
+        between, fabric = self.window.fabric.router_links(), self.window.fabric
+        counted = self.window.counted
+        found, routes = self.found, self.routes
+        largest = [
+            None if load is None else float(load[between].max(initial=0))
+            for load in (self.load_before, self.load_after)
+        ]
+        return {
+            "fabric": fabric.name,
+            "from": _moment(counted.from_s),
+            "to": _moment(counted.to_s),
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "links": len(fabric.links),
+            "links_counted": int(np.isfinite(counted.carried).sum()),
+            "bytes_counted": float(np.nansum(counted.carried[between])),
+            "quiet_bytes": self.quiet_bytes,
+            "reconstruction": None
+            if found is None
+            else {
+                "basis": self.run.basis,
+                "pairs": int((found.size > 0).sum()),
+                "estimated_error": _doubt(found),
+                "residual": found.residual,
+                "noise": found.noise,
+                "iterations": found.iterations,
+                "converged": found.converged,
+                "wall_s": found.wall_s,
+            },
+            "max_load_bytes": {
+                "measured": float(np.nanmax(counted.carried[between], initial=0)),
+                "before": largest[0],
+                "after": largest[1],
+                "least_possible": None if routes is None else routes.z_ar,
+            },
+            "entries_changed": None if routes is None else int((routes.ports != self.window.loaded).sum()),
+            "lanes": 1,
+            "simulated": fabric.simulated,
+            "wall_s": self.wall_s,
+        }
+
+
+def read(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
+    """The window's counters and tables.
+
+    Raises
+    ------
+    NotFound
+        No such fabric.
+    BadRequest
+        Nothing was counted in the window, or no tables are known.
+    Conflict
+        Routes changed in the window.
+    """
+    row = fabrics.get(conn, asked.fabric)
+    if row.snapshot:
+        raise BadRequest(
+            f"{row.name} has totals without times", advice="Choose a fabric whose ports are counted over time."
+        )
+    fabric = fabrics.load(conn, row.name)
+    counted = measured.link_bytes(conn, row.fabric_id, fabric, asked.from_s, asked.to_s)
+    if not np.isfinite(counted.carried).any():
+        newest = measured.newest_port_s(conn, row.fabric_id)
+        advice = "Its ports were never counted: run `flitwatch collect infiniband --adapters`."
+        if newest is not None:
+            advice = f"Its newest counters end at {_moment(newest)}: choose the window with --to and --window."
+        raise BadRequest(
+            f"no port of {row.name} was counted from {_moment(counted.from_s)} to {_moment(counted.to_s)}",
+            advice=advice,
+        )
+    loaded = route_changes.in_force(
+        conn, row.fabric_id, datetime.fromtimestamp(counted.from_s, UTC), datetime.fromtimestamp(counted.to_s, UTC)
+    )
+    shape = (len(fabric.routers), len(fabric.endpoints))
+    if loaded is None or loaded.shape != shape:
+        raise BadRequest(
+            f"which tables {row.name} had in this window is not known",
+            advice="Give OpenSM's dump: `flitwatch import routes opensm-lfts.dump --fabric NAME --at TIME`.",
+        )
+    return Window(fabric, row.fabric_id, loaded, counted)
+
+
+def turn(
+    asked: StoredRun,
+    window: Window,
+    report: Report | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> StoredTurn:
+    """Reconstruct the window's traffic, lay tables for it and predict their loads.
+
+    The optimiser and the checks see the reconstruction alone. Raises BadInput for fabrics that are no fat tree, Cancelled where it is asked for.
+    """
+    started, stop = time.monotonic(), cancelled or (lambda: False)
+    fabric, loaded = window.fabric, window.loaded
+
+    def stage(done: int, what: str) -> Callable[[str], None]:
+        if stop():
+            raise Cancelled("the loop was cancelled")
+        if report is not None:
+            report(done, STAGES, what)
+        return lambda detail: None if report is None else report(done, STAGES, f"{what}: {detail}")
+
+    carried, quiet = _without_quiet(window.counted.carried)
+
+    def ended(verdict: str, reason: str, **rest: Any) -> StoredTurn:
+        return StoredTurn(asked, window, verdict, reason, quiet, time.monotonic() - started, **rest)
+
+    why = _why_not(fabric, loaded, carried)
+    if why:
+        return ended("cannot tell", why)
+    say = stage(0, "reconstructing traffic from counters")
+    try:
+        found = _matrix(asked, fabric, loaded, carried, say, stop)
+    except BadInput as contradiction:
+        return ended("cannot tell", f"{contradiction.message}")
+    doubt = _doubt(found)
+    if doubt is None or doubt > UNSURE:
+        how = "unknown" if doubt is None else f"{doubt:.0%}"
+        reason = f"several matrices explain the counters: what they leave open is {how} of the matrix, and routes need at most {UNSURE:.0%}"
+        return ended("cannot tell", reason, found=found)
+    say = stage(1, "optimising routes")
+    keep = found.size > NOISE_FLOOR * found.size.max(initial=0)
+    matrix = found.pairs.src[keep], found.pairs.dst[keep], found.size[keep]
+
+    def watch(seconds: float, largest: float, moves: int) -> bool:
+        say(f"{seconds:.0f} of {asked.optimise_s:.0f} s: busiest link {largest:.6g} bytes after {moves:,} moves")
+        return not stop()
+
+    routes = optimise(fabric, matrix, asked.optimise_s, asked.seed, watch, loaded=loaded)
+    stage(2, "checking the new tables")
+    before, after = (check(fabric, ports, matrix) for ports in (loaded, routes.ports))
+    wrong = _wrong(fabric, routes.ports, after.where)
+    between = fabric.router_links()
+    largest, smaller = (float(one.load[between].max(initial=0)) for one in (before, after))
+    verdict, reason = _judged(largest, smaller, wrong)
+    return ended(verdict, reason, found=found, routes=routes, load_before=before.load, load_after=after.load)
+
+
+def _without_quiet(carried: Floats) -> tuple[Floats, float]:
+    """Counters with those of quiet links as 0, and how many bytes that leaves out."""
+    busiest = float(np.nanmax(carried, initial=0))
+    quiet = carried < QUIET * busiest
+    return np.where(quiet, 0.0, carried), float(carried[quiet].sum())
+
+
+def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
+    """Why these counters cannot be explained by a matrix; empty where they may."""
+    missing = np.flatnonzero(np.isnan(carried))
+    if len(missing):
+        links, first = fabric.links, int(missing[0])
+        name = fabric.vertex_name(int(links.src[first]))
+        hosts = bool((links.src[missing] >= len(fabric.routers)).any())
+        return (
+            f"{len(missing)} of {len(carried)} links were not counted, or not for long enough, the first from {name} port {links.src_port[first]}"
+            + ("; adapters are counted by `flitwatch collect infiniband --adapters`" if hosts else "")
+        )
+    if any(fabric.attributes.get("lmc") or ()):
+        return "adapters have several LIDs (LMC above 0), and which of them traffic took was not counted"
+    if not carried[fabric.router_links()].any():
+        return "no traffic crossed from switch to switch"
+    known = check(fabric, loaded)
+    return "" if known.valid else f"the tables that are known do not lead everywhere: {known.where[0]}"
+
+
+def _matrix(
+    asked: StoredRun,
+    fabric: Fabric,
+    loaded: Ints,
+    carried: Floats,
+    say: Callable[[str], None],
+    stop: Callable[[], bool],
+) -> Reconstruction:
+    """The matrix that explains counters (links,) added up over lanes: one lane and one service level for all."""
+    routers, ends = len(fabric.routers), len(fabric.endpoints)
+    links, width = fabric.links, port_width(fabric)
+    active = np.zeros(ends, bool)
+    for end in (links.src, links.dst):
+        hosts = (end >= routers) & (carried > 0)
+        active[end[hosts] - routers] = True
+    pairs = pairs_of([np.flatnonzero(active)], np.zeros((ends, ends), np.int8))
+    lanes = Lanes(np.zeros((routers, width, width, 1), np.uint8), np.zeros((ends, 1), np.uint8), 1)
+    one = Measured(pairs, [lanes], [carried[:, None]])
+    slots, _ = reconstructed(fabric, loaded, [one], asked.basis, asked.reconstruct_s, say, stop)
+    return slots[0]
+
+
+def _doubt(found: Reconstruction) -> float | None:
+    """How far, relative, the matrix may be from the true one; None where that is unknown.
+
+    Not the estimate alone: it rests on sparse traffic over several lanes. Counters added up over lanes have sparse explanations that are wrong, so the
+    intervals, which need no such thing, must leave little open too.
+    """
+    if found.estimated_error is None or not found.size.any() or np.isnan(found.low).any():
+        return None
+    farthest = np.maximum(found.high - found.size, found.size - found.low)
+    return max(found.estimated_error, float(np.linalg.norm(farthest) / np.linalg.norm(found.size)))
+
+
+def _wrong(fabric: Fabric, ports: Ints, where: tuple[str, ...]) -> str:
+    """Why tables must not be loaded; empty where they may."""
+    if where:
+        return where[0]
+    waits = dependencies(fabric, ports)
+    return f"they could deadlock: {waits.named(fabric)}" if waits.cycle else ""
+
+
+def _judged(before: float, after: float, wrong: str) -> tuple[str, str]:
+    predicted = f"the busiest link between switches is predicted to carry {after:.4g} bytes of the window's traffic, with the loaded tables {before:.4g}"
+    if wrong:
+        return "keep", f"The new tables fail a check: {wrong}."
+    if after > WORTH * before:
+        return "keep", f"New tables would not help: {predicted}."
+    return "load", f"{predicted[0].upper()}{predicted[1:]}. The order of messages is not known."
+
+
+def recommendation(turn: StoredTurn) -> Recommendation:
+    """The row of a turn: tables and matrices as parts only where there is something to load."""
+    fabric, made = turn.window.fabric, turn.summary()
+    load = turn.verdict == "load"
+    sides = {
+        side: {
+            "time_s": None,
+            "max_load_bytes": made["max_load_bytes"][side],
+            "congested_links": None,
+            "label": label,
+        }
+        for side, label in (("before", "loaded tables"), ("after", "optimised for the reconstructed traffic"))
+    }
+    reconstruction = made["reconstruction"]
+    detail = {
+        "why": [
+            {"text": "busiest link between switches, as counted", "value": made["max_load_bytes"]["measured"], "unit": "bytes"},
+            {"text": "the same, predicted for the loaded tables", "value": made["max_load_bytes"]["before"], "unit": "bytes"},
+            {"text": "the same, predicted for the new tables", "value": made["max_load_bytes"]["after"], "unit": "bytes"},
+            {"text": "estimated error of the reconstruction", "value": (reconstruction or {}).get("estimated_error"), "unit": None},
+            {"text": f"counters from {made['from']} to {made['to']}", "value": None, "unit": None},
+        ],
+        **sides,
+        "alternatives": [],
+        "reconstruction": None
+        if reconstruction is None
+        else {
+            "relative_error": None,
+            **{key: value for key, value in reconstruction.items() if key not in ("pairs", "noise")},
+        },
+        "routes": None
+        if turn.routes is None
+        else {
+            "true_gap": None,
+            "ftree_gap": None,
+            "z_ar_bytes": turn.routes.z_ar,
+            "entries_changed": made["entries_changed"],
+            "entries": int((turn.routes.ports >= 0).sum()),
+        },
+        "parameters": {
+            "fabric": fabric.name,
+            "from": made["from"],
+            "to": made["to"],
+            "basis": turn.run.basis,
+            "loaded_digest": lft.digest(turn.window.loaded),
+        },
+    }  # fmt: skip
+    titles = {
+        "load": "Load optimised routes",
+        "keep": "Keep the loaded routes",
+        "cannot tell": "Cannot tell better routes",
+    }
+    return Recommendation(
+        "routes",
+        "recommended" if load else "refused",
+        f"{titles[turn.verdict]} on {fabric.name}"[:200],
+        turn.reason if turn.verdict != "cannot tell" else f"Cannot tell: {turn.reason}.",
+        detail,
+        fabric.simulated,
+        fabric_id=turn.window.fabric_id,
+        fabric=fabric.name[:200],
+        figures="simulated" if fabric.simulated else "given",
+        authorised=True,
+        parts=_parts(turn) if load else {},
+    )
+
+
+def _parts(turn: StoredTurn) -> dict[Part, bytes]:
+    fabric, found, routes = turn.window.fabric, turn.found, turn.routes
+    assert found is not None and routes is not None and turn.load_before is not None and turn.load_after is not None
+    parts: dict[Part, bytes] = {}
+    for by, part in (("router", "matrix_router"), ("group", "matrix_group")):
+        guess = by_place(fabric, (found.pairs.src, found.pairs.dst, found.size), by)
+        parts[part] = as_json(  # type: ignore[index]
+            {"by": by, "labels": guess.labels, "true": None, "reconstructed": np.rint(guess.values), "difference": None}
+        )
+    unknown = np.full(len(fabric.links), np.nan)
+    sides = [Carried(float("nan"), load, unknown, True) for load in (turn.load_before, turn.load_after)]
+    parts["links"] = as_json(links_of(fabric, sides[0], sides[1], fabric.router_links()))
+    parts["lfts"] = "".join(line + "\n" for line in lft.dump(fabric, routes.ports)).encode()
+    return parts
+
+
+def _moment(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).isoformat()
