@@ -69,6 +69,7 @@ def operations(description: dict[str, Any]) -> str:
         and not path.endswith("/events")
         # Redirections are for browsers.
         and "303" not in operation["responses"]
+        and not operation.get("deprecated")
     ]
     return HEAD + "".join(methods)
 

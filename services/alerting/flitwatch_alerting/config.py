@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from email import policy
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,6 +24,7 @@ from pydantic import (
 from flitwatch_domain.alerts import OWN, SERIES_LABELS, Rule, check_matchers, read_rule, seconds
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
+from flitwatch_domain.mailbox import Mailbox
 
 Kind = Literal["alertmanager", "webhook", "slack", "mail"]
 _URL_KINDS = ("alertmanager", "webhook", "slack")
@@ -55,42 +55,47 @@ def _checked(matchers: dict[str, str]) -> dict[str, str]:
     return matchers
 
 
-def _mailbox(text: str) -> str:
-    """One address, `name@host`, a local name, or `Words <name@host>`, of which a message's header can be made; ValueError otherwise."""
-    try:
-        read = policy.default.header_factory("To", text).addresses if text.isprintable() else ()
-    except (ValueError, IndexError):
-        # The package raises them over `ops@`, and over line breaks that are encoded.
-        read = ()
-    # It mends a space in a name, and drops what follows an address: nobody meant that.
-    whole = [one for one in read if one.username and text.removesuffix(">").endswith(one.addr_spec)]
-    if len(read) != 1 or not whole:
-        raise ValueError(f"{text!r} is no mail address: write name@host, one an entry")
-    return text
-
-
 Matchers = Annotated[dict[str, str], AfterValidator(_checked)]
-Mailbox = Annotated[str, AfterValidator(_mailbox)]
 #: A list of which nothing is written but its name holds nothing.
 _NONE_IS_EMPTY = BeforeValidator(lambda value: () if value is None else value)
 
 
-class Receiver(BaseModel):
-    """Where alerts are delivered. Addresses that are secrets stand in the environment or in a file, not here."""
+class MailServer(BaseModel):
+    """By which server mails leave."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    server: str = Field(default="127.0.0.1:25", description="Mail server, host:port.")
+    sender: Mailbox = "flitwatch@localhost"
+    username: str = ""
+    password_env: str = ""
+    starttls: bool = False
+
+    @field_validator("server")
+    @classmethod
+    def _server(cls, value: str) -> str:
+        _read_server(value)
+        return value
+
+    def mail_server(self) -> tuple[str, int]:
+        """Host and port."""
+        return _read_server(self.server)
+
+    def check_password(self, where: str) -> None:
+        """BadInput where the environment does not hold the password that the server asks for."""
+        if self.username and not os.environ.get(self.password_env):
+            raise BadInput(f"{self.password_env or 'password_env'} holds no password", where=where)
+
+
+class Receiver(MailServer):
+    """Where alerts are delivered. Addresses that are secrets stand in the environment or in a file, not here."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
     kind: Kind
     url: str = ""
     url_env: str = ""
     url_file: str = ""
-    server: str = Field(default="127.0.0.1:25", description="Mail server, host:port.")
-    sender: Mailbox = "flitwatch@localhost"
     to: Annotated[tuple[Mailbox, ...], _NONE_IS_EMPTY] = ()
-    username: str = ""
-    password_env: str = ""
-    starttls: bool = False
     match: Matchers = Field(default_factory=dict, description="Only alerts with these labels.")
     #: Alertmanager forgets an alert that is not sent again.
     repeat_s: float | None = Field(default=None, gt=0, alias="repeat")
@@ -108,19 +113,14 @@ class Receiver(BaseModel):
             raise ValueError("url is http:// or https:// and a host")
         if self.kind == "mail" and not self.to:
             raise ValueError("mail needs `to`")
-        _read_server(self.server)
         return self
-
-    def mail_server(self) -> tuple[str, int]:
-        """Host and port."""
-        return _read_server(self.server)
 
     def check(self) -> None:
         """BadInput where what the environment or a file must hold is not there."""
         if self.kind in _URL_KINDS:
             self.address()
-        elif self.username and not os.environ.get(self.password_env):
-            raise BadInput(f"{self.password_env or 'password_env'} holds no password", where=f"receiver {self.name}")
+        else:
+            self.check_password(f"receiver {self.name}")
 
     def address(self) -> str:
         """The URL; BadInput where the environment or the file does not hold it."""
@@ -160,6 +160,7 @@ class Config(BaseModel):
     repeat_s: float = Field(default=4 * 3600.0, gt=0, alias="repeat")
     inhibit: Annotated[tuple[Inhibition, ...], _NONE_IS_EMPTY] = ()
     receivers: Annotated[tuple[Receiver, ...], _NONE_IS_EMPTY] = ()
+    mail: MailServer = Field(default=MailServer(), description="The server of contact points that people add.")
     rules: Annotated[tuple[Rule, ...], _NONE_IS_EMPTY] = ()
 
     @field_validator("group_wait_s", "group_interval_s", "repeat_s", mode="before")
@@ -201,6 +202,10 @@ class Config(BaseModel):
                 receiver.check()
             except BadInput as problem:
                 wrong.append(problem.message)
+        try:
+            self.mail.check_password("mail")
+        except BadInput as problem:
+            wrong.append(problem.message)
         if wrong:
             raise BadInput("; ".join(wrong))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flitwatch_alerting.config import Config, Receiver
-from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, Absent, labels_of, send
+from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, Unreachable, labels_of, send
 from flitwatch_db.alerts import store as alerts
 from flitwatch_domain.alerts import check_silence, matches
 from flitwatch_domain.errors import FlitwatchError
@@ -115,7 +115,7 @@ def dispatch(conn: Any, config: Config, pulse: Pulse | None = None) -> int:
             why = (
                 problem.message if isinstance(problem, FlitwatchError) else f"receiver {name}: {type(problem).__name__}"
             )
-            if isinstance(problem, Absent):
+            if isinstance(problem, Unreachable):
                 away.add(name)
             attempts = min(max(row["attempts"] for row in rows), len(RETRY_S) - 1)
             log.warning("%s; again in %.0f s", why, RETRY_S[attempts])

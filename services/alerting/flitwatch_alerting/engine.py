@@ -12,9 +12,11 @@ import psycopg
 
 from flitwatch_alerting import deliver
 from flitwatch_alerting.config import Config
+from flitwatch_alerting.contact_points import send_tests, with_contacts
 from flitwatch_alerting.evaluate import announce, evaluate
 from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
+from flitwatch_db.core.connection import clock_s
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.pulse import Pulse
 
@@ -93,12 +95,12 @@ class Engine:
     def _say(self, what: str, why: str) -> None:
         """Log a problem once, not each round."""
         if self._said.get(what) != why:
-            log.error("%s fails and is left out: %s", what, why)
+            log.error("%s failed; skipping it: %s", what, why)
         self._said[what] = why
 
     def round(self, conn: psycopg.Connection) -> None:
         """One pass: every rule, then delivery; `conn` commits by itself."""
-        now_s = alerts.now_s(conn)
+        now_s = clock_s(conn)
         for rule, through_s in alerts.rules(conn, lambda name, why: self._say(f"rule {name}", why)):
             self.pulse.beat()
             if rule.enabled:
@@ -106,11 +108,16 @@ class Engine:
                     changed = evaluate(conn, rule, through_s, now_s)
                     announce(conn, changed)
                     self.measures.changed += len(changed)
-        with self._apart(conn, "what is to be told"), conn.transaction():
+        config = self.config
+        with self._apart(conn, "contact points"):
+            config = with_contacts(conn, config)
+        with self._apart(conn, "notifications"), conn.transaction():
             announce(conn, alerts.close_orphans(conn))
-            deliver.plan(conn, self.config, self._say)
+            deliver.plan(conn, config, self._say)
         with self._apart(conn, "delivery"):
-            self.measures.delivered += deliver.dispatch(conn, self.config, self.pulse)
+            self.measures.delivered += deliver.dispatch(conn, config, self.pulse)
+        with self._apart(conn, "test mails"):
+            send_tests(conn, config)
         if self.measures.rounds % TIDY_EVERY == 0:
             with self._apart(conn, "the end of old alerts"):
                 alerts.forget_old(conn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from flitwatch_db.alerts import signals
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core.events import emit
 from flitwatch_db.jobs.explanation import explain
-from flitwatch_domain.alerts import COUNTED, Rule, Sample, Standing, advance, is_absent
+from flitwatch_domain.alerts import OF_COUNTERS, Rule, Sample, Standing, advance, is_absent
 from flitwatch_domain.errors import NotFound
 
 log = logging.getLogger(__name__)
@@ -43,15 +44,20 @@ class History:
         held = self.by_labels.get(sample.labels, [sample])
         return {
             **(sample.evidence or {}),
-            "signal": rule.signal, "above": rule.above, "clear": rule.clears_below, "probability": sample.probability,
-            "at_s": [one.at_s for one in held], "value": [one.value for one in held], "rule": rule.model_dump(mode="json"),
-        }  # fmt: skip
+            "signal": rule.signal,
+            "above": rule.above,
+            "clear": rule.clears_below,
+            "probability": sample.probability,
+            "at_s": [one.at_s for one in held],
+            "value": [one.value for one in held],
+            "rule": rule.model_dump(mode="json"),
+        }
 
 
 def evaluate(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> list[int]:
     """Bring one rule up to now within the caller's transaction; return the alerts that began or ceased to fire."""
     to_s = now_s - SECOND_LAG_S
-    if rule.signal in COUNTED:
+    if rule.signal in OF_COUNTERS:
         counted = alerts.counted_through_s(conn)
         # Without a writer there is nothing new; the rule waits, and `counter_silence` tells.
         to_s = min(to_s, counted) if counted is not None else min(to_s, through_s or 0.0)
@@ -107,7 +113,7 @@ def _take(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], sampl
 
 
 #: What of an explanation stands in an alert: sentences and numbers, which name nobody.
-EXPLAINED = ("verdict", "title", "detail", "reasons", "named", "as_of")
+EXPLAINED = ("verdict", "title", "detail", "reasons", "named", "chain", "as_of")
 
 
 def explained(conn: Any, job_id: str | None) -> dict[str, Any]:
@@ -134,19 +140,35 @@ def announce(conn: Any, numbers: list[int]) -> None:
             conn,
             "alert",
             {
-                "alert_id": number, "rule": row["rule"], "phase": row["phase"], "severity": row["severity"], "value": row["value"],
-                "fabric": row["labels"].get("fabric"), "job_id": row["labels"].get("job"),
+                "alert_id": number,
+                "rule": row["rule"],
+                "phase": row["phase"],
+                "severity": row["severity"],
+                "value": row["value"],
+                "fabric": row["labels"].get("fabric"),
+                "job_id": row["labels"].get("job"),
             },
-        )  # fmt: skip
+        )
 
 
 def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> dict[str, Any]:
-    """What a rule would have done over (from, to]: {rule, from_s, to_s, samples, series, fired, alerts[{labels, fired_s, resolved_s|null, value, peak, summary}]}."""
+    """What a rule would have done over (from, to], as `replay` describes it."""
+    return replay(rule, signals.samples(conn, rule, from_s, to_s), from_s, to_s)
+
+
+def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) -> dict[str, Any]:
+    """What a rule does on samples in order of time, which lie in (from, to].
+
+    Returns
+    -------
+    dict
+        {rule, from_s, to_s, samples, series, fired, alerts[{labels, fired_s, resolved_s|null, value, peak, probability, summary}]}
+    """
     standing: dict[Labels, Standing] = {}
     fired: list[dict[str, Any]] = []
     firing: dict[Labels, dict[str, Any]] = {}
     count = 0
-    for sample in signals.samples(conn, rule, from_s, to_s):
+    for sample in samples:
         count += 1
         # Series that fell silent before this sample ended then.
         for labels, held in list(standing.items()):
@@ -157,9 +179,14 @@ def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> dict[str, Any]
         after = standing[sample.labels] = advance(rule, before, sample)
         if after.phase == "firing" and before.phase != "firing":
             firing[sample.labels] = {
-                "labels": dict(sample.labels), "fired_s": sample.at_s, "resolved_s": None, "value": sample.value, "peak": after.peak,
-                "probability": sample.probability, "summary": rule.described(dict(sample.labels), sample.value),
-            }  # fmt: skip
+                "labels": dict(sample.labels),
+                "fired_s": sample.at_s,
+                "resolved_s": None,
+                "value": sample.value,
+                "peak": after.peak,
+                "probability": sample.probability,
+                "summary": rule.described(dict(sample.labels), sample.value),
+            }
             fired.append(firing[sample.labels])
         elif before.phase == "firing" and after.phase == "ok":
             _over(firing, sample.labels, sample.at_s, before)
@@ -169,8 +196,14 @@ def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> dict[str, Any]
         if held.phase == "firing" and is_absent(rule, held, to_s):
             _over(firing, labels, held.seen_s + rule.absent_s, held)
     return {
-        "rule": rule.name, "from_s": from_s, "to_s": to_s, "samples": count, "series": len(standing), "fired": len(fired), "alerts": fired,
-    }  # fmt: skip
+        "rule": rule.name,
+        "from_s": from_s,
+        "to_s": to_s,
+        "samples": count,
+        "series": len(standing),
+        "fired": len(fired),
+        "alerts": fired,
+    }
 
 
 def _over(firing: dict[Labels, dict[str, Any]], labels: Labels, at_s: float, held: Standing) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import smtplib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from typing import Any
@@ -20,7 +22,7 @@ TIMEOUT_S = 10.0
 ALERTMANAGER_REPEAT_S, ROUNDS = 60.0, 3
 
 
-class Absent(Unavailable):
+class Unreachable(Unavailable):
     """Nobody answers there."""
 
 
@@ -31,12 +33,12 @@ def labels_of(alert: Row) -> dict[str, str]:
 
 
 def link(config: Config, alert: Row) -> str:
-    """Where the evidence stands as it was."""
+    """Address of the evidence as it was."""
     return f"{config.external_url.rstrip('/')}/api/v1/alerts/{alert['alert_id']}"
 
 
-def page(config: Config, alert: Row) -> str | None:
-    """The page about it, at that time."""
+def page_address(config: Config, alert: Row) -> str | None:
+    """Address of the page about it, at that time."""
     place = (alert["evidence"] or {}).get("page")
     return f"{config.external_url.rstrip('/')}{place}" if place else None
 
@@ -47,17 +49,30 @@ def explanation(alert: Row) -> str | None:
     return held["title"] if held else None
 
 
+def chain(alert: Row) -> list[str]:
+    """The causal chain of the alert's job, a sentence each; empty where it was not slow, or the alert is about no job."""
+    held = (alert["evidence"] or {}).get("explanation") or {}
+    return [f"{one['part']}: {one['text']}" for one in held.get("chain", [])]
+
+
 def send(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """Deliver one group's notices; Unavailable where the receiver does not take them, Absent where it does not answer."""
-    try:
+    """Deliver one group's notices; Unavailable where the receiver does not take them, Unreachable where it does not answer."""
+    with _refusals(receiver):
         {"alertmanager": _alertmanager, "webhook": _webhook, "slack": _slack, "mail": _mail}[receiver.kind](
             config, receiver, notices, key
         )
+
+
+@contextmanager
+def _refusals(receiver: Receiver) -> Iterator[None]:
+    """What a receiver or the way there fails with, as our own errors."""
+    try:
+        yield
     except (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused) as problem:
         raise Unavailable(f"receiver {receiver.name} refuses ({type(problem).__name__})") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, smtplib.SMTPException) as problem:
         # The address may be a secret, so the error's own text, which may hold it, is not kept.
-        raise Absent(f"receiver {receiver.name} cannot be reached ({type(problem).__name__})") from None
+        raise Unreachable(f"receiver {receiver.name} cannot be reached ({type(problem).__name__})") from None
 
 
 def _post(receiver: Receiver, url: str, body: Any, key: str) -> None:
@@ -91,10 +106,12 @@ def _alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: s
         body.append(
             {
                 "labels": {"alertname": alert["rule"], **{k: v for k, v in labels_of(alert).items() if v}},
-                "annotations": annotations, "startsAt": _moment(started), "endsAt": _moment(ends),
-                "generatorURL": page(config, alert) or link(config, alert),
+                "annotations": annotations,
+                "startsAt": _moment(started),
+                "endsAt": _moment(ends),
+                "generatorURL": page_address(config, alert) or link(config, alert),
             }
-        )  # fmt: skip
+        )
     _post(receiver, f"{receiver.address().rstrip('/')}/api/v2/alerts", body, key)
 
 
@@ -104,11 +121,23 @@ def _is_simulated(alert: Row) -> bool:
 
 def _item(config: Config, alert: Row) -> Row:
     return {
-        "alert_id": alert["alert_id"], "status": alert["status"], "rule": alert["rule"], "severity": alert["severity"], "labels": alert["labels"],
-        "summary": alert["summary"], "value": alert["value"], "peak": alert["peak"], "probability": alert["probability"],
-        "fired_at": _moment(alert["fired_at"]), "resolved_at": _moment(alert["resolved_at"]), "evidence": link(config, alert),
-        "page": page(config, alert), "simulated": _is_simulated(alert), "explanation": explanation(alert),
-    }  # fmt: skip
+        "alert_id": alert["alert_id"],
+        "status": alert["status"],
+        "rule": alert["rule"],
+        "severity": alert["severity"],
+        "labels": alert["labels"],
+        "summary": alert["summary"],
+        "value": alert["value"],
+        "peak": alert["peak"],
+        "probability": alert["probability"],
+        "fired_at": _moment(alert["fired_at"]),
+        "resolved_at": _moment(alert["resolved_at"]),
+        "evidence": link(config, alert),
+        "page": page_address(config, alert),
+        "simulated": _is_simulated(alert),
+        "explanation": explanation(alert),
+        "chain": chain(alert),
+    }
 
 
 def _webhook(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
@@ -142,7 +171,24 @@ def _mail(config: Config, receiver: Receiver, notices: list[Row], key: str) -> N
     message["Subject"] = f"[Flitwatch] {firing} firing, {len(notices) - firing} over: {rules}"[:200]
     message["From"], message["To"] = receiver.sender, ", ".join(receiver.to)
     message["Message-ID"] = f"<{key}@flitwatch>"
-    message.set_content("\n\n".join(_lines(config, notices)) + "\n")
+    told = zip(_lines(config, notices), notices, strict=True)
+    message.set_content("\n\n".join("\n".join([line, *chain(alert)]) for line, alert in told) + "\n")
+    _post_mail(receiver, message)
+
+
+def send_test(config: Config, receiver: Receiver, key: str) -> None:
+    """A mail that says no more than that mails of alerts arrive there; Unavailable where the server does not take it."""
+    message = EmailMessage()
+    message["Subject"] = "[Flitwatch] Test mail"
+    message["From"], message["To"] = receiver.sender, ", ".join(receiver.to)
+    message["Message-ID"] = f"<{key}@flitwatch>"
+    page = f"{config.external_url.rstrip('/')}/alerts?view=contacts"
+    message.set_content(f"This is a test: alerts of Flitwatch arrive here. Nothing is wrong.\n\n{page}\n")
+    with _refusals(receiver):
+        _post_mail(receiver, message)
+
+
+def _post_mail(receiver: Receiver, message: EmailMessage) -> None:
     with smtplib.SMTP(*receiver.mail_server(), timeout=TIMEOUT_S) as server:
         if receiver.starttls:
             server.starttls()

@@ -4,22 +4,71 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 import orjson
 from fastapi import Request
 from fastapi.responses import Response
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
+Model = TypeVar("Model", bound=BaseModel)
 JSON = "application/json"
 MOST_DEEP = 254
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
 
 
+def shape(model: type[Model], row: Mapping[str, Any] | None = None, /, **fields: Any) -> Model:
+    """A model of what our own tables keep, `fields` before those of `row`.
+
+    It is not validated: an integer that was kept stays an integer, numpy columns are not copied, and a row of an older version is still shown. A field that
+    is not given is absent from the answer. This does what `model_construct` does without its look for aliases and defaults, which cost ten times as much.
+    """
+    held = {**row, **fields} if row else fields
+    if not held.keys() <= model.model_fields.keys():
+        known = _field_names(model)
+        held = {known[name]: value for name, value in held.items() if name in known}
+    made = model.__new__(model)
+    object.__setattr__(made, "__dict__", held)
+    object.__setattr__(made, "__pydantic_fields_set__", set(held))
+    object.__setattr__(made, "__pydantic_extra__", None)
+    object.__setattr__(made, "__pydantic_private__", None)
+    return made
+
+
+@cache
+def _field_names(model: type[BaseModel]) -> dict[str, str]:
+    """Fields by their names in JSON and in Python."""
+    return {name: name for name in model.model_fields} | {json: name for name, json in _names_in_json(model).items()}
+
+
+@cache
+def _names_in_json(model: type[BaseModel]) -> dict[str, str]:
+    return {name: field.serialization_alias or name for name, field in model.model_fields.items()}
+
+
+@cache
+def _has_aliases(model: type[BaseModel]) -> bool:
+    return any(name != json for name, json in _names_in_json(model).items())
+
+
+def _fields(model: BaseModel) -> dict[str, Any]:
+    """One level of a model; orjson comes back for the models in it."""
+    held, given = model.__dict__, model.model_fields_set
+    if len(held) == len(given) and not _has_aliases(type(model)):
+        return held
+    names = _names_in_json(type(model))
+    return {names[name]: value for name, value in held.items() if name in given}
+
+
 def _other(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return _fields(value)
     # orjson takes contiguous arrays of native numbers; text and object arrays and strided views come here.
     if isinstance(value, np.ndarray):
         return value.tolist() if value.dtype.kind in "OU" else np.ascontiguousarray(value)
@@ -37,6 +86,8 @@ def _rounded(value: Any, depth: int = 0) -> Any:
             return float(value)
         except OverflowError:
             return None
+    if isinstance(value, BaseModel):
+        return _rounded(_fields(value), depth)
     if isinstance(value, dict):
         return {name: _rounded(inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -47,7 +98,7 @@ def _rounded(value: Any, depth: int = 0) -> Any:
 
 
 def dump(content: Any) -> bytes:
-    """JSON of plain values, datetimes (UTC, RFC 3339) and numpy arrays; NaN and infinity become null, integers beyond 64 bits floats (beyond those, null)."""
+    """JSON of models, plain values, datetimes (UTC, RFC 3339) and numpy arrays; NaN and infinity become null, integers beyond 64 bits floats (beyond those, null)."""
     try:
         return orjson.dumps(content, default=_other, option=_OPTIONS)
     except TypeError:
@@ -62,7 +113,7 @@ def answer(content: Any, cache_control: str = "no-cache", vary: str | None = Non
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedAnswer:
     """An answer that is kept: its bytes, compressed once, and its entity tag."""
 
     body: bytes
@@ -75,13 +126,15 @@ class Kept:
         return len(self.body) + len(self.packed)
 
 
-def keep(content: Any) -> Kept:
+def keep(content: Any) -> CachedAnswer:
     """JSON to be sent many times."""
     body = dump(content)
-    return Kept(body, gzip.compress(body, 6, mtime=0), f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"')
+    return CachedAnswer(
+        body, gzip.compress(body, 6, mtime=0), f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+    )
 
 
-def tagged(request: Request, kept: Kept) -> Response:
+def tagged(request: Request, kept: CachedAnswer) -> Response:
     """A kept answer with its entity tag; 304 without a body where the caller has it already."""
     headers = {"ETag": kept.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     held = request.headers.get("if-none-match", "")

@@ -15,6 +15,7 @@ from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
 from flitwatch_api.counters.http import http as counters
 from flitwatch_api.description import describe, text
+from flitwatch_api.diagnosis.http import http as diagnosis
 from flitwatch_api.estimates.http import http as estimates
 from flitwatch_api.events.http import http as events
 from flitwatch_api.explanation.http import http as explanation
@@ -24,14 +25,16 @@ from flitwatch_api.health.http import http as health
 from flitwatch_api.health.metrics import Measured, Metrics
 from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
-from flitwatch_api.logs import Identified
+from flitwatch_api.links.http import http as links
+from flitwatch_api.logs import RequestIdMiddleware
+from flitwatch_api.network_noise.http import http as network_noise
 from flitwatch_api.noise.http import http as noise
 from flitwatch_api.people.access import allowed
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.http import http as people
 from flitwatch_api.people.oidc import provider_of
 from flitwatch_api.people.sign_on import http as sign_on
-from flitwatch_api.people.trail import Audited, Trail
+from flitwatch_api.people.trail import AuditMiddleware, Trail
 from flitwatch_api.platform import Platform
 from flitwatch_api.recommendations.http import http as recommendations
 from flitwatch_api.runs.http import http as runs
@@ -82,15 +85,18 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     metrics = Metrics()
     app.state.metrics = metrics
     app.state.oidc = provider_of(chosen)
-    app.state.site = site.Site(chosen.web)
+    app.state.site, app.state.documentation = site.Site(chosen.web), site.Site(chosen.docs)
     problems.install(app)
     api = APIRouter(prefix=BASE)
     for part in (
         fabrics,
         counters,
+        links,
+        diagnosis,
         samples,
         jobs,
         explanation,
+        network_noise,
         runs,
         estimates,
         noise,
@@ -112,11 +118,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     describe(app)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
     app.add_middleware(Guard, hosts=chosen.api_hosts, metrics_port=chosen.api_metrics_port)
-    app.add_middleware(Audited)
+    app.add_middleware(AuditMiddleware)
     app.add_middleware(Measured, metrics=metrics, base=BASE)
     tracing.install(app, _version())
     app.add_middleware(Heads, base=BASE)
-    app.add_middleware(Identified, access_log=chosen.api_access_log)
+    app.add_middleware(RequestIdMiddleware, access_log=chosen.api_access_log)
     return app
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from flitwatch_api.people.access import CHANGES, ROLE, SCOPE, Need, need_of
+from flitwatch_api.people.access import CHANGES, ROLE, SCOPE, Requirement, requirement_of
 from flitwatch_api.problems import MEDIA_TYPE
 
 BASE = "/api/v1"
@@ -33,13 +33,13 @@ def describe(app: FastAPI) -> None:
         for path, item in document["paths"].items():
             if path.startswith(BASE):
                 for method, operation in item.items():
-                    _complete(operation, need_of({method.upper()}, operation))
+                    _complete(operation, requirement_of({method.upper()}, operation))
         return document
 
     app.openapi = complete  # type: ignore[method-assign]
 
 
-def _complete(operation: dict[str, Any], need: Need) -> None:
+def _complete(operation: dict[str, Any], need: Requirement) -> None:
     operation.update({ROLE: need.role, SCOPE: need.scope, CHANGES: need.changes})
     answers = {"429": "Too many requests; Retry-After says when to come back", "401": "A login or a token is needed"}
     if need.role != "anyone":

@@ -41,7 +41,7 @@ class JsonLines(logging.Formatter):
         return json.dumps({key: value for key, value in line.items() if value is not None}, default=str)
 
 
-class Identified:
+class RequestIdMiddleware:
     """Gives each request an id, taken from `X-Request-Id` where that is fit, and returns it; writes a line per request if told to."""
 
     def __init__(self, app: ASGIApp, access_log: bool = False) -> None:
@@ -64,8 +64,11 @@ class Identified:
             if self.access_log:
                 caller = scope.get("state", {}).get("caller")
                 fields = {
-                    "method": scope["method"], "path": scope["path"], "status": noted.status,
-                    "duration_ms": round(1e3 * (time.perf_counter() - begin), 2), "caller": None if caller is None else caller.name,
-                }  # fmt: skip
+                    "method": scope["method"],
+                    "path": scope["path"],
+                    "status": noted.status,
+                    "duration_ms": round(1e3 * (time.perf_counter() - begin), 2),
+                    "caller": None if caller is None else caller.name,
+                }
                 log.info("%s %s %s", scope["method"], scope["path"], noted.status, extra={"fields": fields})
             request_id.reset(held)

@@ -19,8 +19,7 @@ from fastapi import Depends, Request
 
 from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import Reader
-from flitwatch_api.refusals import CUT, public
-from flitwatch_db.jobs.reads import Shown
+from flitwatch_db.jobs.reads import Row, Shown
 from flitwatch_db.people.pseudonyms import pseudonym_key
 from flitwatch_domain.access import RESERVED, VISITOR
 from flitwatch_domain.errors import Unavailable
@@ -48,7 +47,9 @@ class Names:
     def __post_init__(self) -> None:
         # With an empty key anybody could compute everybody's pseudonym.
         if self.key == b"":
-            raise Unavailable("the site's key of pseudonyms is empty", advice="Restore setting 'pseudonym_key' from a backup.")  # fmt: skip
+            raise Unavailable(
+                "the site's key of pseudonyms is empty", advice="Restore setting 'pseudonym_key' from a backup."
+            )
 
     @property
     def pseudonyms(self) -> bool:
@@ -63,7 +64,7 @@ class Names:
         """A job's name, or its pseudonym."""
         return self._shown("app", name)
 
-    def job(self, row: dict[str, Any]) -> dict[str, Any]:
+    def job(self, row: Row) -> Row:
         """A row about a job (or its neighbour), with its user, account, name and the names of its steps as the caller may see them."""
         if self.key is None or (row.get("user") is not None and row["user"] == self.own):
             return row
@@ -124,18 +125,6 @@ def sees_names(request: Request) -> bool:
 def hides_jobs_from(request: Request) -> bool:
     """Whether this site shows the caller no job."""
     return hides_jobs(request.app.state.platform.settings, getattr(request.state, "caller", None))
-
-
-def refused(request: Request, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Refused records as the caller may read them; noted where a whole reason tells more than the cut one."""
-    cut = [public(row) for row in rows]
-    if hides_jobs_from(request):
-        # Reasons quote what was refused, and places may be jobs.
-        return [{**row, "reason": CUT, "where": ""} for row in cut]
-    if not sees_names(request):
-        return cut
-    request.state.saw_names = any(row["reason"] != shown["reason"] for row, shown in zip(rows, cut, strict=True))
-    return rows
 
 
 async def names_of(request: Request, conn: Reader) -> Names:

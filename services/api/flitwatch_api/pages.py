@@ -17,7 +17,7 @@ small {{ opacity: .75; }}
 """
 
 
-def page(title: str, detail: str, advice: str, request: str) -> str:
+def problem_page(title: str, detail: str, advice: str, request: str) -> str:
     """The page; what it is given is text, whatever it looks like."""
     return _PAGE.format(
         title=escape(title),

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from flitwatch_api.answers import dump
 from flitwatch_api.logs import request_id
-from flitwatch_api.pages import page
+from flitwatch_api.pages import problem_page
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.task_models.base import words_of
 
@@ -30,7 +30,7 @@ TITLES = {
     "bad-request": "The request cannot be understood",
     "invalid-parameters": "A parameter is not valid",
     "bad-input": "The input cannot be used",
-    "not-found": "There is no such thing",
+    "not-found": "Not found",
     "method-not-allowed": "This address does not take that method",
     "conflict": "The state of the thing forbids this",
     "forbidden": "This is not allowed",
@@ -90,7 +90,7 @@ def problem(
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="flitwatch"'
     if request.url.path.startswith(NAVIGATED) and "text/html" in request.headers.get("accept", ""):
-        shown = page(body["title"], detail, body["advice"], request_id.get() or "")
+        shown = problem_page(body["title"], detail, body["advice"], request_id.get() or "")
         return Response(shown, status, headers, "text/html; charset=utf-8")
     return Response(dump(body), status, headers, MEDIA_TYPE)
 
@@ -209,7 +209,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     }
     for status, words in (
         (400, "The request cannot be understood"),
-        (404, "There is no such thing"),
+        (404, "Not found"),
         (413, "Over a limit, which is named"),
         (422, "A parameter is not valid"),
         (503, "A part of the service does not answer"),

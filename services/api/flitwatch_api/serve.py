@@ -53,10 +53,20 @@ def server(
     """A server that is ready to run."""
     app = create_app(settings)
     config = uvicorn.Config(
-        app, host=host, port=port, loop="uvloop", http=Protocol, ws="none", access_log=access_log, server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=grace_s, log_config=None, proxy_headers=False,
+        app,
+        host=host,
+        port=port,
+        loop="uvloop",
+        http=Protocol,
+        ws="none",
+        access_log=access_log,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=grace_s,
+        log_config=None,
+        proxy_headers=False,
         limit_concurrency=settings.api_streams_max + CONNECTIONS,
-    )  # fmt: skip
+    )
     return Server(config, app, pulse)
 
 

@@ -8,7 +8,17 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-ROOT = Path(__file__).resolve().parents[3]
+_HERE, _ABOVE = Path(__file__).parent, Path(__file__).resolve().parents[3]
+
+
+def built_page() -> Path:
+    """The folder of the built page: the wheel's own, or the checkout's."""
+    return _HERE / "page" if (_HERE / "page").is_dir() else _ABOVE / "web" / "dist"
+
+
+def built_docs() -> Path:
+    """The folder of the built documentation: the wheel's own, or the checkout's."""
+    return _HERE / "docs" if (_HERE / "docs").is_dir() else _ABOVE / "build" / "docs"
 
 
 class Settings(BaseSettings):
@@ -20,7 +30,10 @@ class Settings(BaseSettings):
     log: SecretStr = Field(
         default=SecretStr(""), description="URL of a Kafka log, to tell how far the writer is behind it."
     )
-    web: Path | None = Field(default=ROOT / "web" / "dist", description="Folder of the built page; None: no page.")
+    web: Path | None = Field(default_factory=built_page, description="Folder of the built page; None: no page.")
+    docs: Path | None = Field(
+        default_factory=built_docs, description="Folder of the built documentation, served at /docs; None: none."
+    )
     api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Host names that requests may name, comma-separated; empty: any."
     )

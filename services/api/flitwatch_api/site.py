@@ -1,4 +1,4 @@
-"""The built page from memory: what was there when the process began (or the index last changed) is all that can be asked for."""
+"""The built page and the documentation from memory: what was there when the process began (or the index last changed) is all that can be asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from flitwatch_api.heads import GET_ONLY
@@ -58,13 +58,17 @@ class Site:
 
     def get(self, path: str) -> File | None:
         """The file of a path; of a place of the page the index. Names of machines and jobs may hold dots."""
-        self._refresh()
         name = path.lstrip("/")
-        found = self._files.get(name or INDEX)
+        found = self.file(name or INDEX)
         is_place = "/" in name and not name.startswith(HASHED)
         if found is None and (is_place or "." not in name):
             found = self._files.get(INDEX)
         return found
+
+    def file(self, name: str) -> File | None:
+        """The file of exactly that name."""
+        self._refresh()
+        return self._files.get(name)
 
     def _refresh(self) -> None:
         if self.folder is None:
@@ -99,6 +103,26 @@ def _read(path: Path, folder: Path) -> File:
 http = APIRouter(include_in_schema=False)
 
 
+@http.api_route("/docs", methods=["GET", "HEAD"])
+async def documentation_root() -> Response:
+    """The documentation's links are relative to its folder."""
+    return RedirectResponse("/docs/", 308)
+
+
+@http.api_route("/docs/{path:path}", methods=["GET", "HEAD"])
+async def documentation(request: Request, path: str) -> Response:
+    """A file of the documentation."""
+    docs: Site = request.app.state.documentation
+    file = docs.file(path or INDEX)
+    if file is None:
+        if docs.file(INDEX) is None:
+            raise NotFound(
+                "the documentation is not built", advice="Build it with `make docs`, or read the folder docs/."
+            )
+        raise NotFound(f"the documentation has no page /{path[:200]}", advice="Begin at /docs/.")
+    return _answer(request, file)
+
+
 @http.api_route("/{path:path}", methods=["GET", "HEAD"])
 async def page(request: Request, path: str) -> Response:
     """A file of the page; any place of the page is its index."""
@@ -115,6 +139,10 @@ async def page(request: Request, path: str) -> Response:
                 advice="Build it with `make web`, or use the API below /api/v1; /openapi.json describes it.",
             )
         raise NotFound(f"the page has no file /{path[:200]}", advice="Reload the page: it was probably rebuilt.")
+    return _answer(request, file)
+
+
+def _answer(request: Request, file: File) -> Response:
     headers = {"ETag": file.tag, "Cache-Control": file.cache_control, "Vary": "Accept-Encoding"}
     if file.tag.removeprefix("W/") in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)

@@ -39,7 +39,14 @@ class _Http(Operations):
 
     def _call(self, method: str, path: str, query: Mapping[str, Any], body: Any = None) -> Any:
         answer = self.send(method, path, query, body)
-        return answer.json() if "json" in answer.headers.get("content-type", "") else answer.text
+        kind = answer.headers.get("content-type", "")
+        # Some other server, or a login page in front: of the API's operations only a job's evidence is a page.
+        if answer.is_redirect or ("text/html" in kind and not path.endswith("/case")):
+            raise Unavailable(
+                f"{answer.url} answers with {'another address' if answer.is_redirect else 'a web page'}, not with data",
+                "Is it the address of a Flitwatch platform, without a path?",
+            )
+        return answer.json() if "json" in kind else answer.text
 
     def send(
         self, method: str, path: str, query: Mapping[str, Any], body: Any = None, accept: str = "*/*"
@@ -67,7 +74,7 @@ class Client:
     url : str
         Where the platform answers, such as `https://flitwatch.site.example`.
     token : str, optional
-        An API token (`flitwatch tokens add`); without one the caller is anonymous.
+        An API token (`flitwatch tokens create`); without one the caller is anonymous.
     timeout_s : float
         How long an answer may take.
 
@@ -98,9 +105,18 @@ class Client:
         return of_rows(self.api.fabrics()["items"], FABRICS)
 
     def jobs(
-        self, *, fabric: str | int | None = None, user: str | None = None, state: str | None = None, name: str | None = None,
-        text: str | None = None, at: Time | None = None, start: Time | None = None, end: Time | None = None, most: int | None = None,
-    ) -> Table:  # fmt: skip
+        self,
+        *,
+        fabric: str | int | None = None,
+        user: str | None = None,
+        state: str | None = None,
+        name: str | None = None,
+        text: str | None = None,
+        at: Time | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        most: int | None = None,
+    ) -> Table:
         """Jobs, the newest first; every page of the list.
 
         Parameters
@@ -123,9 +139,17 @@ class Client:
 
         def page(limit: int, cursor: str | None) -> Any:
             return self.api.jobs(
-                fabric=None if fabric is None else str(fabric), user=user, state=state, name=name, q=text, at=_time(at), from_=_time(start),
-                to=_time(end), limit=limit, cursor=cursor,
-            )  # fmt: skip
+                fabric=None if fabric is None else str(fabric),
+                user=user,
+                state=state,
+                name=name,
+                q=text,
+                at=_time(at),
+                from_=_time(start),
+                to=_time(end),
+                limit=limit,
+                cursor=cursor,
+            )
 
         return of_rows(_pages(page, most), JOBS)
 
@@ -141,18 +165,29 @@ class Client:
         answer = self.api.steps(run_id)
         counters = answer["counters"] or {}
         made: dict[str, Sequence[Any] | None] = {
-            "step": answer["step"], "time_s": answer["time_s"], "usual_s": answer["time_p50_s"], "mean_s": answer["mean_time_s"],
-            "p10_s": answer["p10_s"], "p90_s": answer["p90_s"],
-        }  # fmt: skip
+            "step": answer["step"],
+            "time_s": answer["time_s"],
+            "usual_s": answer["time_p50_s"],
+            "mean_s": answer["mean_time_s"],
+            "p10_s": answer["p10_s"],
+            "p90_s": answer["p90_s"],
+        }
         rows = len(answer["step"])
         arrays = [pa.array(_fit(made[name], rows), kind) for name, kind in STEPS.items()]
         arrays += [pa.array(_fit(values, rows), pa.float64()) for values in counters.values()]
         return Table(pa.table(arrays, names=[*STEPS, *counters]))
 
     def series(
-        self, fabric: str | int, counters: str | Sequence[str] = "ratio", *, routers: str | Iterable[int] = "all", start: Time | None = None,
-        end: Time | None = None, points: int = 300, total: bool = False,
-    ) -> Table:  # fmt: skip
+        self,
+        fabric: str | int,
+        counters: str | Sequence[str] = "ratio",
+        *,
+        routers: str | Iterable[int] = "all",
+        start: Time | None = None,
+        end: Time | None = None,
+        points: int = 300,
+        total: bool = False,
+    ) -> Table:
         """Counters of routers over time: columns `ts`, `router` and one for each counter.
 
         Parameters
@@ -177,9 +212,12 @@ class Client:
         """
         query = {
             "routers": routers if isinstance(routers, str) else ",".join(str(int(one)) for one in routers),
-            "counters": counters if isinstance(counters, str) else ",".join(counters), "from": _time(start), "to": _time(end), "points": points,
+            "counters": counters if isinstance(counters, str) else ",".join(counters),
+            "from": _time(start),
+            "to": _time(end),
+            "points": points,
             "sum": str(total).lower(),
-        }  # fmt: skip
+        }
         return self._arrow(f"/api/v1/fabrics/{quote(str(fabric), safe='')}/timeseries", query)
 
     def stalls(
@@ -203,7 +241,7 @@ class Client:
     ) -> Table:
         """Flits, stall cycles and stalls per flit of every counted link in the window that ends at `at`."""
         given = {} if window_s is None else {"window": f"{window_s}s"}
-        answer: Mapping[str, Any] = self.api.congestion_links(str(fabric), at=_time(at), class_=link_class, **given)
+        answer: Mapping[str, Any] = self.api.stalls_of_links(str(fabric), at=_time(at), class_=link_class, **given)
         return Table(pa.table([pa.array(answer[name], kind) for name, kind in LINKS.items()], names=list(LINKS)))
 
     def blame(self, application: str | None = None, nodes: int | None = None, *, by: str = "user") -> Table:

@@ -9,18 +9,35 @@ from flitwatch_client.table import TIME
 TEXT, YES_NO, INTEGER, NUMBER = pa.string(), pa.bool_(), pa.int64(), pa.float64()
 
 FABRICS = {
-    "id": INTEGER, "name": TEXT, "kind": TEXT, "technology": TEXT, "simulated": YES_NO, "timeless": YES_NO, "routers": INTEGER,
-    "endpoints": INTEGER, "links": INTEGER, "first_ts": TIME, "last_ts": TIME, "complete_through": TIME,
-}  # fmt: skip
+    "id": INTEGER,
+    "name": TEXT,
+    "kind": TEXT,
+    "technology": TEXT,
+    "simulated": YES_NO,
+    "snapshot": YES_NO,
+    "routers": INTEGER,
+    "endpoints": INTEGER,
+    "links": INTEGER,
+    "first_ts": TIME,
+    "last_ts": TIME,
+    "complete_through": TIME,
+}
 JOBS = {
     "job_id": TEXT, "cluster": TEXT, "user": TEXT, "account": TEXT, "name": TEXT, "partition": TEXT, "state": TEXT, "submit": TIME,
     "start": TIME, "end": TIME, "elapsed_s": NUMBER, "nodes": INTEGER, "routers": INTEGER, "groups": pa.list_(INTEGER), "runs": INTEGER,
     "fabric_id": INTEGER, "simulated": YES_NO,
 }  # fmt: skip
 RUNS = {
-    "run_id": INTEGER, "job_id": TEXT, "exe": TEXT, "start": TIME, "ranks": INTEGER, "nodes": INTEGER, "steps": INTEGER, "time_s": NUMBER,
+    "run_id": INTEGER,
+    "job_id": TEXT,
+    "exe": TEXT,
+    "start": TIME,
+    "ranks": INTEGER,
+    "nodes": INTEGER,
+    "steps": INTEGER,
+    "time_s": NUMBER,
     "simulated": YES_NO,
-}  # fmt: skip
+}
 STEPS = {"step": INTEGER, "time_s": NUMBER, "usual_s": NUMBER, "mean_s": NUMBER, "p10_s": NUMBER, "p90_s": NUMBER}
 LINKS = {
     "link": INTEGER,
@@ -42,10 +59,33 @@ FORECASTS = {
     "usual_s": NUMBER, "slowdown": NUMBER, "backtest_mape": NUMBER, "lacks": TEXT, "simulated": YES_NO,
 }  # fmt: skip
 ALERTS = {
-    "alert_id": INTEGER, "rule": TEXT, "phase": TEXT, "severity": TEXT, "since": TIME, "fired_at": TIME, "resolved_at": TIME, "value": NUMBER,
-    "peak": NUMBER, "probability": NUMBER, "summary": TEXT, "page": TEXT, "simulated": YES_NO,
-}  # fmt: skip
+    "alert_id": INTEGER,
+    "rule": TEXT,
+    "phase": TEXT,
+    "severity": TEXT,
+    "since": TIME,
+    "fired_at": TIME,
+    "resolved_at": TIME,
+    "value": NUMBER,
+    "peak": NUMBER,
+    "probability": NUMBER,
+    "summary": TEXT,
+    "page": TEXT,
+    "simulated": YES_NO,
+}
 CANDIDATES = {
-    "job_id": TEXT, "user": TEXT, "name": TEXT, "nodes": INTEGER, "start": TIME, "end": TIME, "named": YES_NO, "score": NUMBER,
-    "shared_routers": INTEGER, "shared_links": INTEGER, "exposure": NUMBER, "why_not": TEXT, "simulated": YES_NO,
-}  # fmt: skip
+    "job_id": TEXT,
+    "user": TEXT,
+    "name": TEXT,
+    "nodes": INTEGER,
+    "start": TIME,
+    "end": TIME,
+    "named": YES_NO,
+    "score": NUMBER,
+    "shared_routers": INTEGER,
+    "shared_links": INTEGER,
+    "exposure": NUMBER,
+    "footprint": NUMBER,
+    "why_not": TEXT,
+    "simulated": YES_NO,
+}

@@ -80,12 +80,6 @@ class ApplicationsOnAllocations(TypedDict):
     applications: NotRequired[list[Literal['fft', 'milc', 'sweep', 'amg']] | None]
 
 
-class Askable(TypedDict):
-    application: str
-    nodes: int
-    users: list[str]
-
-
 class AuditEntry(TypedDict):
     audit_id: int
     at: str
@@ -175,6 +169,29 @@ class BlameEntry(TypedDict):
     mi_q: float | None
 
 
+class BlameEvidence(TypedDict):
+    estimate_id: int
+    exe: str
+    nodes: int
+    runs: int
+    place: int
+    simulated: bool
+    verdict: Literal['named', 'cannot tell', 'no evidence']
+    testable: bool
+    score: float
+    p: float | None
+    q: float | None
+    effect_s: float | None
+    effect_low_s: float | None
+    effect_high_s: float | None
+    lost_node_hours: float | None
+    exposed_runs: int
+    mi_bits: float
+    mi_sign: int
+    mi_p: float | None
+    mi_q: float | None
+
+
 class BlameRuns(TypedDict):
     run_id: list[int]
     job_id: list[str | None]
@@ -208,6 +225,11 @@ class CarryingLink(TypedDict):
     to_router: int
     to_name: str
     to_group: int
+
+
+class ChainSentence(TypedDict):
+    part: Literal['steps', 'links', 'jobs', 'since', 'certainty', 'help']
+    text: str
 
 
 class Change(TypedDict):
@@ -311,6 +333,20 @@ class Collectives(TypedDict):
     ]
 
 
+class Contact(TypedDict):
+    name: str
+    addresses: list[str] | None
+    least_severity: Literal['info', 'warning', 'critical']
+    updated: str
+    test_asked_at: str | None
+    test_tried_at: str | None
+    test_error: str | None
+
+
+class ContactList(TypedDict):
+    items: list[Contact]
+
+
 class Count(TypedDict):
     to: NotRequired[int]
     delay_s: NotRequired[float]
@@ -380,7 +416,7 @@ class Fabric(TypedDict):
     kind: str
     technology: str
     simulated: bool
-    timeless: bool
+    snapshot: bool
     counted_at: str
     routers: int
     endpoints: int
@@ -397,7 +433,7 @@ class FabricDetail(TypedDict):
     kind: str
     technology: str
     simulated: bool
-    timeless: bool
+    snapshot: bool
     counted_at: str
     routers: int
     endpoints: int
@@ -415,6 +451,15 @@ class FabricDetail(TypedDict):
 class FabricList(TypedDict):
     items: list[Fabric]
     next_cursor: str | None
+
+
+class Feeder(TypedDict):
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    share: float | None
 
 
 Ratio: TypeAlias = float
@@ -492,6 +537,12 @@ class Fig7(TypedDict):
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
     size_bytes: NotRequired[int]
+
+
+class Finding(TypedDict):
+    text: str
+    value: float | None
+    unit: str | None
 
 
 class Frames(TypedDict):
@@ -594,6 +645,11 @@ class Holder(TypedDict):
     routers: list[int]
 
 
+class Interval(TypedDict):
+    from_s: float
+    to_s: float
+
+
 class Job(TypedDict):
     job_pk: int
     cluster: str
@@ -628,6 +684,32 @@ class JobOnRouter(TypedDict):
     nodes: int | None
 
 
+class JobPart(TypedDict):
+    key: str
+    label: str
+    unit: str
+    values: list[float | None]
+
+
+JobPaths = TypedDict(
+    'JobPaths',
+    {
+        'at': str | None,
+        'window_s': int | None,
+        'job_pk': int | None,
+        'job_id': str,
+        'link': list[int],
+        'src': list[int],
+        'dst': list[int],
+        'class': list[str],
+        'bytes_per_s': list[float],
+        'links_used': int,
+        'cannot_tell': str | None,
+        'simulated': bool,
+    },
+)
+
+
 class JobSlowdown(TypedDict):
     basis: Literal['earlier runs', 'own steps', 'counters']
     earlier_runs: int
@@ -651,6 +733,19 @@ class JobStep(TypedDict):
     end: str | None
     nodes: int | None
     node_list: str | None
+
+
+class Judged(TypedDict):
+    running: int
+    slow: int
+    not_slow: int
+    unknown: int
+
+
+class KnownApplication(TypedDict):
+    application: str
+    nodes: int
+    users: list[str]
 
 
 class Lacking(TypedDict):
@@ -688,6 +783,15 @@ LinkFigures = TypedDict(
         'note': NotRequired[str | None],
     },
 )
+
+
+class LinkUser(TypedDict):
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    share: float
 
 
 Links = TypedDict(
@@ -862,6 +966,14 @@ class NewAccount(TypedDict):
     password: NotRequired[str | None]
 
 
+Address: TypeAlias = str
+
+
+class NewContact(TypedDict):
+    addresses: list[Address]
+    least_severity: NotRequired[Literal['info', 'warning', 'critical']]
+
+
 class NewPassword(TypedDict):
     password: str
     new: str
@@ -874,6 +986,7 @@ NewRule = TypedDict(
             'slowdown',
             'stall_ratio',
             'congested_routers',
+            'root',
             'blamed_user',
             'forecast_drift',
             'ingest_gap',
@@ -905,7 +1018,9 @@ class NewSilence(TypedDict):
 
 class NewToken(TypedDict):
     label: str
-    scopes: list[Literal['read', 'names', 'advice', 'tasks', 'operate', 'admin']]
+    scopes: list[
+        Literal['read', 'names', 'advice', 'tasks', 'runs', 'operate', 'admin']
+    ]
     days: NotRequired[float]
     account: NotRequired[str | None]
 
@@ -928,6 +1043,15 @@ class NoParameters(TypedDict):
     runs: NotRequired[int | None]
     seed: NotRequired[int | None]
     threads: NotRequired[int | None]
+
+
+class NoiseFigure(TypedDict):
+    key: Literal['latency_us', 'waits']
+    label: str
+    unit: str
+    mean: float
+    quiet: float
+    dispersion: float
 
 
 class Notice(TypedDict):
@@ -1167,7 +1291,16 @@ class Remedy(TypedDict):
     job_id: str
     text: str
     minutes_saved: float | None
+    why_unknown: str | None
     in_past: bool
+
+
+Node: TypeAlias = str
+
+
+class ReportedStep(TypedDict):
+    step: int
+    time_s: float
 
 
 class RouterFigures(TypedDict):
@@ -1198,6 +1331,7 @@ Rule = TypedDict(
             'slowdown',
             'stall_ratio',
             'congested_routers',
+            'root',
             'blamed_user',
             'forecast_drift',
             'ingest_gap',
@@ -1236,6 +1370,12 @@ class Run(TypedDict):
 class RunList(TypedDict):
     items: list[Run]
     next_cursor: str | None
+
+
+class RunReport(TypedDict):
+    run_id: int
+    created: bool
+    new_steps: int
 
 
 class RunSteps(TypedDict):
@@ -1362,6 +1502,24 @@ class Session(TypedDict):
     vouched: bool
 
 
+class SeveralSetsEntry(TypedDict):
+    name: str
+    pseudonym: bool
+    found_in: int
+    tested_in: int
+    p: float | None
+    q: float | None
+    verdict: Literal['named', 'cannot tell', 'no evidence']
+    reasons: list[str]
+    evidence: list[BlameEvidence]
+
+
+class Share(TypedDict):
+    share: float | None
+    of_s: float | None
+    cannot_tell: str | None
+
+
 class Side(TypedDict):
     time_s: float | None
     max_load_bytes: float | None
@@ -1410,6 +1568,23 @@ class Sizes(TypedDict):
     largest_bytes: NotRequired[int]
 
 
+class SlowJob(TypedDict):
+    job_pk: int
+    job_id: str
+    user: str | None
+    account: str | None
+    name: str | None
+    nodes: int | None
+    state: str
+    simulated: bool
+    verdict: Literal['named', 'cannot tell', 'not slow']
+    reasons: list[str]
+    factor: float
+    lost_s: float
+    since: str
+    until: str | None
+
+
 class Slowdown(TypedDict):
     mean: float
     low: float
@@ -1424,6 +1599,18 @@ Span = TypedDict(
         'devices': int,
     },
 )
+
+
+class StallFigures(TypedDict):
+    at: str | None
+    window_s: int | None
+    complete_through: str | None
+    routers: RouterFigures
+    classes: dict[str, ClassFigures]
+    groups: PairFigures
+    note: NotRequired[str | None]
+    simulated: bool
+    snapshot: bool
 
 
 class Stalls(TypedDict):
@@ -1600,6 +1787,20 @@ class TrafficMatrix(TypedDict):
     difference: list[list[float | None]] | None
 
 
+class VictimLink(TypedDict):
+    link: int
+    link_class: str
+    src: int
+    src_name: str
+    dst: int
+    dst_name: str
+    utilisation: float | None
+    stalls_per_flit: float | None
+    congested_fraction: float | None
+    behind: int
+    distance: int
+
+
 class Wang(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -1702,29 +1903,41 @@ class WhatIf(TypedDict):
     packet_bytes: NotRequired[int]
 
 
-class Why(TypedDict):
-    text: str
-    value: float | None
-    unit: str | None
-
-
 class AdviceInput(TypedDict):
     application: str
     job: NotRequired[str | None]
     user: NotRequired[str | None]
     fabric: NotRequired[str | None]
     message_bytes: NotRequired[int]
-    observations: dict[
-        Literal[
-            'ADAPTIVE_0',
-            'ADAPTIVE_1',
-            'ADAPTIVE_2',
-            'ADAPTIVE_3',
-            'IN_ORDER',
-            'MIN_HASH',
-            'NMIN_HASH',
-        ],
-        list[Observation],
+    observations: NotRequired[
+        dict[
+            Literal[
+                'ADAPTIVE_0',
+                'ADAPTIVE_1',
+                'ADAPTIVE_2',
+                'ADAPTIVE_3',
+                'IN_ORDER',
+                'MIN_HASH',
+                'NMIN_HASH',
+            ],
+            list[Observation],
+        ]
+        | None
+    ]
+    intervals: NotRequired[
+        dict[
+            Literal[
+                'ADAPTIVE_0',
+                'ADAPTIVE_1',
+                'ADAPTIVE_2',
+                'ADAPTIVE_3',
+                'IN_ORDER',
+                'MIN_HASH',
+                'NMIN_HASH',
+            ],
+            list[Interval],
+        ]
+        | None
     ]
     check: NotRequired[Check | None]
     simulated: NotRequired[bool]
@@ -1735,7 +1948,7 @@ class AdviceBatch(TypedDict):
 
 
 class AdviceState(TypedDict):
-    applications: list[Askable]
+    applications: list[KnownApplication]
     groups: list[GroupNodes]
     pseudonyms: bool
     stale: bool
@@ -1855,6 +2068,7 @@ class CandidateJob(TypedDict):
     shared_groups: int
     shared_links: int
     exposure: float
+    footprint: float | None
     change: Literal['started', 'sends more', 'none']
     changed: str | None
     sent_before_bytes_per_s: float | None
@@ -1865,16 +2079,31 @@ class CandidateJob(TypedDict):
     why_not: str | None
 
 
-class Congestion(TypedDict):
-    at: str | None
-    window_s: int | None
-    complete_through: str | None
-    routers: RouterFigures
-    classes: dict[str, ClassFigures]
-    groups: PairFigures
-    note: NotRequired[str | None]
-    simulated: bool
-    timeless: bool
+class CongestionRoot(TypedDict):
+    link: int
+    link_class: str
+    src: int
+    src_name: str
+    dst: int
+    dst_name: str
+    utilisation: float | None
+    stalls_per_flit: float | None
+    congested_fraction: float | None
+    cause: Literal[
+        'full-link',
+        'full-endpoint',
+        'slow-endpoint',
+        'communication-pattern',
+        'mapping-or-bandwidth',
+        'static-routes',
+        'background-traffic',
+    ]
+    confidence: float | None
+    advice: str
+    victims: list[VictimLink]
+    victims_total: int
+    jobs: list[Feeder]
+    jobs_unknown_because: str | None
 
 
 class DeSensiFig3(TypedDict):
@@ -1942,11 +2171,13 @@ class Explanation(TypedDict):
     slowdown: JobSlowdown | None
     routers: OwnRouters | None
     links: list[CarryingLink]
+    root: CongestionRoot | None
     groups: list[CarryingGroup]
     candidates: list[CandidateJob]
     candidates_total: int
     named: str | None
     remedies: list[Remedy]
+    chain: list[ChainSentence]
 
 
 class Fig11(TypedDict):
@@ -1980,6 +2211,42 @@ class HoeflerFig11(TypedDict):
     parameters: NotRequired[Fig11]
 
 
+class HotLink(TypedDict):
+    link: int
+    link_class: str
+    src: int
+    src_name: str
+    src_group: int
+    src_port: int | None
+    dst: int
+    dst_name: str
+    dst_group: int
+    dst_port: int | None
+    flits: float | None
+    stall_cycles: float | None
+    ratio: float | None
+    jobs: list[LinkUser]
+    jobs_more: int
+    explained: float | None
+    cannot_tell: str | None
+
+
+class HotLinks(TypedDict):
+    at: str | None
+    window_s: int | None
+    links_counted: int
+    items: list[HotLink]
+    detour: float | None
+    note: str | None
+    simulated: bool
+
+
+class JobCounters(TypedDict):
+    ts: list[str]
+    step_s: int
+    parts: list[JobPart]
+
+
 class JobDetail(TypedDict):
     job_pk: int
     cluster: str
@@ -2006,6 +2273,33 @@ class JobDetail(TypedDict):
     steps: list[JobStep]
     neighbours: list[Neighbour]
     runs: list[Run]
+
+
+class JobNetworkNoise(TypedDict):
+    job_pk: int
+    job_id: str
+    verdict: Literal['estimated', 'cannot tell', 'not computed']
+    computed_at: str | None
+    fabric_id: int | None
+    window_s: int | None
+    windows: int
+    cards: int
+    cards_counted: int
+    figures: list[NoiseFigure]
+    message_dispersion: float | None
+    noise_s: float | None
+    worst_noise_s: float | None
+    of_runtime: Share
+    of_slowdown: Share
+    counters: list[str]
+    unknown: dict[str, str]
+    method: str
+    simulated: bool
+
+
+class MoreSteps(TypedDict):
+    key: str
+    steps: list[ReportedStep]
 
 
 class Outlook(TypedDict):
@@ -2092,7 +2386,7 @@ class Recommendation(TypedDict):
     simulated: bool
     created_by: str | None
     authorised: bool
-    figures: Literal['given', 'simulated']
+    figures: Literal['given', 'simulated', 'counted']
 
 
 class RecommendationDetail(TypedDict):
@@ -2116,8 +2410,8 @@ class RecommendationDetail(TypedDict):
     simulated: bool
     created_by: str | None
     authorised: bool
-    figures: Literal['given', 'simulated']
-    why: list[Why]
+    figures: Literal['given', 'simulated', 'counted']
+    why: list[Finding]
     before: Side | None
     after: Side | None
     alternatives: list[Alternative]
@@ -2129,6 +2423,33 @@ class RecommendationDetail(TypedDict):
 class RecommendationList(TypedDict):
     items: list[Recommendation]
     next_cursor: str | None
+
+
+class ReportedRun(TypedDict):
+    key: str
+    application: str
+    job_id: NotRequired[str | None]
+    start: NotRequired[str | None]
+    nodes: NotRequired[list[Node]]
+    steps: NotRequired[list[ReportedStep]]
+
+
+RootsOfCongestion = TypedDict(
+    'RootsOfCongestion',
+    {
+        'fabric_id': int | None,
+        'from': str | None,
+        'to': str | None,
+        'method': Literal['ports', 'samples'],
+        'verdict': Literal['named', 'none', 'cannot tell'],
+        'reasons': list[str],
+        'roots': list[CongestionRoot],
+        'links_counted': int,
+        'links_stalled': int,
+        'links_explained': int,
+        'simulated': bool,
+    },
+)
 
 
 class RouterDetail(TypedDict):
@@ -2163,6 +2484,16 @@ class RunForecast(TypedDict):
     made: list[Next]
     backtest: Serving | None
     lacks: str | None
+
+
+class SeveralSets(TypedDict):
+    by: Literal['user', 'application']
+    definition: Literal['ours', 'paper']
+    least_sets: int
+    sets: int
+    total: int
+    items: list[SeveralSetsEntry]
+    caveat: str
 
 
 class SimulatedList(TypedDict):
@@ -2222,6 +2553,18 @@ class Status(TypedDict):
     position_age_s: float | None
 
 
+class Story(TypedDict):
+    title: str
+    detail: str
+    since: str | None
+    until: str | None
+    aggressor: CandidateJob | None
+    links: list[CarryingLink]
+    victims: list[SlowJob]
+    others: list[SlowJob]
+    remedies: list[Remedy]
+
+
 class AdviceOutput(TypedDict):
     action: Literal['start', 'delay', 'prefer']
     preferred: int | None
@@ -2237,3 +2580,21 @@ class AdviceOutput(TypedDict):
 
 class AdviceBatchAnswer(TypedDict):
     items: list[AdviceOutput]
+
+
+class Incident(TypedDict):
+    title: str
+    detail: str
+    since: str | None
+    until: str | None
+    aggressor: CandidateJob | None
+    links: list[CarryingLink]
+    victims: list[SlowJob]
+    others: list[SlowJob]
+    remedies: list[Remedy]
+    fabric: str
+    as_of: str
+    verdict: Literal['incident', 'none', 'cannot tell']
+    reasons: list[str]
+    judged: Judged
+    last: Story | None

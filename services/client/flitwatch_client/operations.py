@@ -33,12 +33,28 @@ class Operations:
         """GET /api/v1/alerts: Alerts, the newest first."""
         return self._call("GET", "/api/v1/alerts", {"phase": phase, "rule": rule, "from": from_, "to": to, "limit": limit, "cursor": cursor})
 
+    def alert_contacts(self) -> models.ContactList:
+        """GET /api/v1/alerts/contacts: Contact points, by name; receivers of the engine's file are not among them."""
+        return self._call("GET", "/api/v1/alerts/contacts", {})
+
+    def delete_alert_contact(self, name: str) -> Any:
+        """DELETE /api/v1/alerts/contacts/{name}: Remove a contact point: nothing is mailed there any more."""
+        return self._call("DELETE", f"/api/v1/alerts/contacts/{self._part(name)}", {})
+
+    def put_alert_contact(self, name: str, body: Any) -> models.Contact:
+        """PUT /api/v1/alerts/contacts/{name}: Make or change a contact point."""
+        return self._call("PUT", f"/api/v1/alerts/contacts/{self._part(name)}", {}, body)
+
+    def test_alert_contact(self, name: str) -> Any:
+        """POST /api/v1/alerts/contacts/{name}/test: Have the engine send a test mail there within seconds; `GET /alerts/contacts` says how it went."""
+        return self._call("POST", f"/api/v1/alerts/contacts/{self._part(name)}/test", {})
+
     def alert_rules(self) -> models.RuleList:
         """GET /api/v1/alerts/rules: Every rule."""
         return self._call("GET", "/api/v1/alerts/rules", {})
 
     def test_alert_rule(self, body: Any) -> Any:
-        """POST /api/v1/alerts/rules/test: What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. Nobody is told."""
+        """POST /api/v1/alerts/rules/test: What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
         return self._call("POST", "/api/v1/alerts/rules/test", {}, body)
 
     def delete_alert_rule(self, name: str) -> Any:
@@ -62,7 +78,7 @@ class Operations:
         return self._call("DELETE", f"/api/v1/alerts/silences/{self._part(silence_id)}", {})
 
     def alert(self, alert_id: int) -> models.AlertDetail:
-        """GET /api/v1/alerts/{alert_id}: One alert, its evidence as it was when it began to fire, and who was told."""
+        """GET /api/v1/alerts/{alert_id}: One alert, its evidence as it was when it began to fire, and its notifications."""
         return self._call("GET", f"/api/v1/alerts/{self._part(alert_id)}", {})
 
     def audit(self, *, actor: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.AuditList:
@@ -76,6 +92,10 @@ class Operations:
     def blame(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None, by: str | None = None, limit: int | None = None, cursor: Any | None = None) -> models.Blame:
         """GET /api/v1/estimates/blame: Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause."""
         return self._call("GET", "/api/v1/estimates/blame", {"exe": exe, "nodes": nodes, "estimate": estimate, "by": by, "limit": limit, "cursor": cursor})
+
+    def blame_several(self, *, by: str | None = None, definition: str | None = None, least_sets: int | None = None, limit: int | None = None) -> models.SeveralSets:
+        """GET /api/v1/estimates/blame/several: Who, over all applications: names that several sets of runs find, with the evidence of each. Not proof of cause."""
+        return self._call("GET", "/api/v1/estimates/blame/several", {"by": by, "definition": definition, "least_sets": least_sets, "limit": limit})
 
     def blame_detail(self, estimate_id: int, by: str, place: int) -> models.BlameDetail:
         """GET /api/v1/estimates/blame/{estimate_id}/{by}/{place}: The runs behind one name: its exposure in each, and the time of each."""
@@ -101,14 +121,6 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}: One fabric."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}", {})
 
-    def congestion(self, fabric: str, *, at: Any | None = None, window: str | None = None, class_: Any | None = None) -> models.Congestion:
-        """GET /api/v1/fabrics/{fabric}/congestion: Stalls per flit of a window, by router, link class and pair of groups."""
-        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/congestion", {"at": at, "window": window, "class": class_})
-
-    def congestion_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, group: Any | None = None, class_: Any | None = None) -> models.LinkFigures:
-        """GET /api/v1/fabrics/{fabric}/congestion/links: Stalls per flit of a window by counted link; a link that is absent has no counter."""
-        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/congestion/links", {"at": at, "window": window, "router": router, "group": group, "class": class_})
-
     def endpoints(self, fabric: str) -> models.Endpoints:
         """GET /api/v1/fabrics/{fabric}/endpoints: Where nodes attach."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/endpoints", {})
@@ -121,6 +133,14 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/links: Links between routers."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links", {"class": class_, "group": group, "terminals": terminals})
 
+    def hot_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, limit: int | None = None, class_: Any | None = None, link: Any | None = None, router: Any | None = None, src_group: Any | None = None, dst_group: Any | None = None) -> models.HotLinks:
+        """GET /api/v1/fabrics/{fabric}/links/hot: Links with the most stalls per flit, and the jobs that use them with their estimated shares."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/hot", {"at": at, "window": window, "limit": limit, "class": class_, "link": link, "router": router, "src_group": src_group, "dst_group": dst_group})
+
+    def job_paths(self, fabric: str, *, job: str, at: Any | None = None, window: str | None = None) -> models.JobPaths:
+        """GET /api/v1/fabrics/{fabric}/links/paths: Links that a job's traffic is expected to use, with how much."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/paths", {"job": job, "at": at, "window": window})
+
     def matrix(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> models.Matrix:
         """GET /api/v1/fabrics/{fabric}/matrix: Traffic between groups over a span: the column sends, the row receives."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/matrix", {"from": from_, "to": to})
@@ -132,6 +152,10 @@ class Operations:
     def overview(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, points: int | None = None) -> models.Overview:
         """GET /api/v1/fabrics/{fabric}/overview: The whole machine over time, with gaps and marks, for a time brush."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/overview", {"from": from_, "to": to, "points": points})
+
+    def roots(self, fabric: str, *, at: Any | None = None, window: str | None = None) -> models.RootsOfCongestion:
+        """GET /api/v1/fabrics/{fabric}/roots: Where congestion begins on a machine, by use and stalls of its links, with the links that wait behind and the jobs that feed it."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/roots", {"at": at, "window": window})
 
     def routers(self, fabric: str) -> models.Routers:
         """GET /api/v1/fabrics/{fabric}/routers: Routers and their places."""
@@ -146,20 +170,32 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples", {"job": job, "tag": tag, "phase": phase, "from": from_, "to": to})
 
     def sample_contexts(self, fabric: str, *, job: Any | None = None, tag: Any | None = None, phase: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.SampleContextList:
-        """GET /api/v1/fabrics/{fabric}/samples/contexts: Contexts of which there are samples, the newest first."""
+        """GET /api/v1/fabrics/{fabric}/samples/contexts: Contexts that have samples, the newest first."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/contexts", {"job": job, "tag": tag, "phase": phase, "limit": limit, "cursor": cursor})
 
     def sample_hosts(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> models.SampleHosts:
         """GET /api/v1/fabrics/{fabric}/samples/hosts: What became of the packets that came to each sampling host; without a span, those of the last day."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/hosts", {"from": from_, "to": to})
 
+    def stalls(self, fabric: str, *, at: Any | None = None, window: str | None = None, class_: Any | None = None) -> models.StallFigures:
+        """GET /api/v1/fabrics/{fabric}/stalls: Stalls per flit of a window, by router, link class and pair of groups."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls", {"at": at, "window": window, "class": class_})
+
+    def stalls_of_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, group: Any | None = None, class_: Any | None = None) -> models.LinkFigures:
+        """GET /api/v1/fabrics/{fabric}/stalls/links: Stalls per flit of a window by counted link; a link that is absent has no counter."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls/links", {"at": at, "window": window, "router": router, "group": group, "class": class_})
+
     def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None, sum: bool | None = None) -> models.Timeseries:
         """GET /api/v1/fabrics/{fabric}/timeseries: Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/timeseries", {"routers": routers, "counters": counters, "from": from_, "to": to, "points": points, "sum": sum})
 
     def forecasts(self, *, limit: int | None = None) -> models.RunningList:
-        """GET /api/v1/forecasts: Running instrumented jobs and what is foretold of them, the slowest first."""
+        """GET /api/v1/forecasts: Running instrumented jobs and their forecasts, the slowest first."""
         return self._call("GET", "/api/v1/forecasts", {"limit": limit})
+
+    def incident(self, *, fabric: str, at: Any | None = None) -> models.Incident:
+        """GET /api/v1/incident: The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
+        return self._call("GET", "/api/v1/incident", {"fabric": fabric, "at": at})
 
     def dead_letters(self, *, limit: int | None = None, cursor: Any | None = None) -> models.DeadLetterList:
         """GET /api/v1/ingest/dead-letters: Records that could not be used, the newest first."""
@@ -181,9 +217,25 @@ class Operations:
         """GET /api/v1/jobs/{job_id}: One job, its place on the fabric and its neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}", {"cluster": cluster})
 
+    def case(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None) -> Any:
+        """GET /api/v1/jobs/{job_id}/case: The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its content."""
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/case", {"cluster": cluster, "at": at})
+
+    def counters(self, job_id: str, *, cluster: Any | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None) -> models.JobCounters:
+        """GET /api/v1/jobs/{job_id}/counters: What was counted on a job's own network cards and on the links of its routers while it ran."""
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/counters", {"cluster": cluster, "from": from_, "to": to, "points": points})
+
+    def job_diagnosis(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None, window: str | None = None, tag: Any | None = None, phase: Any | None = None) -> models.RootsOfCongestion:
+        """GET /api/v1/jobs/{job_id}/diagnosis: Where the congestion that holds a job up begins: by its packet samples where there are some, else by counters of ports."""
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/diagnosis", {"cluster": cluster, "at": at, "window": window, "tag": tag, "phase": phase})
+
     def explanation(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None) -> models.Explanation:
         """GET /api/v1/jobs/{job_id}/explanation: Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/explanation", {"cluster": cluster, "at": at})
+
+    def network_noise(self, job_id: str, *, cluster: Any | None = None) -> models.JobNetworkNoise:
+        """GET /api/v1/jobs/{job_id}/network-noise: How much longer a job's network cards took to send than in its own quiet times, and the share of that in its slowdown."""
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/network-noise", {"cluster": cluster})
 
     def outlook(self, job_id: str, *, cluster: Any | None = None) -> models.Outlook:
         """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
@@ -221,6 +273,10 @@ class Operations:
         """GET /api/v1/runs: Runs of instrumented applications, the newest first."""
         return self._call("GET", "/api/v1/runs", {"job": job, "exe": exe, "limit": limit, "cursor": cursor})
 
+    def report_run(self, body: Any) -> models.RunReport:
+        """POST /api/v1/runs: Report a run of any program, with the steps it has made so far; the same key again is the same run."""
+        return self._call("POST", "/api/v1/runs", {}, body)
+
     def run_forecast(self, run_id: int) -> models.RunForecast:
         """GET /api/v1/runs/{run_id}/forecast: Steps of a run, the band over the next, and earlier forecasts beside what came."""
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/forecast", {})
@@ -228,6 +284,10 @@ class Operations:
     def steps(self, run_id: int) -> models.RunSteps:
         """GET /api/v1/runs/{run_id}/steps: The steps of a run beside what other runs of the same application take."""
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/steps", {})
+
+    def report_steps(self, run_id: int, body: Any) -> models.RunReport:
+        """POST /api/v1/runs/{run_id}/steps: Add steps to a run that goes on; a step that comes again replaces itself."""
+        return self._call("POST", f"/api/v1/runs/{self._part(run_id)}/steps", {}, body)
 
     def search(self, *, q: str) -> models.Hits:
         """GET /api/v1/search: Jobs, users, fabrics, routers and nodes by part of their name."""
@@ -294,7 +354,7 @@ class Operations:
         return self._call("GET", "/healthz", {})
 
     def metrics(self) -> Any:
-        """GET /metrics: Figures of this process and of ingest, for Prometheus."""
+        """GET /metrics: Figures of this process and of ingest, for Prometheus; to whoever may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
         return self._call("GET", "/metrics", {})
 
     def readyz(self) -> models.Health:

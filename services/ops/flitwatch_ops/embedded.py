@@ -14,15 +14,15 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
 import psycopg
 
 from flitwatch_db.core import logins
-from flitwatch_domain.errors import Unavailable
-from flitwatch_ops import embedded_host
+from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
+from flitwatch_ops import embedded_host, kept_log
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ START_TIMEOUT_S = 60
 LONGEST_SOCKET_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
 LOG_LIMIT_BYTES = 10 << 20
 #: Who is let in (`pg_hba.conf`): nothing but the socket is listened on, and its folder is closed to other users of the machine.
-_BY_PASSWORD = "# Written by flitwatch.\nlocal all all scram-sha-256\n"
+_BY_PASSWORD = "# Written by flitwatch.\nlocal all all scram-sha-256\nlocal replication postgres scram-sha-256\n"
 _BY_SOCKET = "# Written by flitwatch.\nlocal all all trust\n"
 _LOGINS = {"postgres", "flitwatch", *logins.LOGINS}
 
@@ -133,6 +133,56 @@ class Embedded:
                     return
                 self._shut_down()
 
+    def recover(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Start the server, wait until it has replayed its log, however long that takes, and stop it.
+
+        Raises
+        ------
+        Unavailable
+            The log could not be replayed; the message quotes the server's log.
+        Cancelled
+            `stop` said so.
+        """
+        with self._exclusive():
+            host = embedded_host.prepare(self.folder, self.binaries)
+            self._launch(host)
+            try:
+                while self._replays():
+                    if self.pid() is None:
+                        raise self._failed("it ended while it replayed its log")
+                    if stop():
+                        raise Cancelled("stopped while the log was replayed")
+                    time.sleep(0.1)
+            finally:
+                self._shut_down()
+
+    def _replays(self) -> bool:
+        try:
+            psycopg.connect(self.url_of("postgres", "postgres"), connect_timeout=START_TIMEOUT_S).close()
+        except psycopg.OperationalError as problem:
+            # A server that asks for a password, even one that this folder does not know, takes connections.
+            return "password" not in str(problem)
+        return False
+
+    @contextlib.contextmanager
+    def unused(self) -> Iterator[embedded_host.Host]:
+        """Hold the folder while nobody uses the server, which does not run; give what runs its programs.
+
+        Raises
+        ------
+        Conflict
+            Somebody uses it.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._exclusive(), (self.folder / "users.lock").open("ab") as users:
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Conflict("the database is in use", advice="`flitwatch down` stops the platform.") from None
+            self._shut_down()
+            self._end_orphans()
+            yield embedded_host.prepare(self.folder, self.binaries)
+
     def pid(self) -> int | None:
         """The process id of this folder's running server, or None.
 
@@ -162,9 +212,19 @@ class Embedded:
         shutil.rmtree(fresh, ignore_errors=True)
         host.make_folder(fresh)
         host.run(
-            "initdb", "-D", str(fresh), "-U", "postgres", "--encoding=UTF8", "--locale-provider=builtin",
-            "--builtin-locale=C.UTF-8", "--locale=C", "--auth=trust", "--no-sync", "--no-instructions",
-        )  # fmt: skip
+            "initdb",
+            "-D",
+            str(fresh),
+            "-U",
+            "postgres",
+            "--encoding=UTF8",
+            "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8",
+            "--locale=C",
+            "--auth=trust",
+            "--no-sync",
+            "--no-instructions",
+        )
         with (fresh / "postgresql.conf").open("a") as conf:
             conf.write("\ninclude = 'flitwatch.conf'\n")
         # The rename is the commit: a start that is killed half-way begins again.
@@ -174,7 +234,9 @@ class Embedded:
         sockets = self._socket_folder()
         host.make_folder(sockets)
         conf = self.data / "flitwatch.conf"
-        conf.write_text(embedded_host.configuration(sockets, self.durable, self.settings))
+        conf.write_text(
+            embedded_host.configuration(sockets, self.durable, {**kept_log.settings(self.folder), **self.settings})
+        )
         host.own(conf)
         if self.log_path.exists() and self.log_path.stat().st_size > LOG_LIMIT_BYTES:
             self.log_path.replace(self.log_path.with_suffix(".log.1"))
@@ -189,8 +251,11 @@ class Embedded:
             "pg_ctl", "-D", str(self.data), "-l", str(self.log_path), "-w", "-t", str(START_TIMEOUT_S), "-s", "start"
         )
         if problem:
-            tail = " | ".join(self.log_path.read_text(errors="replace").splitlines()[-5:])
-            raise Unavailable(f"the embedded database did not start: {tail or problem}", advice=f"See {self.log_path}.")
+            raise self._failed(problem)
+
+    def _failed(self, problem: str) -> Unavailable:
+        tail = " | ".join(self.log_path.read_text(errors="replace").splitlines()[-5:])
+        return Unavailable(f"the embedded database did not start: {tail or problem}", advice=f"See {self.log_path}.")
 
     def _end_orphans(self) -> None:
         """End the back ends of a server that was killed: they hold its shared memory, and a new server waits for them."""

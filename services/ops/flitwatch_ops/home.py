@@ -6,19 +6,30 @@ import os
 from pathlib import Path
 from typing import IO
 
-ROOT = Path(__file__).resolve().parents[3]
+_ABOVE = Path(__file__).resolve().parents[3]
+#: The checkout that this runs from; None of an installed package.
+CHECKOUT = _ABOVE if (_ABOVE / "services" / "ops" / "flitwatch_ops").is_dir() else None
 #: A log that has grown beyond makes room for a new one when it is opened.
 LOG_BYTES = 20_000_000
 
 
 def home() -> Path:
-    """The folder of data, logs and process ids: `FLITWATCH_HOME`, or `.flitwatch` in the checkout."""
-    return Path(os.environ.get("FLITWATCH_HOME", ROOT / ".flitwatch")).absolute()
+    """The folder of data, logs and process ids: `FLITWATCH_HOME`, or `.flitwatch` in the checkout, or `flitwatch` among the user's state."""
+    return _folder("FLITWATCH_HOME", ".flitwatch", "XDG_STATE_HOME", ".local/state")
 
 
 def cache() -> Path:
-    """The folder of what is fetched or built once: `FLITWATCH_CACHE`, or `.cache` in the checkout."""
-    return Path(os.environ.get("FLITWATCH_CACHE", ROOT / ".cache")).absolute()
+    """The folder of what is fetched or built once: `FLITWATCH_CACHE`, or `.cache` in the checkout, or `flitwatch` in the user's cache."""
+    return _folder("FLITWATCH_CACHE", ".cache", "XDG_CACHE_HOME", ".cache")
+
+
+def _folder(variable: str, in_checkout: str, of_user: str, usual: str) -> Path:
+    named = os.environ.get(variable)
+    if named:
+        return Path(named).absolute()
+    if CHECKOUT is not None:
+        return CHECKOUT / in_checkout
+    return Path(os.environ.get(of_user) or Path.home() / usual).absolute() / "flitwatch"
 
 
 def open_log(path: Path) -> IO[bytes]:

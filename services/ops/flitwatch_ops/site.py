@@ -13,16 +13,15 @@ from typing import Any, Literal
 import orjson
 
 from flitwatch_domain.errors import FlitwatchError
+from flitwatch_ops import sizing
 from flitwatch_ops.log_limits import LogLimits
 
 State = Literal["ok", "warning", "failed", "skipped"]
 
 #: Clocks further apart than this put rows into wrong windows.
 CLOCK_LIMIT_S = 2.0
-#: Bytes a router and second in router_1s and a router and 10 s in port_10s, with indexes, as measured on plain PostgreSQL; rollups add a fiftieth.
-ROUTER_ROW_BYTES, PORT_ROW_BYTES, ROLLUP_SHARE = 330, 1150, 1.02
-NODES_PER_ROUTER = 4
-DAY_S = 86_400
+#: Of an Aries machine, sampled every second: what a record of its nodes means for the tables.
+NODES_PER_ROUTER, PORTS_PER_ROUTER = 4, 48
 
 
 @dataclass(frozen=True)
@@ -67,9 +66,11 @@ def check_database(url: str) -> Iterator[Check]:
             yield _clock("database clock", clock_s - middle)
             waiting = migrations.pending(connection)
             yield Check(
-                "tables", "warning" if waiting else "ok", f"{len(waiting)} migrations to come" if waiting else "up to date",
+                "tables",
+                "warning" if waiting else "ok",
+                f"{len(waiting)} migrations to come" if waiting else "up to date",
                 "Run: flitwatch db migrate" if waiting else "",
-            )  # fmt: skip
+            )
     except Exception as failure:
         yield Check("database", "failed", _line(failure), "Check the URL, the server and its pg_hba.conf")
 
@@ -164,8 +165,9 @@ def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits |
     """Bytes a day of the rates seen: what comes to the log, before it is compressed, and the database's rows; and what the log keeps of it."""
     components = set().union(*(rate.components for topic, rate in rates.items() if "rtr" in topic)) if rates else set()
     routers = -(-len(components) // NODES_PER_ROUTER)
-    database = routers * DAY_S * (ROUTER_ROW_BYTES + PORT_ROW_BYTES / 10) * ROLLUP_SHARE
-    log = sum(rate.size_bytes for rate in rates.values()) / max(listen_s, 1e-9) * DAY_S
+    tables = sizing.tables(sizing.Site(routers, routers * PORTS_PER_ROUTER, 0, 1.0))
+    database = sum(table.bytes_a_day for table in tables.values())
+    log = sum(rate.size_bytes for rate in rates.values()) / max(listen_s, 1e-9) * sizing.DAY_S
     return {
         "routers_estimated": routers,
         "database_bytes_a_day": int(database),

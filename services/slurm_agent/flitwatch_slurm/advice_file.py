@@ -49,10 +49,18 @@ class Case:
         features = self.features if _FEATURES.fullmatch(self.features) else ""
         avoid = self.avoid if _NODES.fullmatch(self.avoid) else ""
         fields = (
-            _safe(self.application), ANYBODY if self.user == ANYBODY else _safe(self.user), str(self.nodes), self.action, f"{self.retry_s:.0f}",
-            f"{self.usual_s:.0f}", f"{self.slowdown:.4f}", features, avoid,
-            ",".join(f"{name if name == ANYBODY else _safe(name)}={count}" for name, count in self.room.items()), quote(self.reason[:300], safe=" "),
-        )  # fmt: skip
+            _safe(self.application),
+            ANYBODY if self.user == ANYBODY else _safe(self.user),
+            str(self.nodes),
+            self.action,
+            f"{self.retry_s:.0f}",
+            f"{self.usual_s:.0f}",
+            f"{self.slowdown:.4f}",
+            features,
+            avoid,
+            ",".join(f"{name if name == ANYBODY else _safe(name)}={count}" for name, count in self.room.items()),
+            quote(self.reason[:300], safe=" "),
+        )
         return "\t".join(fields).replace("~", "%7E").encode() + b"\n"
 
 

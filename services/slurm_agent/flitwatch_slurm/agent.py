@@ -12,7 +12,8 @@ from flitwatch_domain.errors import FlitwatchError, Forbidden
 from flitwatch_slurm import advice_file, cluster, pending_jobs
 from flitwatch_slurm.advice_file import ANYBODY, Case
 from flitwatch_slurm.pending_jobs import Limits
-from flitwatch_slurm.questions import Advised, Api, Places, Question, features, host_list, places
+from flitwatch_slurm.questions import Api, PlacedAdvice, Places, Question, features, host_list, places
+from flitwatch_slurm.trial import Trial
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ class Agent:
     limits : Limits or None       what may be done to pending jobs; None: nothing
     accept_stale : bool    act also on answers from state that is not renewed
     patience_s : float     how long the API may be away before delays end
+    trial : Trial or None  gives advice to a part of the jobs only, and none at submission, when a job has no number yet
     """
 
     api: Api
@@ -36,6 +38,7 @@ class Agent:
     limits: Limits | None = None
     accept_stale: bool = False
     patience_s: float = 60.0
+    trial: Trial | None = None
     _answered_at: float = field(default_factory=time.monotonic)
 
     def cycle(self) -> dict[str, Any]:
@@ -54,9 +57,14 @@ class Agent:
                     advice="flitwatch tokens create slurm --scope read --scope names --scope advice",
                 )
             where = places(state, cluster.nodes())
-            cases = self._cases(state, where)
+            cases = self._cases(state, where) if self.trial is None else []
             jobs = cluster.pending() if self.limits is not None else []
             advised = self._about(where, jobs)
+            if self.trial is not None and self.limits is not None:
+                limits = self.limits
+                advised = self.trial.split(
+                    jobs, advised, lambda job, advice: pending_jobs.would_act(job, advice, where, limits)
+                )
         except FlitwatchError:
             self._give_up()
             raise
@@ -70,6 +78,8 @@ class Agent:
         }
         if self.limits is not None:
             report |= pending_jobs.act(jobs, advised, where, self.limits)
+        if self.trial is not None:
+            report |= {"in_trial": len(self.trial.drawn), "advised": sum(self.trial.drawn.values())}
         return report
 
     def stop(self) -> None:
@@ -84,7 +94,7 @@ class Agent:
             except FlitwatchError as problem:
                 log.warning("delays stay: %s", problem)
 
-    def _fresh(self, advice: Advised) -> bool:
+    def _fresh(self, advice: PlacedAdvice) -> bool:
         return self.accept_stale or not advice.stale
 
     def _cases(self, state: dict[str, Any], where: Places) -> list[Case]:
@@ -100,7 +110,7 @@ class Agent:
             if advice.slowdown is not None and self._fresh(advice)
         ]
 
-    def _about(self, where: Places, jobs: list[cluster.Pending]) -> list[Advised | None]:
+    def _about(self, where: Places, jobs: list[cluster.Pending]) -> list[PlacedAdvice | None]:
         asked = [
             Question(job.user or ANYBODY, job.application or ANYBODY, max(job.nodes, 1), job.deadline_s) for job in jobs
         ]
@@ -108,8 +118,17 @@ class Agent:
         return [advice if advice.slowdown is not None and self._fresh(advice) else None for advice in answers]
 
 
-def _case(question: Question, advice: Advised, where: Places) -> Case:
+def _case(question: Question, advice: PlacedAdvice, where: Places) -> Case:
     return Case(
-        question.application, question.user, question.nodes, advice.action, advice.retry_s, advice.usual_s, advice.slowdown or 0.0,
-        features(where, advice.chosen), host_list(where, advice.worse), where.room(advice.chosen), advice.reason,
-    )  # fmt: skip
+        question.application,
+        question.user,
+        question.nodes,
+        advice.action,
+        advice.retry_s,
+        advice.usual_s,
+        advice.slowdown or 0.0,
+        features(where, advice.chosen),
+        host_list(where, advice.worse),
+        where.room(advice.chosen),
+        advice.reason,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,10 +12,9 @@ from typing import Any
 import orjson
 
 from flitwatch_domain.errors import MissingDependency, Unavailable
+from flitwatch_slurm import admin_comment
 
 COMMAND_LIMIT_S = 30
-#: The plugin and the agent mark what they did; what bears no mark is not touched.
-MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=(\d{1,12})(?!\d)")
 _APPLICATION = re.compile(r"(?:^|[\s,;])flitwatch_app=([\w.+-]+)", re.ASCII)
 _OFF = re.compile(r"(?:^|[\s,;])flitwatch=off")
 _WISHES = (
@@ -38,6 +38,7 @@ class Pending:
     ----------
     mark : str or None       what was done to it last: delay, prefer, released; None: nothing
     since_s : int            when that began, in epoch seconds
+    admin_comment : str      other tools' text and our mark; bytes that are no UTF-8 as surrogate escapes
     application : str        `flitwatch_app=` of its comment, else its name
     own_wishes : bool        it names nodes, features, a reservation or sizes, which a preference could contradict
     """
@@ -55,6 +56,7 @@ class Pending:
     exclude: str
     partition: str
     own_wishes: bool
+    admin_comment: str = ""
 
 
 #: The partition of jobs that name none.
@@ -70,6 +72,11 @@ class Node:
 
 
 def run(*argv: str) -> str:
+    """Standard output of a Slurm command as text; see `run_bytes`."""
+    return run_bytes(*argv).decode(errors="replace")
+
+
+def run_bytes(*argv: str) -> bytes:
     """Standard output of a Slurm command, times as epoch seconds.
 
     Raises
@@ -87,7 +94,7 @@ def run(*argv: str) -> str:
         raise Unavailable(f"{argv[0]} did not answer within {COMMAND_LIMIT_S} s") from None
     if done.returncode:
         raise Unavailable(f"{' '.join(argv[:4])}: {done.stderr.decode(errors='replace').strip()[:300]}")
-    return done.stdout.decode(errors="replace")
+    return done.stdout
 
 
 def nodes() -> dict[str, Node]:
@@ -109,7 +116,7 @@ def _features(text: str) -> frozenset[str]:
 
 def pending() -> list[Pending]:
     """Jobs that wait. As JSON: a job's name or comment may hold anything, also what looks like a field of the text forms."""
-    return read_pending(run("squeue", "--json"))
+    return read_pending(run_bytes("squeue", "--json"))
 
 
 def read_pending(told: str | bytes) -> list[Pending]:
@@ -121,21 +128,42 @@ def read_pending(told: str | bytes) -> list[Pending]:
         It is no list of jobs as Slurm 21.08 and newer write it.
     """
     try:
-        return [_pending(job) for job in orjson.loads(told)["jobs"] if "PENDING" in job["job_state"]]
+        return [_pending(job) for job in _decoded(told)["jobs"] if "PENDING" in job["job_state"]]
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         raise Unavailable("squeue --json gave no list of jobs", advice="It needs Slurm 21.08 or newer.") from None
 
 
+def _decoded(told: str | bytes) -> Any:
+    try:
+        return orjson.loads(told)
+    except ValueError:
+        if isinstance(told, str):
+            raise
+        # Slurm 22.05 writes a comment's bytes as they are, also where they are no UTF-8.
+        return json.loads(told.decode(errors="surrogateescape"), strict=False)
+
+
 def _pending(job: dict[str, Any]) -> Pending:
-    mark = MARK.match(job["admin_comment"] or "")
+    noted = job["admin_comment"] or ""
+    mark, since_s = admin_comment.read(noted)
     comment = _text(job["comment"])
     application = _APPLICATION.search(comment)
     return Pending(
-        str(job["job_id"]), job["user_name"] or "", max(1, _number(job["node_count"])), job["state_reason"], _number(job["deadline"]) or None,
-        mark.group(1) if mark else None, int(mark.group(2)) if mark else 0, application.group(1) if application else job["name"] or "",
-        _OFF.search(comment) is not None, job.get("prefer") or "", job["excluded_nodes"] or "", job["partition"] or "",
+        str(job["job_id"]),
+        job["user_name"] or "",
+        max(1, _number(job["node_count"])),
+        job["state_reason"],
+        _number(job["deadline"]) or None,
+        mark,
+        since_s,
+        application.group(1) if application else job["name"] or "",
+        _OFF.search(comment) is not None,
+        job.get("prefer") or "",
+        job["excluded_nodes"] or "",
+        job["partition"] or "",
         any(job.get(name) for name in _WISHES) or any(_number(job.get(name)) for name in _SIZES),
-    )  # fmt: skip
+        noted,
+    )
 
 
 def _number(value: Any) -> int:

@@ -13,7 +13,7 @@ local M = {
 }
 
 local HEAD = "^flitwatch%-advice 1 (%d+) (%d+) (%d+) (%d+)\n"
-local MARK = "flitwatch "
+local MOST_COMMENT = 1024 -- bytes; Slurm refuses a job with a longer admin comment
 local ACTIONS = { start = true, delay = true, prefer = true }
 
 local function number(text)
@@ -187,6 +187,15 @@ local function in_a_line(text)
   return (tostring(text):gsub("%c", "?"):sub(1, 200))
 end
 
+-- The admin comment with our mark behind what other plugins wrote there; nil where Slurm would refuse the job for its length.
+local function with_mark(comment, action, now, why)
+  local before = type(comment) == "string" and comment ~= "" and comment .. " " or ""
+  local mark = string.format("[flitwatch %s since=%d", action, now)
+  for _, text in ipairs({ before .. mark .. " " .. why:gsub("[%[%]]", " ") .. "]", before .. mark .. "]" }) do
+    if #text <= MOST_COMMENT then return text end
+  end
+end
+
 local function decide(job, user_name)
   local now = os.time()
   local application, off = asked(job)
@@ -198,13 +207,18 @@ local function decide(job, user_name)
   end
   local one = M.find(entries, application, user_name, job.min_nodes)
   if not one then return end
+  -- Without our mark nobody would know later whose the change is.
+  if not with_mark(job.admin_comment, one.action, now, "") then
+    slurm.log_info("flitwatch: no advice: the admin comment of another tool leaves no place for a mark")
+    return
+  end
   local done
   if one.action == "delay" then done = delay(job, one, now) end
   if one.action == "prefer" then done = prefer(job, one) end
   if not done then return end
-  local text = string.format("%s since=%d %s: %s", one.action, now, done, one.reason)
-  job.admin_comment = MARK .. text
-  slurm.log_info("flitwatch: %s of %s: %s", in_a_line(application), in_a_line(user_name), text)
+  local why = string.format("%s: %s", done, one.reason)
+  job.admin_comment = with_mark(job.admin_comment, one.action, now, why)
+  slurm.log_info("flitwatch: %s of %s: %s since=%d %s", in_a_line(application), in_a_line(user_name), one.action, now, why)
   if M.tell_users then slurm.log_user("flitwatch: %s (%s)", done, one.reason) end
 end
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_slurm import cluster
+from flitwatch_slurm import admin_comment, cluster
 from flitwatch_slurm.cluster import Pending
-from flitwatch_slurm.questions import Advised, Places, features, host_list
+from flitwatch_slurm.questions import PlacedAdvice, Places, features, host_list
 
 log = logging.getLogger(__name__)
 #: Jobs that wait for another cause are left alone.
@@ -37,12 +37,14 @@ class Limits:
     exclude: bool = False
 
 
-def act(jobs: Sequence[Pending], advised: Sequence[Advised | None], where: Places, limits: Limits) -> dict[str, int]:
+def act(
+    jobs: Sequence[Pending], advised: Sequence[PlacedAdvice | None], where: Places, limits: Limits
+) -> dict[str, int]:
     """Change the jobs as advised; None: there is no advice for it now. Returns how many were delayed, preferred and released."""
     done = {"delayed": 0, "preferred": 0, "released": 0}
     now = int(time.time())
     for job, advice in zip(jobs, advised, strict=True):
-        if job.off or (job.mark is None and job.reason in ("BeginTime", "JobHeldAdmin")) or job.reason not in ORDINARY:
+        if _is_left_alone(job):
             continue
         try:
             if (
@@ -51,8 +53,7 @@ def act(jobs: Sequence[Pending], advised: Sequence[Advised | None], where: Place
                 and _may_wait(job, now, limits)
                 and done["delayed"] < limits.most_jobs
             ):
-                _delay(job, advice, now, limits)
-                done["delayed"] += 1
+                done["delayed"] += _delay(job, advice, now, limits)
                 continue
             if job.mark == "delay":
                 _release(
@@ -66,6 +67,18 @@ def act(jobs: Sequence[Pending], advised: Sequence[Advised | None], where: Place
             # The job may have started or ended in the meantime.
             log.warning("job %s: %s", job.job_id, problem)
     return done
+
+
+def would_act(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -> bool:
+    """Whether `act` would change a job that it has not changed before, but for the number of jobs that are delayed at once."""
+    if _is_left_alone(job):
+        return False
+    return advice.action == "delay" or any(_wanted(job, advice, where, limits))
+
+
+def _is_left_alone(job: Pending) -> bool:
+    by_others = job.mark is None and job.reason in ("BeginTime", "JobHeldAdmin")
+    return job.off or by_others or job.reason not in ORDINARY
 
 
 def release_all(jobs: Sequence[Pending], why: str) -> int:
@@ -84,55 +97,66 @@ def _may_wait(job: Pending, now: int, limits: Limits) -> bool:
     return job.mark != "released" and (job.mark != "delay" or now - job.since_s < limits.most_delay_s)
 
 
-def _delay(job: Pending, advice: Advised, now: int, limits: Limits) -> None:
-    since = job.since_s if job.mark == "delay" else now
-    note = _note("delay", since, advice.reason)
+def _delay(job: Pending, advice: PlacedAdvice, now: int, limits: Limits) -> bool:
+    noted = _noted(job, "delay", job.since_s if job.mark == "delay" else now, advice.reason)
+    if noted is None and job.mark != "delay":
+        # Without our mark nobody would know later that the delay is ours to end.
+        return False
     if limits.hold:
         if job.reason != "JobHeldAdmin":
-            cluster.update(job.job_id, AdminComment=note)
+            if noted:
+                cluster.update(job.job_id, **noted)
             cluster.hold(job.job_id)
-        return
-    cluster.update(job.job_id, StartTime=_local(now + limits.lapse_s), AdminComment=note)
+        return True
+    cluster.update(job.job_id, StartTime=_local(now + limits.lapse_s), **noted or {})
+    return True
 
 
 def _release(job: Pending, now: int, why: str) -> None:
     if job.reason == "JobHeldAdmin":
         cluster.release(job.job_id)
-    cluster.update(
-        job.job_id, StartTime="now", AdminComment=_note("released", now, f"after {now - job.since_s} s: {why}")
-    )
+    noted = _noted(job, "released", now, f"after {now - job.since_s} s: {why}")
+    cluster.update(job.job_id, StartTime="now", **noted or {})
     log.info("job %s: released after %d s: %s", job.job_id, now - job.since_s, why)
 
 
-def _place(job: Pending, advice: Advised | None, where: Places, now: int, limits: Limits) -> bool:
+def _place(job: Pending, advice: PlacedAdvice | None, where: Places, now: int, limits: Limits) -> bool:
     """Set, change or remove the preference; a user's own stays."""
-    wanted = features(where, advice.chosen) if advice is not None and advice.action == "prefer" else ""
-    worse = (
-        host_list(where, advice.worse)
-        if advice is not None and advice.action == "prefer" and not wanted and limits.exclude
-        else ""
-    )
     own = job.mark == "prefer"
     if ((job.prefer or job.exclude) and not own) or job.own_wishes:
         return False
-    if advice is not None and where.room(advice.chosen).get(job.partition, 0) < job.nodes:
-        wanted = worse = ""
+    wanted, worse = ("", "") if advice is None else _wanted(job, advice, where, limits)
     if own and not wanted and not worse:
-        cluster.update(
-            job.job_id, Prefer="", ExcNodeList="", AdminComment=_note("released", now, "no nodes are preferred now")
-        )
+        noted = _noted(job, "released", now, "no nodes are preferred now")
+        cluster.update(job.job_id, Prefer="", ExcNodeList="", **noted or {})
         return False
     if (wanted and job.prefer != wanted) or (worse and job.exclude != worse):
         assert advice is not None
+        noted = _noted(job, "prefer", now, advice.reason)
+        if noted is None:
+            return False
         change = {"Prefer": wanted} if wanted else {"ExcNodeList": worse}
-        cluster.update(job.job_id, **change, AdminComment=_note("prefer", now, advice.reason))
+        cluster.update(job.job_id, **change, **noted)
         return True
     return False
 
 
-def _note(what: str, since: int, why: str) -> str:
-    plain = "".join(c if c.isascii() and c.isprintable() and c not in "\"'" else " " for c in why)
-    return f"flitwatch {what} since={since} {plain[:250]}"
+def _wanted(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -> tuple[str, str]:
+    """Features to prefer, or else nodes to exclude; both empty where nothing is preferred or the user has wishes."""
+    users_own = job.own_wishes or ((job.prefer or job.exclude) and job.mark != "prefer")
+    if advice.action != "prefer" or users_own or where.room(advice.chosen).get(job.partition, 0) < job.nodes:
+        return "", ""
+    wanted = features(where, advice.chosen)
+    return wanted, host_list(where, advice.worse) if not wanted and limits.exclude else ""
+
+
+def _noted(job: Pending, what: str, since: int, why: str) -> dict[str, str] | None:
+    """The change of the admin comment that leaves our mark beside other tools' text: empty where it is there already, None where it has no place there."""
+    made = admin_comment.merged(job.admin_comment, what, since, why)
+    if made is None:
+        log.warning("job %s: the admin comment of another tool leaves no place for a mark and stays", job.job_id)
+        return None
+    return {} if made == job.admin_comment else {"AdminComment": made}
 
 
 def _local(epoch_s: float) -> str:

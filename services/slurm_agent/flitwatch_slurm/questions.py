@@ -58,7 +58,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Advised:
+class PlacedAdvice:
     """The API's answer, in terms of the places.
 
     Attributes
@@ -117,7 +117,7 @@ class Api:
         """What advice knows."""
         return self._answer("GET", "/advice/state")
 
-    def ask(self, where: Places, questions: Sequence[Question]) -> list[Advised]:
+    def ask(self, where: Places, questions: Sequence[Question]) -> list[PlacedAdvice]:
         """Answers in the order of the questions.
 
         Raises
@@ -125,7 +125,7 @@ class Api:
         Unavailable
             The API does not answer, or refuses.
         """
-        found: list[Advised] = []
+        found: list[PlacedAdvice] = []
         for at in range(0, len(questions), BATCH):
             part = questions[at : at + BATCH]
             asked = [where.candidates(question.nodes) for question in part]
@@ -159,7 +159,7 @@ def _job(question: Question, where: Places, groups: list[int]) -> dict[str, Any]
     return job
 
 
-def _advised(item: dict[str, Any], groups: list[int]) -> Advised:
+def _advised(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
     expected = item["expected_slowdown"]
     told = next((r["text"] for r in item["reasons"] if r["kind"] in ("blamed_user", "congestion")), None)
     reason = told or next((r["text"] for r in item["reasons"]), "")
@@ -173,10 +173,16 @@ def _advised(item: dict[str, Any], groups: list[int]) -> Advised:
             elif slowdown is not None:
                 worse.append(group)
         reason = item["candidates"][item["preferred"]]["reason"]
-    return Advised(
-        item["action"], item["retry_after_s"] or 0.0, item["usual_s"] or 0.0, None if expected is None else expected["mean"],
-        reason, item["stale"], chosen, worse,
-    )  # fmt: skip
+    return PlacedAdvice(
+        item["action"],
+        item["retry_after_s"] or 0.0,
+        item["usual_s"] or 0.0,
+        None if expected is None else expected["mean"],
+        reason,
+        item["stale"],
+        chosen,
+        worse,
+    )
 
 
 def features(where: Places, groups: list[int]) -> str:

@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
+from flitwatch_api.advice import schemas
+from flitwatch_api.advice.parts import SERVED, Parts
+from flitwatch_api.answers import moment, shape
 from flitwatch_db.estimates.advice import BASIS_QUEUE, Basis, Row
 from flitwatch_domain.hostlist import compress
 
@@ -28,6 +31,7 @@ OLD_S = 180.0
 #: Answers worked out and kept; what is asked about is the asker's choice.
 MOST_MEMO = 10_000
 Shown = Callable[[str], str]
+Action = Literal["start", "delay", "prefer"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,9 @@ class PlacementQuestion:
 class Expected:
     """Slowdown against the application's mean run, with its 90 % interval over comparable runs; None: unknown, with the reason."""
 
-    slowdown: dict[str, float] | None
+    slowdown: schemas.Slowdown | None
     usual_s: float | None
-    reason: dict[str, Any]
+    reason: schemas.Reason
 
 
 def comparable(basis: Basis, asked: PlacementQuestion) -> list[Row]:
@@ -123,8 +127,16 @@ def _keep(basis: Basis, key: Hashable, made: object) -> None:
     basis.memo[key] = made
 
 
-def known(basis: Basis) -> dict[str, Any]:
+@dataclass(frozen=True)
+class KnownPlacements:
     """What advice can be asked about: applications by size with the users whose answers differ, and the nodes of each group."""
+
+    applications: list[schemas.KnownApplication]
+    groups: list[schemas.GroupNodes]
+
+
+def known(basis: Basis) -> KnownPlacements:
+    """What advice can be asked about."""
     items = []
     for application in sorted(basis.runs.keys() | basis.blamed.keys()):
         rows, blamed = basis.runs.get(application, []), basis.blamed.get(application, [])
@@ -133,27 +145,27 @@ def known(basis: Basis) -> dict[str, Any]:
             counts = Counter(row["user"] for row in rows if row["nodes"] == size and row["user"])
             users = {user for user, count in counts.items() if count >= LEAST_RUNS}
             users |= {row["user"] for row in blamed if row["nodes"] == size}
-            items.append({"application": application, "nodes": int(size), "users": sorted(users)})
+            items.append(shape(schemas.KnownApplication, application=application, nodes=int(size), users=sorted(users)))
     places: dict[tuple[int, int], list[str]] = {}
     for node, held in basis.nodes.items():
         for place in held:
             places.setdefault(place, []).append(node)
     groups = [
-        {"fabric_id": fabric, "group": group, "nodes": compress(nodes)}
+        shape(schemas.GroupNodes, fabric_id=fabric, group=group, nodes=compress(nodes))
         for (fabric, group), nodes in sorted(places.items())
     ]
-    return {"applications": items, "groups": groups}
+    return KnownPlacements(items, groups)
 
 
-def _interval(slowdowns: np.ndarray) -> dict[str, float]:
+def _interval(slowdowns: np.ndarray) -> schemas.Slowdown:
     # As np.quantile's linear method, at a tenth of its cost for a few dozen values.
     last = len(slowdowns) - 1
     low, high = np.interp((0.05 * last, 0.95 * last), np.arange(last + 1), np.sort(slowdowns))
-    return {"mean": float(slowdowns.mean()), "low": float(low), "high": float(high)}
+    return shape(schemas.Slowdown, mean=float(slowdowns.mean()), low=float(low), high=float(high))
 
 
-def _reason(kind: str, text: str, evidence: str | None = None) -> dict[str, Any]:
-    return {"kind": kind, "text": text, "evidence": evidence}
+def _reason(kind: str, text: str, evidence: str | None = None) -> schemas.Reason:
+    return shape(schemas.Reason, kind=kind, text=text, evidence=evidence)
 
 
 def beside_blamed(
@@ -178,11 +190,13 @@ def beside_blamed(
     return None
 
 
-def from_congestion(basis: Basis, asked: PlacementQuestion, places: Counter[tuple[int, int]]) -> Expected:
-    """From past runs under congestion like that near the candidate nodes now."""
+def from_congestion(
+    basis: Basis, asked: PlacementQuestion, places: Counter[tuple[int, int]], parts: Parts = SERVED
+) -> Expected:
+    """From past runs under congestion like that near the candidate nodes now, or as it is expected for the next hour."""
     if not places:
         return _unknown("no candidate node is known on a fabric: congestion near it is unknown")
-    ratios, total = [(basis.groups.get(place), count) for place, count in places.items()], places.total()
+    ratios, total = [(_congestion(basis, place, parts), count) for place, count in places.items()], places.total()
     fresh = [(held[0], count) for held, count in ratios if held is not None and basis.now_s - held[1] <= OLD_S]
     counted = sum(count for _, count in fresh)
     if counted < total:
@@ -212,10 +226,16 @@ def from_congestion(basis: Basis, asked: PlacementQuestion, places: Counter[tupl
         f"{now:.2f} stall cycles per flit in these nodes' groups; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
         " at the most alike congestion"
     )
-    return Expected(slowdown, usual_s, _reason("congestion", text, f"/api/v1/fabrics/{fabric}/congestion?window=10m"))
+    return Expected(slowdown, usual_s, _reason("congestion", text, f"/api/v1/fabrics/{fabric}/stalls?window=10m"))
 
 
-def _near(runs: Past, now: float) -> tuple[dict[str, float] | None, float, int]:
+def _congestion(basis: Basis, place: tuple[int, int], parts: Parts) -> tuple[float, float] | None:
+    """Of one group: what is expected for the next hour where that is asked for and known, else what was counted."""
+    ahead = basis.ahead.get(place) if parts.forecast else None
+    return ahead or (basis.groups.get(place) if parts.counters else None)
+
+
+def _near(runs: Past, now: float) -> tuple[schemas.Slowdown | None, float, int]:
     """Slowdown of the runs under the most alike congestion (None: beyond what was seen), the mean time, and how many they are."""
     mean_s = float(runs.times_s.mean())
     if not runs.congestion.min() * 0.5 <= now <= runs.congestion.max() * 1.5:
@@ -229,7 +249,7 @@ def _unknown(text: str, evidence: str | None = None) -> Expected:
     return Expected(None, None, _reason("unknown", text, evidence))
 
 
-def routing_mode(basis: Basis, asked: PlacementQuestion) -> tuple[str | None, dict[str, Any]]:
+def routing_mode(basis: Basis, asked: PlacementQuestion) -> tuple[str | None, schemas.Reason]:
     """MPICH_GNI_ROUTING_MODE as the application-aware model chose it from the application's NIC counters; None: unknown."""
     chosen = basis.routing_modes.get(asked.application)
     if chosen is None:
@@ -241,7 +261,9 @@ def routing_mode(basis: Basis, asked: PlacementQuestion) -> tuple[str | None, di
     return mode, _reason("routing_mode", chosen["reason"], evidence)
 
 
-def advise(basis: Basis, asked: PlacementQuestion, shown: Shown, age_s: float, away: bool = False) -> dict[str, Any]:
+def advise(
+    basis: Basis, asked: PlacementQuestion, shown: Shown, age_s: float, away: bool = False, parts: Parts = SERVED
+) -> schemas.Advice:
     """The answer of POST /advice.
 
     Parameters
@@ -249,57 +271,83 @@ def advise(basis: Basis, asked: PlacementQuestion, shown: Shown, age_s: float, a
     shown : function   a user's name as the caller may see it
     age_s : float      of the basis
     away : bool        whether the database was away when it was last asked
+    parts : Parts      what the answer may rest on
     """
-    reasons: list[dict[str, Any]] = []
+    reasons: list[schemas.Reason] = []
     said: set[str] = set()
     found: list[Expected] = []
     for nodes in asked.candidates or [[]]:
         places, unknown = groups_of(basis, nodes)
-        expected = beside_blamed(basis, asked, places, shown) or from_congestion(basis, asked, places)
+        expected = (beside_blamed(basis, asked, places, shown) if parts.blame else None) or from_congestion(
+            basis, asked, places, parts
+        )
         found.append(expected)
         if unknown and places:
             reasons.append(_reason("unknown_nodes", f"{unknown} of {len(nodes)} nodes are on no fabric"))
-        if expected.reason["text"] not in said:
-            said.add(expected.reason["text"])
+        if expected.reason.text not in said:
+            said.add(expected.reason.text)
             reasons.append(expected.reason)
-    action, best = "start", 0
-    told = [at for at, one in enumerate(found) if one.slowdown is not None]
-    if told:
-        best = min(told, key=lambda at: _mean(found[at]))
-        gain = max(_mean(found[at]) for at in told) - _mean(found[best])
+    action: Action = "start"
+    best = 0
+    estimated = [at for at, one in enumerate(found) if one.slowdown is not None]
+    if estimated:
+        best = min(estimated, key=lambda at: _mean(found[at]))
+        gain = max(_mean(found[at]) for at in estimated) - _mean(found[best])
         # Known and good is preferred to unknown; known and bad is not.
-        all_known, good = len(told) == len(found), _mean(found[best]) <= 1 + PREFER_BY
+        all_known, good = len(estimated) == len(found), _mean(found[best]) <= 1 + PREFER_BY
         if (all_known and gain >= PREFER_BY) or (not all_known and good):
             action = "prefer"
-        if len(told) == len(found) and _mean(found[best]) >= DELAY_AT and (found[best].slowdown or {})["low"] > 1:
+        if all_known and _is_slow(found[best]):
             action = _delay(basis, asked, found[best], reasons, action)
     mode, why = routing_mode(basis, asked)
     reasons.append(why)
     stale = stale_reasons(basis, age_s, away)
     reasons += stale
-    return {
-        "action": action, "preferred": best if action == "prefer" else None, "retry_after_s": WAIT_S if action == "delay" else None,
-        "expected_slowdown": found[best].slowdown, "usual_s": found[best].usual_s, "routing_mode": mode,
-        "candidates": [{"index": at, "action": _candidate_action(action, at, best, one), "expected_slowdown": one.slowdown, "reason": one.reason["text"]} for at, one in enumerate(found)] if asked.candidates else [],
-        "reasons": reasons, "stale": bool(stale), "as_of_s": basis.now_s,
-    }  # fmt: skip
+    candidates = [
+        shape(
+            schemas.Candidate,
+            index=at,
+            action=_candidate_action(action, at, best, one),
+            expected_slowdown=one.slowdown,
+            reason=one.reason.text,
+        )
+        for at, one in enumerate(found if asked.candidates else [])
+    ]
+    return shape(
+        schemas.Advice,
+        action=action,
+        preferred=best if action == "prefer" else None,
+        retry_after_s=WAIT_S if action == "delay" else None,
+        expected_slowdown=found[best].slowdown,
+        usual_s=found[best].usual_s,
+        routing_mode=mode,
+        candidates=candidates,
+        reasons=reasons,
+        stale=bool(stale),
+        as_of=moment(basis.now_s),
+    )
 
 
 def _mean(expected: Expected) -> float:
-    return expected.slowdown["mean"] if expected.slowdown is not None else float("inf")
+    return expected.slowdown.mean if expected.slowdown is not None else float("inf")
 
 
-def _candidate_action(action: str, at: int, best: int, one: Expected) -> str:
+def _is_slow(expected: Expected) -> bool:
+    """Slow enough to wait for, and hardly any comparable run escaped it."""
+    slowdown = expected.slowdown
+    return slowdown is not None and slowdown.mean >= DELAY_AT and slowdown.low > 1
+
+
+def _candidate_action(action: Action, at: int, best: int, one: Expected) -> Action:
     """What the answer's action means for one list of nodes: `delay` also where only this one is expected to be slow."""
     if action == "prefer" and at == best:
         return "prefer"
-    slow = one.slowdown is not None and one.slowdown["mean"] >= DELAY_AT and one.slowdown["low"] > 1
-    return "delay" if slow and action != "start" else "start"
+    return "delay" if _is_slow(one) and action != "start" else "start"
 
 
 def _delay(
-    basis: Basis, asked: PlacementQuestion, best: Expected, reasons: list[dict[str, Any]], otherwise: str
-) -> str:
+    basis: Basis, asked: PlacementQuestion, best: Expected, reasons: list[schemas.Reason], otherwise: Action
+) -> Action:
     needs_s = WAIT_S + (best.usual_s or 0.0)
     if asked.deadline_s is not None and basis.now_s + needs_s > asked.deadline_s:
         reasons.append(
@@ -309,7 +357,7 @@ def _delay(
     return "delay"
 
 
-def stale_reasons(basis: Basis, age_s: float, away: bool) -> list[dict[str, Any]]:
+def stale_reasons(basis: Basis, age_s: float, away: bool) -> list[schemas.Reason]:
     """Why the answer rests on what was known before; empty: it does not."""
     reasons = []
     if basis.workers == 0:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from flitwatch_api.advice import schemas
 from flitwatch_api.advice.decide import PlacementQuestion, advise, known, stale_reasons
-from flitwatch_api.answers import answer, moment
+from flitwatch_api.answers import answer, moment, shape
 from flitwatch_api.names import Names, sees_names
-from flitwatch_api.people.access import needs
+from flitwatch_api.people.access import requires
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.estimates.advice import Basis
@@ -53,7 +52,7 @@ def _asked(basis: Basis, names: Names, user: str, application: str) -> tuple[str
     return own, applications.get(application, f"\0{application}")
 
 
-def _one(request: Request, basis: Basis, age_s: float, away: bool, job: schemas.AdviceRequest) -> dict[str, Any]:
+def _one(request: Request, basis: Basis, age_s: float, away: bool, job: schemas.AdviceRequest) -> schemas.Advice:
     names = _names(request, basis)
     deadline = job.deadline if job.deadline is None or job.deadline.tzinfo else job.deadline.replace(tzinfo=UTC)
     deadline_s = None if deadline is None else deadline.timestamp()
@@ -61,18 +60,17 @@ def _one(request: Request, basis: Basis, age_s: float, away: bool, job: schemas.
     made = advise(
         basis, PlacementQuestion(user, application, job.nodes, job.candidates, deadline_s), names.user, age_s, away
     )
-    made["as_of"] = moment(made.pop("as_of_s"))
     if application != job.application:
-        for part, word in [(part, "text") for part in made["reasons"]] + [
-            (part, "reason") for part in made["candidates"]
-        ]:
-            part[word] = part[word].replace(application, job.application)
+        for reason in made.reasons:
+            reason.text = reason.text.replace(application, job.application)
+        for candidate in made.candidates:
+            candidate.reason = candidate.reason.replace(application, job.application)
     return made
 
 
 async def _each(
     request: Request, basis: Basis, age_s: float, away: bool, jobs: list[schemas.AdviceRequest]
-) -> list[dict[str, Any]]:
+) -> list[schemas.Advice]:
     """Answers in the order of the questions; other requests have their turn after each of them."""
     made = []
     for job in jobs:
@@ -87,7 +85,7 @@ async def _state(request: Request, platform: Platform) -> tuple[Basis, float, bo
     return basis, age_s, away or getattr(request.state, "from_memory", False)
 
 
-@http.post("/advice", response_model=schemas.Advice, openapi_extra=needs("user", "advice", changes=False))
+@http.post("/advice", response_model=schemas.Advice, openapi_extra=requires("user", "advice", changes=False))
 async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceRequest) -> Response:
     """Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
     basis, age_s, away = await _state(request, platform)
@@ -95,12 +93,13 @@ async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceReq
 
 
 @http.post(
-    "/advice/batch", response_model=schemas.AdviceBatchAnswer, openapi_extra=needs("user", "advice", changes=False)
+    "/advice/batch", response_model=schemas.AdviceBatchAnswer, openapi_extra=requires("user", "advice", changes=False)
 )
 async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.AdviceBatch) -> Response:
     """The same for several jobs."""
     basis, age_s, away = await _state(request, platform)
-    return answer({"items": await _each(request, basis, age_s, away, batch.jobs)}, "no-store")
+    items = await _each(request, basis, age_s, away, batch.jobs)
+    return answer(shape(schemas.AdviceBatchAnswer, items=items), "no-store")
 
 
 @http.get("/advice/state", response_model=schemas.AdviceState)
@@ -109,15 +108,15 @@ async def advice_state(request: Request, platform: ThePlatform) -> Response:
     basis, age_s, away = await platform.advice.get()
     names = _names(request, basis)
     made = known(basis)
-    for item in made["applications"]:
-        item["application"] = names.path(item["application"])
-        item["users"] = sorted(names.user(user) for user in item["users"])
-    return answer(
-        {
-            **made,
-            "pseudonyms": names.pseudonyms,
-            "stale": bool(stale_reasons(basis, age_s, away)),
-            "as_of": moment(basis.now_s),
-        },
-        "no-store",
+    for item in made.applications:
+        item.application = names.path(item.application)
+        item.users = sorted(names.user(user) for user in item.users)
+    state = shape(
+        schemas.AdviceState,
+        applications=made.applications,
+        groups=made.groups,
+        pseudonyms=names.pseudonyms,
+        stale=bool(stale_reasons(basis, age_s, away)),
+        as_of=moment(basis.now_s),
     )
+    return answer(state, "no-store")

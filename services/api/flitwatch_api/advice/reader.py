@@ -67,6 +67,7 @@ def _parts(basis: Basis) -> Iterator[tuple[str, Any]]:
             basis.groups,
             blamed=basis.blamed,
             routing_modes=basis.routing_modes,
+            ahead=basis.ahead,
         ),
     )
     nodes = list(basis.nodes.items())

@@ -65,7 +65,7 @@ class Advice(BaseModel):
     )
     candidates: list[Candidate]
     reasons: list[Reason]
-    stale: bool = Field(description="A worker or the database is away; the answer is from what was known before.")
+    stale: bool = Field(description="A worker or the database is down; the answer is from what was known before.")
     as_of: datetime
 
 
@@ -83,7 +83,7 @@ class AdviceBatchAnswer(BaseModel):
     items: list[Advice]
 
 
-class Askable(BaseModel):
+class KnownApplication(BaseModel):
     """An application of a size that past runs or estimates know."""
 
     application: str
@@ -102,7 +102,7 @@ class GroupNodes(BaseModel):
 class AdviceState(BaseModel):
     """What advice can be asked about, so that an agent asks no more."""
 
-    applications: list[Askable]
+    applications: list[KnownApplication]
     groups: list[GroupNodes]
     pseudonyms: bool = Field(description="Whether users are pseudonyms, which a scheduler does not know.")
     stale: bool

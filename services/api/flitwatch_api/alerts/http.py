@@ -22,14 +22,16 @@ from flitwatch_api.parameters import (
     make_cursor,
     read_page_cursor,
 )
-from flitwatch_api.people.access import made_by, needs
+from flitwatch_api.people.access import made_by, requires
 from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.begin import begin
 from flitwatch_api.tasks.schemas import Task
 from flitwatch_api.tasks.shown import shown_task
+from flitwatch_db.alerts import contacts as contact_rows
 from flitwatch_db.alerts import reads, store
+from flitwatch_db.core.columns import Connection
 from flitwatch_db.tasks import reads as task_reads
 from flitwatch_domain.alerts import Rule, read_rule
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
@@ -51,7 +53,7 @@ async def alerts(
 ) -> Response:
     """Alerts, the newest first."""
     span = [None if edge is None else at_moment(edge) for edge in (from_, to)]
-    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
+    rows = await reads.list_alerts(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
     items = [shown.alert(row, names) for row in rows[:limit]]
     # A rule whose name is not shown is not found by it either, nor how many alerts it has: that would tell whom it is about.
     found = [one for one in items if not rule or one["rule"] == rule]
@@ -95,10 +97,10 @@ async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -
 
 
 @http.post(
-    "/rules/test", response_model=Task, status_code=202, name="test_alert_rule", openapi_extra=needs("user", "tasks")
+    "/rules/test", response_model=Task, status_code=202, name="test_alert_rule", openapi_extra=requires("user", "tasks")
 )
 async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryRun) -> Response:
-    """What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. Nobody is told."""
+    """What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
     if (asked.name is None) == (asked.rule is None):
         raise BadRequest("give either `name` or `rule`")
     async with platform.reading() as conn:
@@ -118,7 +120,7 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
     args = {"rule": rule, "from_s": from_s, "to_s": to_s}
     task_id = await begin(request, platform, "alerting.test", args)
     async with platform.reading() as conn:
-        row = await task_reads.one(conn, task_id)
+        row = await task_reads.find_task(conn, task_id)
     made = answer(None if row is None else shown_task(row, request, names))
     made.status_code = 202
     made.headers["Location"] = f"/api/v1/tasks/{task_id}"
@@ -176,10 +178,57 @@ async def end_silence(platform: ThePlatform, silence_id: Id) -> Response:
     return Response(status_code=204)
 
 
+ContactName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="The contact point's name.")]
+
+
+async def _contacts(request: Request, conn: Connection, name: str | None = None) -> list[shown.Row]:
+    operates = "operate" in request.state.caller.scopes
+    return [shown.contact(row, operates) for row in await contact_rows.contacts(conn, name)]
+
+
+@http.get("/contacts", response_model=schemas.ContactList, name="alert_contacts")
+async def contacts(request: Request, conn: Reader) -> Response:
+    """Contact points, by name; receivers of the engine's file are not among them."""
+    return answer({"items": await _contacts(request, conn)})
+
+
+@http.put("/contacts/{name}", response_model=schemas.Contact, name="put_alert_contact")
+async def put_contact(request: Request, platform: ThePlatform, name: ContactName, new: schemas.NewContact) -> Response:
+    """Make or change a contact point."""
+    await platform.in_thread(
+        "writer", lambda conn: contact_rows.save(conn, name, list(new.addresses), new.least_severity)
+    )
+    async with platform.reading() as conn:
+        return answer(next(iter(await _contacts(request, conn, name)), None))
+
+
+@http.delete("/contacts/{name}", status_code=204, name="delete_alert_contact")
+async def delete_contact(platform: ThePlatform, name: ContactName) -> Response:
+    """Remove a contact point: nothing is mailed there any more."""
+    if not await platform.in_thread("writer", lambda conn: contact_rows.delete(conn, name)):
+        raise _no_contact(name)
+    return Response(status_code=204)
+
+
+@http.post("/contacts/{name}/test", response_model=schemas.Contact, status_code=202, name="test_alert_contact")
+async def test_contact(request: Request, platform: ThePlatform, name: ContactName) -> Response:
+    """Have the engine send a test mail there within seconds; `GET /alerts/contacts` says how it went."""
+    if not await platform.in_thread("writer", lambda conn: contact_rows.ask_test(conn, name)):
+        raise _no_contact(name)
+    async with platform.reading() as conn:
+        made = answer(next(iter(await _contacts(request, conn, name)), None))
+    made.status_code = 202
+    return made
+
+
+def _no_contact(name: str) -> NotFound:
+    return NotFound(f"there is no contact point {name!r}", advice="/api/v1/alerts/contacts lists them.")
+
+
 @http.get("/{alert_id}", response_model=schemas.AlertDetail)
 async def alert(request: Request, conn: Reader, names: TheNames, alert_id: Id) -> Response:
-    """One alert, its evidence as it was when it began to fire, and who was told."""
-    row = await reads.one(conn, alert_id)
+    """One alert, its evidence as it was when it began to fire, and its notifications."""
+    row = await reads.find_alert(conn, alert_id)
     if row is None:
         raise NotFound(f"there is no alert {alert_id}", advice="/api/v1/alerts lists them.")
     row["notices"] = shown.notices(row["notices"], "operate" in request.state.caller.scopes)

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from flitwatch_domain.alerts import check_silence
+from flitwatch_domain.alerts import By, Severity, Signal, check_silence
+from flitwatch_domain.mailbox import Mailbox
 
 Word = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]{0,39}$")]
 Value = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]
@@ -83,21 +84,19 @@ class NewRule(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    signal: Literal[
-        "slowdown", "stall_ratio", "congested_routers", "blamed_user", "forecast_drift", "ingest_gap", "counter_silence"
-    ]
+    signal: Signal
     above: float
     clear: float | None = None
     probability: float | None = Field(default=None, ge=0, le=1)
     for_: Duration = Field(default=0.0, alias="for")
     every: Duration = 60.0
     absent: Duration = 600.0
-    by: Literal["machine", "group", "class"] = "group"
+    by: By = "group"
     where: dict[Word, Value] = Field(
         default={}, max_length=20, description="Only series with these labels, which the signal has."
     )
     congested_at: float = Field(default=1.0, gt=0)
-    severity: Literal["info", "warning", "critical"] = "warning"
+    severity: Severity = "warning"
     summary: Value = ""
     labels: dict[Word, Value] = Field(
         default={}, max_length=20, description="Further labels of its alerts, by which receivers and silences match."
@@ -136,7 +135,7 @@ class SilenceList(BaseModel):
 
 
 class NewSilence(BaseModel):
-    """Which alerts are not to be told, until when, and why."""
+    """Which alerts send no notification, until when, and why."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -152,3 +151,34 @@ class NewSilence(BaseModel):
     def _expressions(cls, value: dict[str, str]) -> dict[str, str]:
         check_silence(value)
         return value
+
+
+class Contact(BaseModel):
+    """A contact point: where alerts are mailed."""
+
+    name: str
+    addresses: list[str] | None = Field(description="Null below scope operate.")
+    least_severity: Severity = Field(description="Alerts below it are not mailed there.")
+    updated: datetime
+    test_asked_at: datetime | None = Field(description="When the last test mail was asked for.")
+    test_tried_at: datetime | None = Field(
+        description="When the engine last tried one; before `test_asked_at`: one waits for the engine."
+    )
+    test_error: str | None = Field(description="Why the last test mail was not sent; below scope operate only that.")
+
+
+class ContactList(BaseModel):
+    """Contact points, by name."""
+
+    items: list[Contact]
+
+
+class NewContact(BaseModel):
+    """Where to mail, and from which severity on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    addresses: list[Annotated[Mailbox, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]] = Field(
+        min_length=1, max_length=20
+    )
+    least_severity: Severity = "info"

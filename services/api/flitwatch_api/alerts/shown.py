@@ -68,8 +68,13 @@ def alert(row: Row, names: Names) -> Row:
 
 
 def notices(rows: list[Row], operates: bool) -> list[Row]:
-    """Who was told; what a receiver said, or where it is, is for who `operates` the site."""
+    """Whom it was sent to; what a receiver said, or where it is, is for who `operates` the site."""
     return rows if operates else [{**row, "error": row["error"] and FAILED} for row in rows]
+
+
+def contact(row: Row, operates: bool) -> Row:
+    """A contact point; its addresses, and what its mail server said, are for who `operates` the site."""
+    return row if operates else {**row, "addresses": None, "test_error": row["test_error"] and FAILED}
 
 
 def silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:
@@ -104,7 +109,7 @@ def check_written(new: Row, as_shown: Row, names: Names) -> None:
     """
     if names.pseudonyms and new != as_shown:
         raise Forbidden(
-            "a rule or silence that names somebody else, or an executable with its folders, takes scope names",
+            "a rule or silence that names another person, or an executable with its folders, takes scope names",
             advice="Name yourself or nobody, or ask an operator.",
         )
 

@@ -1,4 +1,4 @@
-"""Routes of counters and congestion."""
+"""Routes of counters and stalls. `/congestion` is the name that `/stalls` had before 1.0."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api import columnar
-from flitwatch_api.answers import answer, moments, ratio
-from flitwatch_api.counters import congestion as service
+from flitwatch_api.answers import answer, moments, ratio, shape
 from flitwatch_api.counters import schemas, series
+from flitwatch_api.counters import stalls as service
 from flitwatch_api.counters.limits import MAX_POINTS, need
 from flitwatch_api.counters.windows import Window as Spanned
 from flitwatch_api.fabric.topology import Topology
@@ -33,8 +33,9 @@ Points = Annotated[int, Query(ge=1, le=MAX_POINTS, description="Most steps in th
 OCTETS = "application/octet-stream"
 
 
-@http.get("/congestion", response_model=schemas.Congestion)
-async def congestion(
+@http.get("/stalls", response_model=schemas.StallFigures)
+@http.get("/congestion", response_model=schemas.StallFigures, name="congestion", deprecated=True)
+async def stalls(
     platform: ThePlatform,
     conn: Reader,
     fabric: FabricId,
@@ -45,11 +46,12 @@ async def congestion(
     """Stalls per flit of a window, by router, link class and pair of groups."""
     topology = await platform.topologies.get(conn, fabric)
     asked = await service.ask(platform, conn, topology, at, window)
-    return answer(await service.congestion(platform, conn, asked, link_class))
+    return answer(await service.stalls(platform, conn, asked, link_class))
 
 
-@http.get("/congestion/links", response_model=schemas.LinkFigures)
-async def congestion_links(
+@http.get("/stalls/links", response_model=schemas.LinkFigures)
+@http.get("/congestion/links", response_model=schemas.LinkFigures, name="congestion_links", deprecated=True)
+async def stalls_of_links(
     platform: ThePlatform,
     conn: Reader,
     fabric: FabricId,
@@ -113,7 +115,7 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
     groups = len(topology.fabric.groups)
     one_in = 1
     span = await series.span_of(platform, conn, topology, from_, to)
-    if topology.head.timeless:
+    if topology.head.snapshot:
         sums = service.pair_totals(topology, await service.total_ports(conn, topology))
     elif span is None:
         sums = np.full((2, groups, groups), np.nan)
@@ -127,20 +129,27 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
         sums, one_in = await service.pair_sums(platform, conn, asked)
     flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)
     return answer(
-        {
-            "groups": topology.fabric.groups,
-            "flits": flits,
-            "stall_cycles": stalls,
-            "ratio": ratio(stalls, flits),
-            "note": service.estimated(one_in),
-        }
+        shape(
+            schemas.Matrix,
+            groups=topology.fabric.groups,
+            flits=flits,
+            stall_cycles=stalls,
+            ratio=ratio(stalls, flits),
+            note=service.estimated(one_in),
+        )
     )
 
 
 @http.get("/overview", response_model=schemas.Overview)
 async def overview(
-    platform: ThePlatform, conn: Reader, names: TheNames, fabric: FabricId, from_: From = None, to: To = None, points: Points = 300
-) -> Response:  # fmt: skip
+    platform: ThePlatform,
+    conn: Reader,
+    names: TheNames,
+    fabric: FabricId,
+    from_: From = None,
+    to: To = None,
+    points: Points = 300,
+) -> Response:
     """The whole machine over time, with gaps and marks, for a time brush."""
     topology = await platform.topologies.get(conn, fabric)
     span = await series.span_of(platform, conn, topology, from_, to)
@@ -177,13 +186,14 @@ async def frames(
         figures: dict[str, np.ndarray] = {"flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits)}
         return await columnar.send(kind, ts, np.arange(topology.size), figures, _about(topology, step_s))
     if OCTETS not in request.headers.get("accept", ""):
-        content = {
-            "ts": moments(ts),
-            "step_s": step_s,
-            "routers": np.arange(topology.size),
-            "flits": flits,
-            "stall_cycles": stalls,
-        }
+        content = shape(
+            schemas.Frames,
+            ts=moments(ts),
+            step_s=step_s,
+            routers=np.arange(topology.size),
+            flits=flits,
+            stall_cycles=stalls,
+        )
         return answer(content, vary="Accept")
     start = ts[0] if len(ts) else int(span[0]) if span else 0
     headers = {

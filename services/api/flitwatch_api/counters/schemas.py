@@ -46,7 +46,7 @@ class PairFigures(BaseModel):
     complete_through: datetime | None = Field(default=None, description="Port counters are complete up to here.")
 
 
-class Congestion(BaseModel):
+class StallFigures(BaseModel):
     """A window of time [at - window_s, at)."""
 
     at: datetime | None = Field(description="End of the window that was used; null without data or time.")
@@ -59,7 +59,7 @@ class Congestion(BaseModel):
         default=None, description="Says so where figures of classes of a long window are estimates."
     )
     simulated: bool
-    timeless: bool
+    snapshot: bool
 
 
 class LinkFigures(BaseModel):

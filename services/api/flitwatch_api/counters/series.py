@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.answers import moments, ratio
+from flitwatch_api.answers import moments, ratio, shape
+from flitwatch_api.counters import schemas
 from flitwatch_api.counters.limits import MAX_COUNTERS, MAX_ROWS, MAX_VALUES, need
 from flitwatch_api.counters.windows import Sums, rows_of, step_for, step_sums, steps_of, table_width
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
@@ -151,17 +152,17 @@ class Series:
     routers: NDArray[np.int64]
     values: dict[str, NDArray[Any]]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> schemas.Timeseries:
         """The JSON of `/timeseries`: a row for each router."""
         rows = {name: np.ascontiguousarray(figures.T) for name, figures in self.values.items()}
-        return {"ts": moments(self.ts), "step_s": self.step_s, "routers": self.routers, "values": rows}
+        return shape(schemas.Timeseries, ts=moments(self.ts), step_s=self.step_s, routers=self.routers, values=rows)
 
 
 async def timeseries(platform: Platform, conn: Connection, topology: Topology, asked: SeriesQuery) -> Series:
     """What a request means."""
     routers, names = asked.routers, asked.names
     rows = 1 if asked.total else len(routers)
-    if asked.span is None or topology.head.timeless:
+    if asked.span is None or topology.head.snapshot:
         return Series(np.empty(0, np.int64), 1, routers, {name: np.empty((0, rows)) for name in names})
     reach = await platform.topologies.reach(conn, topology.head)
     few = len(routers) <= FEW_ROUTERS
@@ -241,8 +242,13 @@ async def _few(
 
 
 async def frames(
-    platform: Platform, conn: Connection, topology: Topology, span: tuple[float, float] | None, least_step_s: int, link_class: str | None
-) -> tuple[NDArray[np.int64], int, NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+    platform: Platform,
+    conn: Connection,
+    topology: Topology,
+    span: tuple[float, float] | None,
+    least_step_s: int,
+    link_class: str | None,
+) -> tuple[NDArray[np.int64], int, NDArray[np.float64], NDArray[np.float64]]:
     """Steps, their length, flits and stall cycles float64[T, R]; the step grows where a finer one would cost too much."""
     topology.check_class(link_class)
     if link_class is not None and link_class not in COLUMN_CLASSES:
@@ -250,7 +256,7 @@ async def frames(
             f"frames of class {link_class!r} are not kept",
             advice=f"Ask without class, or for one of {', '.join(COLUMN_CLASSES)}.",
         )
-    if span is None or topology.head.timeless:
+    if span is None or topology.head.snapshot:
         nothing = np.empty((0, topology.size))
         return np.empty(0, dtype=np.int64), least_step_s, nothing, nothing
     reach = await platform.topologies.reach(conn, topology.head)
@@ -268,15 +274,12 @@ async def frames(
 
 async def overview(
     platform: Platform, conn: Connection, seen: Names, topology: Topology, span: tuple[float, float] | None, points: int
-) -> dict[str, Any]:  # fmt: skip
+) -> schemas.Overview:
     """The answer of `/overview`."""
-    if span is None or topology.head.timeless:
+    if span is None or topology.head.snapshot:
         empty: list[Any] = []
-        return {
-            "ts": empty,
-            "step_s": 1,
-            **dict.fromkeys(("flits", "stall_cycles", "ratio", "p50", "p95", "coverage", "gaps", "marks"), empty),
-        }
+        columns = ("flits", "stall_cycles", "ratio", "p50", "p95", "coverage", "gaps", "marks")
+        return shape(schemas.Overview, ts=empty, step_s=1, **dict.fromkeys(columns, empty))
     reach = await platform.topologies.reach(conn, topology.head)
     step = step_for(reach, topology.size, *span, points, most_rows=_overview_rows(reach, topology, span))
     ts = steps_of(*span, step)
@@ -291,18 +294,19 @@ async def overview(
     expected = np.nansum(usual) * step
     counted = _across(np.minimum(sums["tile_seconds"], usual * step))
     from_, to = at_moment(span[0]), at_moment(span[1])
-    return {
-        "ts": moments(ts),
-        "step_s": step,
-        "flits": flits,
-        "stall_cycles": stalls,
-        "ratio": ratio(stalls, flits),
-        "p50": p50,
-        "p95": p95,
-        "coverage": (counted / expected).astype(np.float32) if expected > 0 else np.full(len(ts), np.nan),
-        "gaps": await _gaps(conn, topology, from_, to),
-        "marks": await _marks(conn, topology, seen, from_, to),
-    }
+    return shape(
+        schemas.Overview,
+        ts=moments(ts),
+        step_s=step,
+        flits=flits,
+        stall_cycles=stalls,
+        ratio=ratio(stalls, flits),
+        p50=p50,
+        p95=p95,
+        coverage=(counted / expected).astype(np.float32) if expected > 0 else np.full(len(ts), np.nan),
+        gaps=await _gaps(conn, topology, from_, to),
+        marks=await _marks(conn, topology, seen, from_, to),
+    )
 
 
 def _overview_rows(reach: Reach, topology: Topology, span: tuple[float, float]) -> int:
@@ -335,42 +339,47 @@ def _percentiles(values: NDArray[np.float32]) -> NDArray[np.float32]:
     return out
 
 
-async def _gaps(conn: Connection, topology: Topology, from_: datetime, to: datetime) -> list[dict[str, Any]]:
+async def _gaps(conn: Connection, topology: Topology, from_: datetime, to: datetime) -> list[schemas.Span]:
     """Gaps that touch the span, those that overlap joined, with the number of devices."""
     rows = await ingest.gaps(conn, 5000, topology.head.fabric_id, from_, to)
-    joined: list[dict[str, Any]] = []
+    joined: list[schemas.Span] = []
     devices: list[set[str]] = []
     for row in sorted(rows, key=lambda r: (r["from"], r["to"])):
-        if joined and row["from"] <= joined[-1]["to"]:
-            joined[-1]["to"] = max(joined[-1]["to"], row["to"])
+        if joined and row["from"] <= joined[-1].to:
+            joined[-1].to = max(joined[-1].to, row["to"])
             devices[-1].add(row["device"])
         else:
-            joined.append({"from": row["from"], "to": row["to"]})
+            joined.append(shape(schemas.Span, from_=row["from"], to=row["to"], devices=0))
             devices.append({row["device"]})
-    spans = [{**gap, "devices": len(who)} for gap, who in zip(joined, devices, strict=True)]
-    return sorted(sorted(spans, key=lambda s: s["devices"], reverse=True)[:MOST_GAPS], key=lambda s: s["from"])
+    for gap, who in zip(joined, devices, strict=True):
+        gap.devices = len(who)
+    return sorted(sorted(joined, key=lambda s: s.devices, reverse=True)[:MOST_GAPS], key=lambda s: s.from_)
 
 
 async def _marks(
     conn: Connection, topology: Topology, names: Names, from_: datetime, to: datetime
-) -> list[dict[str, Any]]:
+) -> list[schemas.Mark]:
     """Starts of the largest jobs and changes of routes, in the order of time."""
-    marks = []
+    marks: list[schemas.Mark] = []
     begun = [] if names.hides_jobs else await jobs.starts(conn, topology.head.fabric_id, from_, to, MOST_MARKS)
     for row in map(names.job, begun):
         who = " ".join(
             part for part in (row["job_id"], row["name"], f"({row['user']})" if row["user"] else None) if part
         )
         size = f", {row['nodes']} nodes" if row["nodes"] is not None else ""
-        marks.append({"ts": row["start"], "kind": "job", "text": f"Job {who} starts{size}"})
+        marks.append(shape(schemas.Mark, ts=row["start"], kind="job", text=f"Job {who} starts{size}"))
     for row in await fabrics.route_changes(conn, topology.head.fabric_id, from_, to, MOST_MARKS):
-        marks.append({"ts": row["ts"], "kind": "routes", "text": _routes_text(**row)})
-    return sorted(marks, key=lambda mark: mark["ts"])
+        marks.append(shape(schemas.Mark, ts=row["ts"], kind="routes", text=_routes_text(**row)))
+    return sorted(marks, key=lambda mark: mark.ts)
 
 
 def _routes_text(ts: datetime, note: str | None, entries: int | None, changed: int | None) -> str:
     """One line of what became of the routes at `ts`."""
     if entries is None:
         return f"Routes: {note}"
-    said = f"Routes first recorded, {entries:,} entries" if changed is None else f"Routes changed, {changed:,} of {entries:,} entries"  # fmt: skip
+    said = (
+        f"Routes first recorded, {entries:,} entries"
+        if changed is None
+        else f"Routes changed, {changed:,} of {entries:,} entries"
+    )
     return f"{said}: {note}" if note else said

@@ -59,6 +59,24 @@ async def blame(
     return answer(await service.blame(conn, names, by, exe or None, nodes, estimate, limit, cursor))
 
 
+@http.get("/estimates/blame/several", response_model=schemas.SeveralSets)
+async def blame_several(
+    conn: Reader,
+    names: TheNames,
+    by: Annotated[schemas.By, Query(description="Users, or jobs of one name.")] = "user",
+    definition: Annotated[
+        Literal["ours", "paper"],
+        Query(description="Found means named, or (the paper's) mutual information beyond chance."),
+    ] = "ours",
+    least_sets: Annotated[
+        int, Query(ge=0, le=1000, description="Found in at least so many sets; 0 lists every name.")
+    ] = 2,
+    limit: Limit = 100,
+) -> Response:
+    """Who, over all applications: names that several sets of runs find, with the evidence of each. Not proof of cause."""
+    return answer(await service.blame_several(conn, names, by, definition, least_sets, limit))
+
+
 @http.get("/estimates/blame/{estimate_id}/{by}/{place}", response_model=schemas.BlameDetail)
 async def blame_detail(
     conn: Reader, names: TheNames, estimate_id: Id, by: schemas.By, place: Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -90,7 +108,7 @@ async def forecast(
 
 @http.get("/forecasts", response_model=schemas.RunningList)
 async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
-    """Running instrumented jobs and what is foretold of them, the slowest first."""
+    """Running instrumented jobs and their forecasts, the slowest first."""
     return answer(await live.running(conn, names, limit))
 
 

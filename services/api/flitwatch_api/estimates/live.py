@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from flitwatch_api.answers import shape
+from flitwatch_api.estimates import schemas
 from flitwatch_api.names import Names
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.estimates import reads
@@ -19,16 +22,16 @@ MOST_NEIGHBOURS = 20
 NO_MODEL = "no forecaster has learned this application yet"
 
 
-def _next(row: dict[str, Any]) -> dict[str, Any]:
+def _next(row: reads.Row) -> schemas.Next:
     shown = {key: value for key, value in row.items() if key not in ("run_id", "curve_s")}
-    return {**shown, "slowdown": row["expected_s"] / row["usual_s"]}
+    return shape(schemas.Next, shown, slowdown=row["expected_s"] / row["usual_s"])
 
 
-async def running(conn: Connection, names: Names, limit: int) -> dict[str, Any]:
-    """Running instrumented jobs, those that are foretold to be slowest first."""
+async def running(conn: Connection, names: Names, limit: int) -> schemas.RunningList:
+    """Running instrumented jobs, those with the slowest forecast first."""
     rows = await reads.running(conn, limit)
     made = await reads.newest_forecasts(conn, [row["run_id"] for row in rows])
-    models: dict[tuple[str, int], dict[str, Any] | None] = {}
+    models: dict[tuple[str, int], reads.Row | None] = {}
     items = []
     for row in rows:
         key = row["exe"], row["nodes"]
@@ -36,59 +39,63 @@ async def running(conn: Connection, names: Names, limit: int) -> dict[str, Any]:
             models[key] = await reads.state(conn, "forecast", *key)
         newest = made.get(row["run_id"])
         items.append(
-            {
-                **row,
-                "exe": names.path(row["exe"]),
-                "user": None if row["user"] is None else names.user(row["user"]),
-                "newest": None if newest is None else _next(newest),
-                "backtest_mape": await _backtest_mape(conn, newest),
-                "lacks": None if newest is not None else _lacks(models[key], row["steps"]),
-            }
+            shape(
+                schemas.Running,
+                row,
+                exe=names.path(row["exe"]),
+                user=None if row["user"] is None else names.user(row["user"]),
+                newest=None if newest is None else _next(newest),
+                backtest_mape=await _backtest_mape(conn, newest),
+                lacks=None if newest is not None else _lacks(models[key], row["steps"]),
+            )
         )
-    items.sort(key=lambda item: -item["newest"]["slowdown"] if item["newest"] else math.inf)
-    return {"items": items}
+    items.sort(key=lambda item: -item.newest.slowdown if item.newest else math.inf)
+    return shape(schemas.RunningList, items=items)
 
 
-async def _backtest_mape(conn: Connection, newest: dict[str, Any] | None) -> float | None:
+async def _backtest_mape(conn: Connection, newest: reads.Row | None) -> float | None:
     serves = await _serves(conn, newest)
-    return None if serves is None else serves["mape"]
+    return None if serves is None else serves.mape
 
 
-async def _serves(conn: Connection, newest: dict[str, Any] | None) -> dict[str, Any] | None:
+async def _serves(conn: Connection, newest: reads.Row | None) -> schemas.Serving | None:
     if newest is None or newest["estimate_id"] is None:
         return None
-    row = await reads.one(conn, "forecast", None, None, newest["estimate_id"])
+    row = await reads.find_estimate(conn, "forecast", None, None, newest["estimate_id"])
     return None if row is None else _backtest(row["result"], newest["after_steps"])
 
 
-def _backtest(result: dict[str, Any], after_steps: int) -> dict[str, Any]:
+def _backtest(result: Mapping[str, Any], after_steps: int) -> schemas.Serving:
     """The backtest of the forecaster that serves after so many steps: early on it is one that takes less of the past."""
     serves: dict[str, Any] = result["serves"]
     fitting = [
         row
         for row in result["backtests"]
-        if row["m"] <= after_steps and row["coverage90"] is not None and (row["k"], row["features"]) == (serves["k"], serves["features"])
-    ]  # fmt: skip
+        if row["m"] <= after_steps
+        and row["coverage90"] is not None
+        and (row["k"], row["features"]) == (serves["k"], serves["features"])
+    ]
     if after_steps >= serves["m"] or not fitting:
-        return serves
+        return shape(schemas.Serving, serves)
     row = max(fitting, key=lambda one: one["m"])
-    return {
-        **{name: row[name] for name in ("m", "k", "features", "coverage90")},
-        "forecaster": row["best"],
-        "mape": row["mape"][row["best"]],
-        "why": f"least error over {row['runs']} held-out runs of those that take {row['m']} steps; {serves['m']} have not come",
-    }
+    return shape(
+        schemas.Serving,
+        {name: row[name] for name in ("m", "k", "features", "coverage90")},
+        forecaster=row["best"],
+        mape=row["mape"][row["best"]],
+        why=f"least error over {row['runs']} held-out runs of those that take {row['m']} steps; {serves['m']} have not come",
+    )
 
 
-def _lacks(state: dict[str, Any] | None, steps: int) -> str:
+def _lacks(state: reads.Row | None, steps: int) -> str:
     if state is None or state["estimate_id"] is None:
         return (state or {}).get("lacks") or NO_MODEL
     return f"too early: {steps} steps have come"
 
 
-async def run_forecast(conn: Connection, names: Names, run_id: int) -> dict[str, Any]:
+async def run_forecast(conn: Connection, names: Names, run_id: int) -> schemas.RunForecast:
     """A run with its steps, its newest forecast as a band, and every forecast made of it."""
-    row = await runs.one(conn, run_id)
+    row = await runs.find_run(conn, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id}", advice="/api/v1/runs lists them.")
     steps = await runs.steps(conn, run_id, 0)
@@ -96,28 +103,38 @@ async def run_forecast(conn: Connection, names: Names, run_id: int) -> dict[str,
     newest = made[-1] if made else None
     usual = await runs.usual(conn, run_id, row["exe"], row["nodes"], row["ranks"], steps.step)
     state = None if made else await reads.state(conn, "forecast", row["exe"], row["nodes"])
-    return {
-        **{key: row[key] for key in ("run_id", "job_id", "nodes", "start", "simulated")}, "exe": names.path(row["exe"]),
-        "running": await reads.is_running(conn, run_id),
-        "observed": {"step": steps.step, "time_s": steps.time_s, "usual_s": [None] * len(steps.step) if usual is None else usual[1]},
-        "band": None if newest is None else _band(newest), "newest": None if newest is None else _next(newest), "made": [_next(one) for one in made],
-        "backtest": await _serves(conn, newest), "lacks": None if made else _lacks(state, len(steps.step)),
-    }  # fmt: skip
+    return shape(
+        schemas.RunForecast,
+        {key: row[key] for key in ("run_id", "job_id", "nodes", "start", "simulated")},
+        exe=names.path(row["exe"]),
+        running=await reads.is_running(conn, run_id),
+        observed=shape(
+            schemas.Observed,
+            step=steps.step,
+            time_s=steps.time_s,
+            usual_s=[None] * len(steps.step) if usual is None else usual[1],
+        ),
+        band=None if newest is None else _band(newest),
+        newest=None if newest is None else _next(newest),
+        made=[_next(one) for one in made],
+        backtest=await _serves(conn, newest),
+        lacks=None if made else _lacks(state, len(steps.step)),
+    )
 
 
-def _band(row: dict[str, Any]) -> dict[str, Any]:
+def _band(row: reads.Row) -> schemas.Band:
     """The mean curve of the next steps, scaled so that its sum is the forecast, and the ends of its interval."""
     scaled = {
         name: [value * row[name] / row["usual_s"] for value in row["curve_s"]]
         for name in ("expected_s", "low_s", "high_s")
     }
-    return {"step": [row["after_steps"] + at for at in range(len(row["curve_s"]))], **scaled}
+    return shape(schemas.Band, scaled, step=[row["after_steps"] + at for at in range(len(row["curve_s"]))])
 
 
-async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | None) -> dict[str, Any]:
+async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | None) -> schemas.Outlook:
     """What can be said of a job without recorded steps."""
     now = datetime.now(UTC)
-    row = await jobs.one(conn, job_id, cluster, now)
+    row = await jobs.find_job(conn, job_id, cluster, now)
     if row is None:
         raise NotFound(
             f"there is no job {job_id[:60]!r}",
@@ -130,18 +147,26 @@ async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | No
         end = row["end"] or now
         begin = max(start, end - timedelta(minutes=STALLS_MINUTES)).replace(second=0, microsecond=0)
         found = await reads.stalls(conn, number, place["fabric_id"], begin, end)
-        stalls = None if found is None else {"minutes": math.ceil((end - begin).total_seconds() / 60), **found}
+        minutes = math.ceil((end - begin).total_seconds() / 60)
+        stalls = None if found is None else shape(schemas.Stalls, found, minutes=minutes)
         near = await jobs.neighbours(conn, number, now, MOST_NEIGHBOURS)
     blamed = await reads.blamed(conn, sorted({one["user"] for one in near if one["user"]}))
     neighbours = [
-        {
-            **{key: one[key] for key in ("job_id", "nodes", "shared_routers", "shared_groups", "overlap_s")},
-            "user": None if one["user"] is None else names.user(one["user"]),
-            "blamed": [names.path(exe) for exe in blamed.get(one["user"], [])],
-        }
+        shape(
+            schemas.Beside,
+            {key: one[key] for key in ("job_id", "nodes", "shared_routers", "shared_groups", "overlap_s")},
+            user=None if one["user"] is None else names.user(one["user"]),
+            blamed=[names.path(exe) for exe in blamed.get(one["user"], [])],
+        )
         for one in near
     ]
-    return {
-        "job_id": row["job_id"], "elapsed_s": row["elapsed_s"], "has_steps": place["runs"] > 0,
-        "past": await reads.past_jobs(conn, number, row["elapsed_s"]), "stalls": stalls, "neighbours": neighbours, "simulated": row["simulated"],
-    }  # fmt: skip
+    return shape(
+        schemas.Outlook,
+        job_id=row["job_id"],
+        elapsed_s=row["elapsed_s"],
+        has_steps=place["runs"] > 0,
+        past=[shape(schemas.Past, past) for past in await reads.past_jobs(conn, number, row["elapsed_s"])],
+        stalls=stalls,
+        neighbours=neighbours,
+        simulated=row["simulated"],
+    )

@@ -74,7 +74,7 @@ class Method(BaseModel):
     response: str
     alpha: float
     least_nodes: int = Field(description="Smaller jobs do not count.")
-    min_exposed: int = Field(description="Fewer exposed runs: not testable.")
+    min_exposed: int = Field(description="Fewer exposed runs are too few to test.")
     beside: str = Field(description="The method of the paper, whose figures stand beside it.")
     calendar: str | None = Field(None, description="What of the calendar is taken out of run times and exposure.")
     regimes_s: list[float] = Field(
@@ -104,10 +104,10 @@ class BlameEntry(BaseModel):
     )
     score: float = Field(description="Conditional z-score, given the others selected; high: exposed runs are slow.")
     sign: int
-    p: float | None = Field(description="One-sided; null where not testable.")
+    p: float | None = Field(description="One-sided; null where too few runs are shared.")
     q: float | None = Field(description="Least false-discovery rate at which it is found.")
     testable: bool
-    reason: str | None = Field(description="Why it is not testable.")
+    reason: str | None = Field(description="Why it cannot be tested: too few shared runs, for example.")
     exposed_runs: int
     selected: int | None = Field(description="Order in which the greedy selection took it; null: not selected.")
     mi_bits: float = Field(description="Mutual information of presence and optimality.")
@@ -157,6 +157,59 @@ class BlameDetail(BaseModel):
     exposure: list[float] = Field(
         description="Sum over its jobs of overlap x shared nodes by group; 0: no such job beside the run."
     )
+
+
+class BlameEvidence(BaseModel):
+    """What one set of runs, an application on as many nodes, says of a name."""
+
+    estimate_id: int
+    exe: str
+    nodes: int
+    runs: int
+    place: int = Field(description="In that estimate's ranking.")
+    simulated: bool
+    verdict: Literal["named", "cannot tell", "no evidence"]
+    testable: bool
+    score: float
+    p: float | None
+    q: float | None
+    effect_s: float | None
+    effect_low_s: float | None
+    effect_high_s: float | None
+    lost_node_hours: float | None
+    exposed_runs: int
+    mi_bits: float
+    mi_sign: int
+    mi_p: float | None
+    mi_q: float | None
+
+
+class SeveralSetsEntry(BaseModel):
+    """A name that several sets of runs find, and what all of them together say."""
+
+    name: str
+    pseudonym: bool
+    found_in: int = Field(description="Sets that find it by the definition asked for.")
+    tested_in: int
+    p: float | None = Field(description="Of all tested sets together (Cauchy combination); null: no set could test it.")
+    q: float | None = Field(description="Over all names, listed or not.")
+    verdict: Literal["named", "cannot tell", "no evidence"] = Field(
+        description="`named` needs a set that names it and none that finds it and doubts it."
+    )
+    reasons: list[str]
+    evidence: list[BlameEvidence] = Field(description="The strongest first.")
+
+
+class SeveralSets(BaseModel):
+    """Names found in several sets of runs (table III of the paper), those of most sets first."""
+
+    by: By
+    definition: Literal["ours", "paper"]
+    least_sets: int
+    sets: int = Field(description="Sets that have an estimate of blame.")
+    total: int = Field(description="Names that are found in as many sets.")
+    items: list[SeveralSetsEntry]
+    caveat: str
 
 
 class Counter(BaseModel):
@@ -294,7 +347,7 @@ class Band(BaseModel):
 
 
 class RunForecast(BaseModel):
-    """A run, what is foretold of it, and what was foretold before."""
+    """A run, its forecast, and the forecasts before it."""
 
     run_id: int
     job_id: str | None
@@ -308,7 +361,7 @@ class RunForecast(BaseModel):
     newest: Next | None
     made: list[Next]
     backtest: Serving | None
-    lacks: str | None = Field(description="Why nothing is foretold.")
+    lacks: str | None = Field(description="Why no forecast is made.")
 
 
 class Running(BaseModel):
@@ -329,7 +382,7 @@ class Running(BaseModel):
 
 
 class RunningList(BaseModel):
-    """Those that are foretold to be slowest first."""
+    """Those with the slowest forecast first."""
 
     items: list[Running]
 

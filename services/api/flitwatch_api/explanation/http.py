@@ -1,23 +1,38 @@
-"""The route of explanations."""
+"""Routes of explanations: of a job, and of what happens on a machine."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import psycopg
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import answer, moments, shape
 from flitwatch_api.explanation import schemas
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import Time
-from flitwatch_api.platform import ThePlatform
+from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.core.connection import limit_statements
+from flitwatch_db.fabrics import reads as fabrics
+from flitwatch_db.jobs.as_of import job_at
+from flitwatch_db.jobs.case import case as read_case
 from flitwatch_db.jobs.explanation import explain
+from flitwatch_db.jobs.incident import incident as present
+from flitwatch_db.jobs.parts import parts
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.explanation.case import Evidence, Row, html
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
+
+JobId = Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")]
+Cluster = Annotated[
+    str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
+]
 
 
 @http.get("/jobs/{job_id}/explanation", response_model=schemas.Explanation)
@@ -32,13 +47,103 @@ async def explanation(
 ) -> Response:
     """Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
 
-    def work(conn: psycopg.Connection[Any]) -> dict[str, Any]:
+    def work(conn: psycopg.Connection[Any]) -> Row:
         limit_statements(conn, platform.settings.api_statement_timeout_ms)
         return explain(conn, job_id, cluster or None, at)
 
-    return answer(shown(await platform.in_thread("reader", work), names))
+    made = await platform.in_thread("reader", work)
+    return answer(shape(schemas.Explanation, _explanation(made, names)))
 
 
-def shown(made: dict[str, Any], names: Names) -> dict[str, Any]:
+@http.get("/incident", response_model=schemas.Incident)
+async def incident(
+    platform: ThePlatform,
+    conn: Reader,
+    names: TheNames,
+    fabric: Annotated[str, Query(min_length=1, max_length=200, description="The machine, by number or name.")],
+    at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
+) -> Response:
+    """The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
+    fabric_id = (await fabrics.head(conn, fabric)).fabric_id
+
+    def work(conn: psycopg.Connection[Any]) -> Row:
+        limit_statements(conn, platform.settings.api_statement_timeout_ms)
+        return present(conn, fabric_id, at)
+
+    made = await platform.in_thread("reader", work)
+    last = None if made["last"] is None else shape(schemas.Story, _story(made["last"], names))
+    return answer(shape(schemas.Incident, {**_story(made, names), "last": last}))
+
+
+def _story(made: Row, names: Names) -> Row:
+    """An incident as the caller may see it."""
+    return {
+        **made,
+        "aggressor": None if made["aggressor"] is None else names.job(made["aggressor"]),
+        "victims": [names.job(one) for one in made["victims"]],
+        "others": [names.job(one) for one in made["others"]],
+    }
+
+
+@http.get(
+    "/jobs/{job_id}/case",
+    response_class=Response,
+    responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
+)
+async def case(
+    request: Request,
+    platform: ThePlatform,
+    names: TheNames,
+    job_id: JobId,
+    cluster: Cluster = None,
+    at: Annotated[Time | None, Query(description="The evidence of this moment; without it, of now.")] = None,
+) -> Response:
+    """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its content."""
+
+    def work(conn: psycopg.Connection[Any]) -> Evidence:
+        limit_statements(conn, platform.settings.api_statement_timeout_ms)
+        return read_case(conn, job_id, cluster or None, at)
+
+    found = await platform.in_thread("reader", work)
+    page = html(replace(found, made=_explanation(found.made, names)), str(request.url), datetime.now(UTC))
+    headers = {
+        "Content-Disposition": f'attachment; filename="job-{found.made["job_pk"]}-evidence.html"',
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    }
+    return Response(page, media_type="text/html; charset=utf-8", headers=headers)
+
+
+@http.get("/jobs/{job_id}/counters", response_model=schemas.JobCounters)
+async def counters(
+    platform: ThePlatform,
+    job_id: JobId,
+    cluster: Cluster = None,
+    from_: Annotated[Time | None, Query(alias="from", description="Without it, the job's start.")] = None,
+    to: Annotated[Time | None, Query(description="Without it, the job's end, or now.")] = None,
+    points: Annotated[int, Query(ge=2, le=1000, description="At most so many steps.")] = 180,
+) -> Response:
+    """What was counted on a job's own network cards and on the links of its routers while it ran."""
+
+    def work(conn: psycopg.Connection[Any]) -> schemas.JobCounters:
+        limit_statements(conn, platform.settings.api_statement_timeout_ms)
+        now_s = time.time()
+        job = job_at(conn, job_id, cluster or None, now_s)
+        begin = from_ if from_ is not None else job["start_s"]
+        end = to if to is not None else (job["end_s"] if job["end_s"] is not None else now_s)
+        if begin is None:
+            return shape(schemas.JobCounters, ts=[], step_s=1, parts=[])
+        if end <= begin:
+            raise BadRequest("the span ends before it begins", advice="`to` must be later than `from`.")
+        found = parts(conn, job["job_pk"], begin, end, points)
+        shown = [shape(schemas.JobPart, vars(part)) for part in found.parts]
+        return shape(schemas.JobCounters, ts=moments(found.ts), step_s=found.step_s, parts=shown)
+
+    return answer(await platform.in_thread("reader", work))
+
+
+def _explanation(made: Row, names: Names) -> Row:
     """An explanation as the caller may see it; its sentences name jobs by number and nobody by name."""
-    return {**names.job(made), "candidates": [names.job(one) for one in made["candidates"]]}
+    root = made["root"]
+    fed = None if root is None else {**root, "jobs": [names.job(one) for one in root["jobs"]]}
+    return {**names.job(made), "root": fed, "candidates": [names.job(one) for one in made["candidates"]]}

@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from flitwatch_api.diagnosis.schemas import CongestionRoot
+
 Verdict = Literal["named", "cannot tell", "not slow"]
 
 
@@ -57,7 +59,7 @@ class CarryingLink(Stalls):
 
 
 class CarryingGroup(Stalls):
-    """The counted links that end in a group."""
+    """The counted routers of a group."""
 
     group: int
     nodes: int = Field(description="Nodes of the job in it.")
@@ -77,7 +79,7 @@ class ScoreParts(BaseModel):
 
     timing: float = Field(description="0 to 1: whether it changed within the interval of the onset.")
     load: float = Field(
-        description="0 to 1: its share of what the jobs that changed added where it meets the slow job."
+        description="0 to 1: its share of what the jobs that changed added, weighted by footprint (else by place)."
     )
     presence: float = Field(description="0 to 1: share of the slow stretch during which it ran.")
     blame: float = Field(description="2 where blame found its user, else 1.")
@@ -101,6 +103,9 @@ class CandidateJob(BaseModel):
     exposure: float = Field(
         description="Sum over groups of its nodes times the slow job's share of its own nodes there."
     )
+    footprint: float | None = Field(
+        description="Stall cycles gained at the routers of its nodes over the mean of all counted routers; null: not counted."
+    )
     change: Literal["started", "sends more", "none"]
     changed: datetime | None
     sent_before_bytes_per_s: float | None = Field(description="By its network cards; null: not counted.")
@@ -117,8 +122,16 @@ class Remedy(BaseModel):
     kind: Literal["hold", "delay", "tell", "move", "re-route"]
     job_id: str = Field(description="The job that it is done to.")
     text: str
-    minutes_saved: float | None = Field(description="Null where only a simulation can tell.")
+    minutes_saved: float | None = Field(description="Null where it cannot be estimated; why_unknown says why.")
+    why_unknown: str | None
     in_past: bool
+
+
+class ChainSentence(BaseModel):
+    """One sentence of the causal chain."""
+
+    part: Literal["steps", "links", "jobs", "since", "certainty", "help"]
+    text: str = Field(description="Names jobs by number, and nobody by name.")
 
 
 class Explanation(BaseModel):
@@ -137,14 +150,90 @@ class Explanation(BaseModel):
     simulated: bool
     as_of: datetime
     verdict: Verdict
-    reasons: list[str] = Field(description="Why it cannot be told; empty otherwise.")
+    reasons: list[str] = Field(description="Why nobody can tell; empty otherwise.")
     title: str
     detail: str
     slowdown: JobSlowdown | None
     routers: OwnRouters | None
     links: list[CarryingLink] = Field(description="Those that gained most stalls first.")
+    root: CongestionRoot | None = Field(
+        description="Where the congestion on its links begins, by its packet samples or counters of ports in the minute after the onset; null where that is not found."
+    )
     groups: list[CarryingGroup]
     candidates: list[CandidateJob] = Field(description="The most likely first.")
     candidates_total: int
     named: str | None = Field(description="The job that is named.")
     remedies: list[Remedy]
+    chain: list[ChainSentence] = Field(description="The same as sentences, as alerts, evidence and commands print it.")
+
+
+class JobPart(BaseModel):
+    """A figure of a job's own parts over time."""
+
+    key: str
+    label: str
+    unit: str = Field(description="By the catalogue of counters.")
+    values: list[float | None] = Field(description="One a step; null is unknown.")
+
+
+class JobCounters(BaseModel):
+    """What was counted on a job's own network cards and links; a figure that nothing counts is left out."""
+
+    ts: list[datetime] = Field(description="Start of each step.")
+    step_s: int
+    parts: list[JobPart]
+
+
+class SlowJob(BaseModel):
+    """A job that an incident slows, or that is slow beside it."""
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    account: str | None
+    name: str | None
+    nodes: int | None
+    state: str
+    simulated: bool
+    verdict: Verdict
+    reasons: list[str] = Field(description="Why nobody is named for it; empty otherwise.")
+    factor: float = Field(description="Time over usual time.")
+    lost_s: float = Field(description="Seconds beyond the usual time.")
+    since: datetime
+    until: datetime | None
+
+
+class Story(BaseModel):
+    """Who slows whom, where and since when, and what would help."""
+
+    title: str
+    detail: str
+    since: datetime | None
+    until: datetime | None
+    aggressor: CandidateJob | None = Field(description="The job that is named.")
+    links: list[CarryingLink] = Field(description="The hottest first.")
+    victims: list[SlowJob] = Field(description="Jobs for which it is named; those that waste most nodes first.")
+    others: list[SlowJob] = Field(description="Jobs that are slow too, for which another job is named, or none.")
+    remedies: list[Remedy] = Field(description="Of the job that wastes most nodes.")
+
+
+class Judged(BaseModel):
+    """How many of the jobs that run could be judged."""
+
+    running: int
+    slow: int
+    not_slow: int
+    unknown: int = Field(description="Not comparable with earlier runs.")
+
+
+class Incident(Story):
+    """The present incident of a machine, or that there is none, or that nobody can tell."""
+
+    fabric: str
+    as_of: datetime
+    verdict: Literal["incident", "none", "cannot tell"]
+    reasons: list[str] = Field(description="Why nobody can tell; empty otherwise.")
+    judged: Judged
+    last: Story | None = Field(
+        description="The newest incident of the last day that is over; null while one is present."
+    )

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer, tagged
-from flitwatch_api.counters.congestion import DEFAULT_WINDOW_S, ask
+from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, ask
 from flitwatch_api.fabric import schemas, service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import FabricId, Time, Window

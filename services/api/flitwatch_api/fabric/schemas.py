@@ -16,7 +16,7 @@ class Fabric(BaseModel):
     kind: str = Field(description="dragonfly, fat_tree, torus or graph")
     technology: str = Field(description="cray_xc, slingshot, infiniband, opa or generic")
     simulated: bool
-    timeless: bool = Field(description="Its counters are one sample without a time.")
+    snapshot: bool = Field(description="Its counters are one sample without a time.")
     counted_at: str = Field(description="receiver or sender: at which end of a link its counters stand.")
     routers: int
     endpoints: int

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch_api.answers import moment, number, ratio, unknown_as_null
-from flitwatch_api.counters.congestion import Ports, WindowQuery, total_ports, window_ports
+from flitwatch_api.answers import moment, number, ratio, shape, unknown_as_null
+from flitwatch_api.counters.stalls import Ports, WindowQuery, total_ports, window_ports
+from flitwatch_api.fabric import schemas
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.jobs.service import holders
 from flitwatch_api.names import Names
@@ -18,53 +19,57 @@ from flitwatch_db.fabrics import reads
 
 async def describe(
     platform: Platform, conn: Connection, head: reads.FabricHead, detail: bool = False
-) -> dict[str, Any]:
+) -> schemas.Fabric:
     """A fabric as lists name it, or with what its importer noted."""
     reach = await platform.topologies.reach(conn, head)
     routers, endpoints, links, groups = await platform.topologies.sizes(conn, head)
-    item = {
-        "id": head.fabric_id,
-        "name": head.name,
-        "kind": head.kind,
-        "technology": head.technology,
-        "simulated": head.simulated,
-        "timeless": head.timeless,
-        "counted_at": head.counted_at,
-        "routers": routers,
-        "endpoints": endpoints,
-        "links": links,
-        "groups": groups,
-        "first_ts": moment(reach.first_s),
-        "last_ts": moment(reach.last_s),
-        "complete_through": moment(await platform.topologies.complete_s(conn, head)),
-    }
-    if detail:
-        item |= {
-            "source": head.source,
-            "attributes": head.attributes,
-            "warnings": head.warnings,
-            "created_at": head.created_at,
-        }
-    return item
+    item = shape(
+        schemas.Fabric,
+        id=head.fabric_id,
+        name=head.name,
+        kind=head.kind,
+        technology=head.technology,
+        simulated=head.simulated,
+        snapshot=head.snapshot,
+        counted_at=head.counted_at,
+        routers=routers,
+        endpoints=endpoints,
+        links=links,
+        groups=groups,
+        first_ts=moment(reach.first_s),
+        last_ts=moment(reach.last_s),
+        complete_through=moment(await platform.topologies.complete_s(conn, head)),
+    )
+    if not detail:
+        return item
+    return shape(
+        schemas.FabricDetail,
+        vars(item),
+        source=head.source,
+        attributes=head.attributes,
+        warnings=head.warnings,
+        created_at=head.created_at,
+    )
 
 
-def routers(topology: Topology, sampled: np.ndarray) -> dict[str, Any]:
+def routers(topology: Topology, sampled: np.ndarray) -> schemas.Routers:
     """The answer of `/routers`."""
     known = topology.fabric.routers
-    return {
-        "router": np.arange(topology.size),
-        "name": list(known.name),
-        "group": unknown_as_null(known.group),
-        "row": unknown_as_null(known.row),
-        "col": unknown_as_null(known.col),
-        "level": unknown_as_null(known.level),
-        "coords": known.coords if known.coords.shape[1] else None,
-        "nodes": np.bincount(topology.fabric.endpoints.router, minlength=topology.size),
-        "sampled": sampled.tolist(),
-    }
+    return shape(
+        schemas.Routers,
+        router=np.arange(topology.size),
+        name=list(known.name),
+        group=unknown_as_null(known.group),
+        row=unknown_as_null(known.row),
+        col=unknown_as_null(known.col),
+        level=unknown_as_null(known.level),
+        coords=known.coords if known.coords.shape[1] else None,
+        nodes=np.bincount(topology.fabric.endpoints.router, minlength=topology.size),
+        sampled=sampled.tolist(),
+    )
 
 
-def links(topology: Topology, link_class: str | None, group: int | None, terminals: bool) -> dict[str, Any]:
+def links(topology: Topology, link_class: str | None, group: int | None, terminals: bool) -> schemas.Links:
     """The answer of `/links`."""
     known = topology.fabric.links
     mask = np.ones(len(known), dtype=bool) if terminals else topology.network.copy()
@@ -76,7 +81,7 @@ def links(topology: Topology, link_class: str | None, group: int | None, termina
         keep = (topology.group[src] == group) | (topology.group[dst] == group)
         chosen, src, dst = chosen[keep], src[keep], dst[keep]
     names = np.asarray([str(name) for name in known.classes], dtype=object)
-    answer = {
+    columns: dict[str, Any] = {
         "link": chosen,
         "src": src,
         "dst": dst,
@@ -87,58 +92,61 @@ def links(topology: Topology, link_class: str | None, group: int | None, termina
         "multiplicity": known.multiplicity[chosen],
     }
     if terminals:
-        answer["src_endpoint"] = unknown_as_null(
+        columns["src_endpoint"] = unknown_as_null(
             np.where(known.src[chosen] < topology.size, -1, known.src[chosen] - topology.size)
         )
-        answer["dst_endpoint"] = unknown_as_null(
+        columns["dst_endpoint"] = unknown_as_null(
             np.where(known.dst[chosen] < topology.size, -1, known.dst[chosen] - topology.size)
         )
-    return answer
+    return shape(schemas.Links, columns)
 
 
-def endpoints(topology: Topology) -> dict[str, Any]:
+def endpoints(topology: Topology) -> schemas.Endpoints:
     """The answer of `/endpoints`."""
     known = topology.fabric.endpoints
-    return {
-        "endpoint": np.arange(len(known)),
-        "router": known.router,
-        "port": unknown_as_null(known.port),
-        "node": list(known.node),
-        "nid": unknown_as_null(known.nid),
-        "role": known.role_names,
-    }
+    return shape(
+        schemas.Endpoints,
+        endpoint=np.arange(len(known)),
+        router=known.router,
+        port=unknown_as_null(known.port),
+        node=list(known.node),
+        nid=unknown_as_null(known.nid),
+        role=known.role_names,
+    )
 
 
 async def router_detail(
     platform: Platform, conn: Connection, names: Names, asked: WindowQuery, router: int
-) -> dict[str, Any]:
+) -> schemas.RouterDetail:
     """The answer of `/routers/{router}`."""
     topology = asked.topology
     topology.check_router(router)
-    if topology.head.timeless:
+    if topology.head.snapshot:
         ports = await total_ports(conn, topology)
     elif asked.window is None:
         ports = np.full(topology.counted.shape, np.nan), np.full(topology.counted.shape, np.nan)
     else:
         ports, _ = await window_ports(conn, topology, asked, [router])
     known = topology.fabric.routers
-    return {
-        "router": router,
-        "name": str(known.name[router]),
-        **{
+    return shape(
+        schemas.RouterDetail,
+        {
             key: None if column[router] < 0 else int(column[router])
             for key, column in (("group", known.group), ("row", known.row), ("col", known.col), ("level", known.level))
-        },
-        "nodes": [
+        }
+        | asked.head(),
+        router=router,
+        name=str(known.name[router]),
+        nodes=[
             str(topology.fabric.endpoints.node[e]) for e in np.flatnonzero(topology.fabric.endpoints.router == router)
         ],
-        **asked.head(),
-        "tiles": [_tile(topology, router, port, ports) for port in _ports(topology, router)],
-        "jobs": [
-            {key: job[key] for key in ("job_pk", "job_id", "user", "name", "nodes")}
+        tiles=[_tile(topology, router, port, ports) for port in _ports(topology, router)],
+        jobs=[
+            # `routers` of a holder is no field of these.
+            shape(schemas.JobOnRouter, vars(job))
             for job in await holders(conn, names, topology, asked.window.to_s if asked.window else None, router)
         ],
-    }
+    )
 
 
 def _ports(topology: Topology, router: int) -> list[int]:
@@ -148,27 +156,26 @@ def _ports(topology: Topology, router: int) -> list[int]:
     return np.flatnonzero(topology.counted[router] >= 0).tolist()
 
 
-def _tile(topology: Topology, router: int, port: int, ports: Ports) -> dict[str, Any]:
+def _tile(topology: Topology, router: int, port: int, ports: Ports) -> schemas.Tile:
     link = int(topology.counted[router, port])
     flits, stalls = float(ports[0][router, port]), float(ports[1][router, port])
-    return {
-        "port": port,
-        "name": topology.port_name(port),
-        "class": topology.link_class(link) if link >= 0 else None,
-        "peer": _peer(topology, router, link) if link >= 0 else None,
-        "link": link if link >= 0 else None,
-        "flits": number(flits),
-        "stall_cycles": number(stalls),
-        "ratio": number(float(ratio(stalls, flits))),
-    }
+    return shape(
+        schemas.Tile,
+        port=port,
+        name=topology.port_name(port),
+        class_=topology.link_class(link) if link >= 0 else None,
+        peer=_peer(topology, router, link) if link >= 0 else None,
+        link=link if link >= 0 else None,
+        flits=number(flits),
+        stall_cycles=number(stalls),
+        ratio=number(float(ratio(stalls, flits))),
+    )
 
 
-def _peer(topology: Topology, router: int, link: int) -> dict[str, Any]:
+def _peer(topology: Topology, router: int, link: int) -> schemas.Peer:
     src, dst = int(topology.fabric.links.src[link]), int(topology.fabric.links.dst[link])
     other = src if dst == router else dst
     name = topology.fabric.vertex_name(other)
-    return (
-        {"router": other, "node": None, "name": name}
-        if other < topology.size
-        else {"router": None, "node": name, "name": name}
-    )
+    if other < topology.size:
+        return schemas.Peer(router=other, node=None, name=name)
+    return schemas.Peer(router=None, node=name, name=name)

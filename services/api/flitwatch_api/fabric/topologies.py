@@ -6,18 +6,20 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.answers import Kept, keep
+from flitwatch_api.answers import CachedAnswer, keep
 from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.events import Event
 from flitwatch_db.fabrics import reads
 from flitwatch_db.fabrics import store as fabrics
+
+T = TypeVar("T")
 
 #: Topologies held at once; the largest (3,264 routers, 150,960 links) takes some 10 MB.
 MOST = 16
@@ -49,7 +51,8 @@ class Topologies:
         self._held: OrderedDict[tuple[int, str], Topology] = OrderedDict()
         self._loading: dict[tuple[int, str], asyncio.Task[Topology]] = {}
         self._facts: dict[tuple[Any, ...], tuple[float, Any]] = {}
-        self._kept: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[Any, ...], CachedAnswer] = OrderedDict()
+        self._made: dict[tuple[int, str], tuple[str, Any]] = {}
 
     def on_event(self, event: Event) -> None:
         """A fabric that was written again is asked for afresh."""
@@ -85,7 +88,7 @@ class Topologies:
             self._held.popitem(last=False)
         return topology
 
-    async def kept(self, topology: Topology, what: tuple[Any, ...], make: Callable[[], Any]) -> Kept:
+    async def kept(self, topology: Topology, what: tuple[Any, ...], make: Callable[[], Any]) -> CachedAnswer:
         """An answer about a topology, made once in a thread: links of a large machine take a tenth of a second."""
         key = (*topology.key, *what)
         found = self._kept.get(key)
@@ -98,9 +101,18 @@ class Topologies:
             self._kept.move_to_end(key)
         return found
 
+    async def made(self, topology: Topology, what: str, make: Callable[[], T]) -> T:
+        """What follows from a topology, made once in a thread for the newest of each kind on each fabric."""
+        key = (topology.head.fabric_id, what)
+        held = self._made.get(key)
+        if held is None or held[0] != topology.head.version:
+            held = (topology.head.version, await asyncio.to_thread(make))
+            self._made[key] = held
+        return held[1]
+
     async def reach(self, conn: Connection, head: reads.FabricHead) -> reads.Reach:
         """How far the counters reach, at most two seconds old."""
-        if head.timeless:
+        if head.snapshot:
             return reads.Reach(None, None, {})
         return await self._fact(("reach", head.fabric_id), REACH_S, lambda: reads.reach(conn, head.fabric_id))
 
@@ -133,9 +145,9 @@ class Topologies:
         async def read() -> NDArray[np.bool_]:
             reach = await self.reach(conn, head)
             mask = np.zeros(topology.size, dtype=bool)
-            if reach.last_s is not None or head.timeless:
+            if reach.last_s is not None or head.snapshot:
                 since = (reach.last_s or 0) - RECENT_S
-                found = await reads.counted_routers(conn, head.fabric_id, head.timeless, max(0, since - since % 3600))
+                found = await reads.counted_routers(conn, head.fabric_id, head.snapshot, max(0, since - since % 3600))
                 mask[found[found < topology.size]] = True
             return mask
 

@@ -9,13 +9,16 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from flitwatch_api.answers import answer
-from flitwatch_api.health.metrics import MEDIA_TYPE, Metrics
+from flitwatch_api.health.metrics import Metrics
+from flitwatch_api.people.access import check, requirement_of
 from flitwatch_api.people.browsers import address_of
+from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import MEDIA_TYPE as PROBLEM
 from flitwatch_api.problems import Problem
 from flitwatch_db.migrations.health import missing_migrations
-from flitwatch_domain.errors import Unavailable
+from flitwatch_domain.access import Caller
+from flitwatch_domain.errors import Forbidden, Unauthenticated, Unavailable
 
 http = APIRouter(tags=["health"])
 
@@ -64,12 +67,28 @@ async def readyz(platform: ThePlatform) -> Response:
     response_class=Response,
     responses={
         200: {
-            "content": {"application/openmetrics-text": {"schema": {"type": "string"}}},
-            "description": "OpenMetrics.",
+            "content": {
+                "application/openmetrics-text": {"schema": {"type": "string"}},
+                "text/plain": {"schema": {"type": "string"}},
+            },
+            "description": "OpenMetrics, or Prometheus' text format where it is asked for alone.",
         }
     },
 )
 async def metrics(request: Request, platform: ThePlatform) -> Response:
-    """Figures of this process and of ingest, for Prometheus."""
+    """Figures of this process and of ingest, for Prometheus; to whoever may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
     held: Metrics = request.app.state.metrics
-    return Response(await held.render(platform), headers={"Content-Type": MEDIA_TYPE, "Cache-Control": "no-store"})
+    caller = await _viewer(request)
+    jobs = caller is not None and not hides_jobs(platform.settings, caller)
+    body, media_type = await held.render(platform, request.headers.get("accept", ""), caller is not None, jobs)
+    return Response(body, headers={"Content-Type": media_type, "Cache-Control": "no-store"})
+
+
+async def _viewer(request: Request) -> Caller | None:
+    """Who asks, if they may view; nobody while it cannot be told."""
+    try:
+        caller = await request.app.state.callers.of(request)
+        check(caller, requirement_of({"GET"}, None))
+    except (Forbidden, Unauthenticated, Unavailable):
+        return None
+    return caller

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 import psycopg
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, exposition
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from flitwatch_api.health.findings import Findings
 from flitwatch_api.ingest.lag import topics
 from flitwatch_api.platform import Platform
 from flitwatch_api.response_recorder import ResponseRecorder
 from flitwatch_db.ingest import reads as ingest
+from flitwatch_domain.errors import Unavailable
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 BUCKETS_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15)
@@ -28,15 +34,14 @@ class Metrics:
         labels = ("method", "route", "status")
         self.requests = Counter("flitwatch_api_requests", "Answers given.", labels, registry=self.registry)
         self.seconds = Histogram(
-            "flitwatch_api_request_seconds", "Time to the answer's end; event streams are left out.", ("method", "route"),
-            buckets=BUCKETS_S, registry=self.registry, unit="seconds",
-        )  # fmt: skip
-        self.streams = Gauge("flitwatch_api_event_streams", "Open event streams.", registry=self.registry)
-        self.dropped = Gauge(
-            "flitwatch_api_event_streams_dropped",
-            "Streams closed because their client was too slow.",
+            "flitwatch_api_request_seconds",
+            "Time to the answer's end; event streams are left out.",
+            ("method", "route"),
+            buckets=BUCKETS_S,
             registry=self.registry,
+            unit="seconds",
         )
+        self.streams = Gauge("flitwatch_api_event_streams", "Open event streams.", registry=self.registry)
         self.listening = Gauge(
             "flitwatch_api_listening", "1 while events come from the database.", registry=self.registry
         )
@@ -46,42 +51,101 @@ class Metrics:
         self.database_up = Gauge(
             "flitwatch_database_up", "1 if the database answered this scrape.", registry=self.registry
         )
-        topic = ("topic",)
-        self.records = Gauge(
-            "flitwatch_ingest_records_written", "Records written since the beginning.", topic, registry=self.registry
-        )
-        self.lag = Gauge(
-            "flitwatch_ingest_lag_records", "Records in the log and not written.", topic, registry=self.registry
-        )
-        self.dead = Gauge(
-            "flitwatch_ingest_dead_letters", "Records that could not be used and are kept.", registry=self.registry
-        )
-        self.age = Gauge(
-            "flitwatch_ingest_position_age_seconds", "Since the writer last moved a position.", registry=self.registry
-        )
+        self.ingest = Ingest()
+        self.findings = Findings()
 
-    async def render(self, platform: Platform) -> bytes:
-        """The exposition; the database's part is left out while it is away."""
+    def everything(self) -> list[Metric]:
+        """Every family, with or without values."""
+        return [*self.registry.collect(), *self.ingest.collect(), *self.findings.collect()]
+
+    async def render(self, platform: Platform, accept: str, findings: bool, jobs: bool) -> tuple[bytes, str]:
+        """The exposition and its media type; the database's part is left out while it is away.
+
+        Parameters
+        ----------
+        accept : str
+            The request's header: OpenMetrics unless it asks for Prometheus' text format alone.
+        findings, jobs : bool
+            Whether the caller may see what was found, and what of it is about jobs.
+        """
         self.streams.set(platform.hub.streams)
-        self.dropped.set(platform.hub.dropped)
         self.listening.set(platform.hub.listening)
         self.cached.set(platform.store.bytes)
+        self.ingest.dropped = platform.hub.dropped
         try:
-            await self._ingest(platform)
+            await self.ingest.refresh(platform)
+            if findings:
+                await self.findings.refresh(platform)
             self.database_up.set(1)
-        except psycopg.Error:
+        except (psycopg.Error, Unavailable):
+            self.ingest.forget()
+            self.findings.forget()
             self.database_up.set(0)
-        return generate_latest(self.registry)
+        families = [*self.registry.collect(), *self.ingest.collect()]
+        families += self.findings.shown(jobs) if findings else []
+        if "text/plain" in accept and "openmetrics" not in accept:
+            return exposition.generate_latest(MetricReading(families)), exposition.CONTENT_TYPE_PLAIN_0_0_4
+        return generate_latest(MetricReading(families)), MEDIA_TYPE
 
-    async def _ingest(self, platform: Platform) -> None:
+
+class MetricReading(Collector):
+    """Families that were read, as the client library writes them out."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        return self._families
+
+
+class Ingest(Collector):
+    """What is known of ingest, from the database at each scrape."""
+
+    def __init__(self) -> None:
+        #: Event streams that this process closed.
+        self.dropped = 0
+        self._rows: list[dict[str, Any]] = []
+        self._dead: int | None = None
+        self._age_s: float | None = None
+
+    async def refresh(self, platform: Platform) -> None:
+        """Ask the database."""
         now = datetime.now(UTC)
         async with platform.reading() as conn:
-            for row in await topics(conn, platform.log_ends, now):
-                self.records.labels(row["topic"]).set(row["records"])
-                if row["lag_records"] is not None:
-                    self.lag.labels(row["topic"]).set(row["lag_records"])
-            self.dead.set(await ingest.dead_letter_total(conn))
-            self.age.set(await ingest.position_age_s(conn, now) or 0)
+            self._rows = [
+                {"topic": row.topic, "records": row.records, "lag": row.lag_records}
+                for row in await topics(conn, platform.log_ends, now)
+            ]
+            self._dead = await ingest.dead_letter_total(conn)
+            self._age_s = await ingest.position_age_s(conn, now)
+
+    def forget(self) -> None:
+        """The database is away."""
+        self._rows, self._dead, self._age_s = [], None, None
+
+    def collect(self) -> Iterable[Metric]:
+        yield CounterMetricFamily(
+            "flitwatch_api_event_streams_dropped",
+            "Streams closed because their client was too slow.",
+            value=self.dropped,
+        )
+        records = CounterMetricFamily("flitwatch_ingest_records", "Records written.", labels=["topic"])
+        lag = GaugeMetricFamily("flitwatch_ingest_lag_records", "Records in the log and not written.", labels=["topic"])
+        for row in self._rows:
+            records.add_metric([row["topic"]], row["records"])
+            if row["lag"] is not None:
+                lag.add_metric([row["topic"]], row["lag"])
+        yield records
+        yield lag
+        dead = GaugeMetricFamily("flitwatch_ingest_dead_letters", "Records that could not be used and are kept.")
+        if self._dead is not None:
+            dead.add_metric([], self._dead)
+        yield dead
+        # Absent until there was one: a writer that never wrote is not one that wrote just now.
+        age = GaugeMetricFamily("flitwatch_ingest_position_age_seconds", "Since the writer last moved a position.")
+        if self._age_s is not None:
+            age.add_metric([], self._age_s)
+        yield age
 
 
 class Measured:

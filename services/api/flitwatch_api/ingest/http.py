@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer
-from flitwatch_api.ingest import schemas
+from flitwatch_api.answers import answer, shape
+from flitwatch_api.ingest import schemas, shown
 from flitwatch_api.ingest.lag import topics
-from flitwatch_api.names import refused
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
-from flitwatch_api.people.access import needs
+from flitwatch_api.people.access import requires
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.ingest import reads
@@ -36,7 +35,7 @@ async def status(request: Request, platform: ThePlatform, conn: Reader) -> Respo
             "schemas": await reads.schemas(conn),
             "dead_letters": {
                 "total": await reads.dead_letter_total(conn),
-                "recent": refused(request, await reads.dead_letters(conn, LISTED)),
+                "recent": shown.dead_letters(request, await reads.dead_letters(conn, LISTED)),
             },
             "gaps": await reads.gaps(conn, LISTED),
             "position_age_s": await reads.position_age_s(conn, now),
@@ -48,14 +47,15 @@ async def status(request: Request, platform: ThePlatform, conn: Reader) -> Respo
 async def dead_letters(request: Request, conn: Reader, limit: Limit = 100, cursor: CursorText = None) -> Response:
     """Records that could not be used, the newest first."""
     rows = await reads.dead_letters(conn, limit + 1, read_page_cursor(cursor))
-    items = refused(request, rows[:limit])
-    return answer({"items": items, "next_cursor": make_cursor(items[-1]["id"]) if len(rows) > limit else None})
+    items = shown.dead_letters(request, rows[:limit])
+    following = make_cursor(items[-1].id) if len(rows) > limit else None
+    return answer(shape(schemas.DeadLetterList, items=items, next_cursor=following))
 
 
 @http.get(
     "/dead-letters/{number}/raw",
     # A refused line of accounting names people.
-    openapi_extra=needs("operator", "names"),
+    openapi_extra=requires("operator", "names"),
     response_class=Response,
     responses={
         200: {

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from flitwatch_api.answers import shape
+from flitwatch_api.ingest import schemas
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.ingest import reads as ingest
 from flitwatch_domain.errors import FlitwatchError
@@ -63,19 +65,19 @@ class LogEnds:
             return {topic: sum(source.end_offsets(topic)) for topic in topics if topic in there}
 
 
-async def topics(conn: Connection, ends: LogEnds, now: datetime) -> list[dict[str, Any]]:
+async def topics(conn: Connection, ends: LogEnds, now: datetime) -> list[schemas.Topic]:
     """Topics with their lag; null where the log's end is not known."""
     rows = await ingest.topics(conn, now)
     known = await ends.get([row["topic"] for row in rows if row["end"] is None])
     return [_with_lag(row, row["end"] if row["end"] is not None else known.get(row["topic"]), now) for row in rows]
 
 
-def _with_lag(row: dict[str, Any], end: int | None, now: datetime) -> dict[str, Any]:
+def _with_lag(row: dict[str, Any], end: int | None, now: datetime) -> schemas.Topic:
     shown = {key: value for key, value in row.items() if key not in ("position", "moved_at", "end")}
     if end is None:
-        return {**shown, "lag_records": None, "lag_s": None}
+        return shape(schemas.Topic, shown, lag_records=None, lag_s=None)
     behind = max(0, end - (row["position"] or 0))
     if not behind:
-        return {**shown, "lag_records": 0, "lag_s": 0.0}
+        return shape(schemas.Topic, shown, lag_records=0, lag_s=0.0)
     waited = None if row["moved_at"] is None else max(0.0, (now - row["moved_at"]).total_seconds())
-    return {**shown, "lag_records": behind, "lag_s": waited}
+    return shape(schemas.Topic, shown, lag_records=behind, lag_s=waited)

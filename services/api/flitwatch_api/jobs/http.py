@@ -47,11 +47,21 @@ async def jobs(
     fabric_id = (await fabrics.head(conn, fabric)).fabric_id if fabric else None
     start, end = (at, at) if at is not None else (from_, to)
     return answer(
-        await service.page(
-            conn, names, sort, limit, cursor, fabric_id=fabric_id, users=_several(user), states=[s.upper() for s in _several(state)],
-            name=name or None, text=q or None, from_=None if start is None else at_moment(start), to=None if end is None else at_moment(end),
+        await service.list_jobs(
+            conn,
+            names,
+            sort,
+            limit,
+            cursor,
+            fabric_id=fabric_id,
+            users=_several(user),
+            states=[s.upper() for s in _several(state)],
+            name=name or None,
+            text=q or None,
+            from_=None if start is None else at_moment(start),
+            to=None if end is None else at_moment(end),
         )
-    )  # fmt: skip
+    )
 
 
 @http.get("/jobs/{job_id}", response_model=schemas.JobDetail)
@@ -77,8 +87,8 @@ async def occupancy(
 ) -> Response:
     """Jobs that hold routers of a fabric at a moment."""
     topology = await platform.topologies.get(conn, fabric)
-    if at is None and not topology.head.timeless:
+    if at is None and not topology.head.snapshot:
         complete = await platform.topologies.complete_s(conn, topology.head)
         at = None if complete is None else float(complete)
-    shown = None if topology.head.timeless else moment(at)
+    shown = None if topology.head.snapshot else moment(at)
     return answer({"at": shown, "jobs": await service.holders(conn, names, topology, at)})

@@ -106,7 +106,7 @@ class Holder(BaseModel):
 
 
 class Occupancy(BaseModel):
-    """Jobs that hold routers at a moment; of a timeless fabric those that its snapshot names."""
+    """Jobs that hold routers at a moment; of a snapshot those that its snapshot names."""
 
     at: datetime | None
     jobs: list[Holder]

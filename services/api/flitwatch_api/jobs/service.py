@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from flitwatch_api.answers import shape
 from flitwatch_api.fabric.topology import Topology
+from flitwatch_api.jobs import schemas
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment, make_cursor, read_cursor
+from flitwatch_api.runs.schemas import Run
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.jobs import reads
 from flitwatch_db.runs import reads as runs
@@ -28,9 +31,9 @@ def read_sort(text: str) -> tuple[str, bool]:
     return name, text.startswith("-")
 
 
-async def page(
+async def list_jobs(
     conn: Connection, names: Names, sort: str, limit: int, cursor: str | None, **filters: Any
-) -> dict[str, Any]:
+) -> schemas.JobList:
     """A page of jobs and the cursor of the next."""
     name, descending = read_sort(sort)
     now, after = datetime.now(UTC), None
@@ -40,31 +43,35 @@ async def page(
         if held != sort or not 0 <= asked_at < 1 << 32:
             raise BadRequest("the cursor belongs to another order", advice="Begin again without a cursor.")
         now, after = at_moment(asked_at), (key, number)
-    rows = await reads.page(
-        conn, sort=name, descending=descending, limit=limit + 1, now=now, after=after, shown=names.for_database(), **filters
-    )  # fmt: skip
+    rows = await reads.list_jobs(
+        conn,
+        sort=name,
+        descending=descending,
+        limit=limit + 1,
+        now=now,
+        after=after,
+        shown=names.for_database(),
+        **filters,
+    )
     more, rows = len(rows) > limit, rows[:limit]
     places = await reads.places(conn, [row["job_pk"] for row in rows], filters.get("fabric_id")) if rows else {}
     next_cursor = make_cursor(sort, rows[-1]["sort_key"], rows[-1]["job_pk"], now.timestamp()) if more else None
-    return {"items": [_listed(row, places[row["job_pk"]]) for row in rows], "next_cursor": next_cursor}
+    items = [_listed(row, places[row["job_pk"]]) for row in rows]
+    return shape(schemas.JobList, items=items, next_cursor=next_cursor)
 
 
-def _listed(row: dict[str, Any], place: dict[str, Any]) -> dict[str, Any]:
+def _listed(row: reads.Row, place: reads.Row) -> schemas.Job:
     head = {key: value for key, value in row.items() if key not in ("sort_key", "restart", "exit_code")}
     routers = len(place["routers"]) if place["fabric_id"] is not None else None
-    return {
-        **head,
-        "groups": place["groups"],
-        "fabric_id": place["fabric_id"],
-        "routers": routers,
-        "runs": place["runs"],
-    }
+    return shape(
+        schemas.Job, head, groups=place["groups"], fabric_id=place["fabric_id"], routers=routers, runs=place["runs"]
+    )
 
 
-async def detail(conn: Connection, names: Names, job_id: str, cluster: str | None) -> dict[str, Any]:
+async def detail(conn: Connection, names: Names, job_id: str, cluster: str | None) -> schemas.JobDetail:
     """One job with its place, neighbours, steps and runs; NotFound."""
     now = datetime.now(UTC)
-    row = await reads.one(conn, job_id, cluster, now)
+    row = await reads.find_job(conn, job_id, cluster, now)
     if row is None:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),
@@ -78,33 +85,34 @@ async def detail(conn: Connection, names: Names, job_id: str, cluster: str | Non
     steps = await reads.steps(conn, number)
     if names.job(row) is not row:
         steps = [names.job(step) for step in steps]
-    return {
-        **names.job(row),
-        "groups": place["groups"],
-        "fabric_id": fabric_id,
-        "routers": place["routers"],
-        "endpoints": planes[0]["endpoints"] if planes else [],
-        "planes": planes,
-        "steps": steps,
-        "neighbours": [names.job(other) for other in near],
-        "runs": [run_item(run, names) for run in await runs.of_job(conn, number)],
-    }
+    return shape(
+        schemas.JobDetail,
+        names.job(row),
+        groups=place["groups"],
+        fabric_id=fabric_id,
+        routers=place["routers"],
+        endpoints=planes[0]["endpoints"] if planes else [],
+        planes=[shape(schemas.Plane, plane) for plane in planes],
+        steps=[shape(schemas.JobStep, step) for step in steps],
+        neighbours=[shape(schemas.Neighbour, names.job(other)) for other in near],
+        runs=[run_item(run, names) for run in await runs.of_job(conn, number)],
+    )
 
 
-def run_item(row: dict[str, Any], names: Names) -> dict[str, Any]:
+def run_item(row: runs.Row, names: Names) -> Run:
     """A run as answers show it."""
     shown = {key: value for key, value in row.items() if key != "counter_names"}
-    return {**shown, "exe": names.path(shown["exe"])}
+    return shape(Run, shown, exe=names.path(shown["exe"]))
 
 
 async def holders(
     conn: Connection, names: Names, topology: Topology, at_s: float | None, router: int | None = None
-) -> list[dict[str, Any]]:
-    """Jobs on a fabric at a moment; of a timeless fabric those of its snapshot; none where no moment is known."""
-    if topology.head.timeless:
-        held = await reads.ever_on(conn, topology.head.fabric_id, MOST_HOLDERS, router)
+) -> list[schemas.Holder]:
+    """Jobs on a fabric at a moment; of a snapshot those of its snapshot; none where no moment is known."""
+    if topology.head.snapshot:
+        held = await reads.jobs_of_snapshot(conn, topology.head.fabric_id, MOST_HOLDERS, router)
     elif at_s is None:
         return []
     else:
         held = await reads.holding(conn, topology.head.fabric_id, at_moment(at_s), MOST_HOLDERS, router)
-    return [names.job(row) for row in held]
+    return [shape(schemas.Holder, names.job(row)) for row in held]

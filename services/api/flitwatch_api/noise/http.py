@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import answer, shape
 from flitwatch_api.noise import schemas
 from flitwatch_api.parameters import Limit, Text
 from flitwatch_api.platform import Reader
@@ -32,26 +32,22 @@ async def simulated_noise(
     tasks: Annotated[int, Query(ge=1, le=50, description="The newest so many tasks that simulated collectives.")] = 10,
 ) -> Response:
     """Slowdowns that tasks simulated, to stand beside the measured ones."""
-    return answer(
-        {
-            "items": [
-                point for task in await reads.simulated(conn, tasks, sees_tasks_as(request)) for point in _points(task)
-            ]
-        }
-    )
+    found = await reads.simulated(conn, tasks, sees_tasks_as(request))
+    return answer(shape(schemas.SimulatedList, items=[point for task in found for point in _points(task)]))
 
 
-def _points(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _points(task: Mapping[str, Any]) -> Iterator[schemas.SimulatedPoint]:
     result = task["result"]
     study = result.get("study")
     for point in result["points"] if study else [result]:
-        yield {
-            "task_id": task["task_id"],
-            "study": study,
-            "series": point.get("series", point["topology"]),
+        yield shape(
+            schemas.SimulatedPoint,
+            task_id=task["task_id"],
+            study=study,
+            series=point.get("series", point["topology"]),
             **{key: point[key] for key in ("topology", "routing", "pattern", "semantics", "ratio", "runs")},
-            "endpoints": point["endpoints"],
-            "slowdown": point["slowdown"]["mean"],
-            "ci95": point["slowdown"]["ci95"],
-            "finished_at": task["finished_at"],
-        }
+            endpoints=point["endpoints"],
+            slowdown=point["slowdown"]["mean"],
+            ci95=point["slowdown"]["ci95"],
+            finished_at=task["finished_at"],
+        )

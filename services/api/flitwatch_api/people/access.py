@@ -13,18 +13,17 @@ from flitwatch_api.people.browsers import address_of
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.job_privacy import WITHOUT_JOBS, hides_jobs, refusal
 from flitwatch_api.people.visits import Visit
-from flitwatch_domain.access import Caller
+from flitwatch_domain.access import Caller, Scope
 from flitwatch_domain.errors import Forbidden, Unauthenticated
 
 Role = Literal["anyone", "viewer", "user", "operator", "admin"]
-Scope = Literal["read", "names", "advice", "tasks", "operate", "admin"]
 RANK = {"anyone": 0, "viewer": 1, "service": 1, "user": 2, "operator": 3, "admin": 4}
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 ROLE, SCOPE, CHANGES = "x-required-role", "x-required-scope", "x-changes"
 
 
 @dataclass(frozen=True)
-class Need:
+class Requirement:
     """What a route asks for.
 
     Attributes
@@ -42,18 +41,18 @@ class Need:
     changes: bool
 
 
-def needs(role: Role, scope: Scope, *, changes: bool | None = None) -> dict[str, Any]:
+def requires(role: Role, scope: Scope, *, changes: bool | None = None) -> dict[str, Any]:
     """A route's declaration, to be given as `openapi_extra`; unless it says otherwise, it changes something if its method may."""
     return {ROLE: role, SCOPE: scope, CHANGES: changes}
 
 
-def need_of(methods: set[str], declared: Mapping[str, Any] | None) -> Need:
+def requirement_of(methods: set[str], declared: Mapping[str, Any] | None) -> Requirement:
     """What a route asks for: as declared; else reading for whoever may view, and changing for operators."""
     said, safe = declared or {}, methods <= SAFE
     if ROLE in said:
         changes = said.get(CHANGES)
-        return Need(said[ROLE], said[SCOPE], not safe if changes is None else changes)
-    return Need("viewer", "read", False) if safe else Need("operator", "operate", True)
+        return Requirement(said[ROLE], said[SCOPE], not safe if changes is None else changes)
+    return Requirement("viewer", "read", False) if safe else Requirement("operator", "operate", True)
 
 
 def made_by(request: Request) -> str:
@@ -65,7 +64,7 @@ def made_by(request: Request) -> str:
     return caller.name if visit is None else visit.author
 
 
-def check(caller: Caller | None, need: Need) -> None:
+def check(caller: Caller | None, need: Requirement) -> None:
     """Whether a caller may; people by role, tokens by scope and by the role of their account.
 
     Raises
@@ -94,7 +93,7 @@ def check(caller: Caller | None, need: Need) -> None:
 async def _allowed(request: Request) -> Caller | None:
     callers: Callers = request.app.state.callers
     route: APIRoute = request.scope["route"]
-    need = need_of(route.methods or set(), route.openapi_extra)
+    need = requirement_of(route.methods or set(), route.openapi_extra)
     # Advice is given from memory, and so to whom was known a while ago; it changes nothing.
     caller = await callers.of(request, from_memory=need.scope == "advice" and not need.changes)
     callers.count(caller, address_of(request))

@@ -30,5 +30,11 @@ def base_of(request: Request, configured: str) -> str:
 def set_cookie(request: Request, answer: Response, secret: str, max_age_s: int, kind: str = "session") -> None:
     """Hand a secret to a browser; an empty one takes it back."""
     answer.set_cookie(
-        cookie_of(request, kind), secret, max_age=max_age_s if secret else 0, path="/", httponly=True, samesite="lax", secure=not _is_local(request),
-    )  # fmt: skip
+        cookie_of(request, kind),
+        secret,
+        max_age=max_age_s if secret else 0,
+        path="/",
+        httponly=True,
+        samesite="lax",
+        secure=not _is_local(request),
+    )

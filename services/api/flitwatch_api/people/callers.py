@@ -23,7 +23,7 @@ from flitwatch_api.people.seals import Seals
 from flitwatch_api.people.visits import Visits
 from flitwatch_api.platform import Platform
 from flitwatch_db.people import accounts as people
-from flitwatch_domain.access import SCOPES_OF, Caller
+from flitwatch_domain.access import NEVER_ANONYMOUS, SCOPES_OF, Caller
 from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated, Unavailable
 
 #: How long a checked secret is believed: a revoked token works so much longer at most.
@@ -32,6 +32,8 @@ BELIEVED_S = 5.0
 REMEMBERED_S, ASKED_S = 600.0, 1.0
 #: Secrets of one address that nobody has: so many at once, then one a second; more are refused, and each then counts as a request.
 UNKNOWN_BURST, UNKNOWN_PER_S = 100, 1.0
+#: Reports of runs of one account: so many at once, then so many a second; each may hold thousands of rows.
+REPORTS_BURST, REPORTS_PER_S = 1000, 10.0
 CSRF_HEADER = "x-csrf-token"
 
 
@@ -71,12 +73,15 @@ class Callers:
         self._platform = platform
         role = settings.api_anonymous
         self.anonymous = (
-            None if role == "none" else Caller("anonymous", role, "anonymous", frozenset(SCOPES_OF[role]), "")
+            None
+            if role == "none"
+            else Caller("anonymous", role, "anonymous", frozenset(SCOPES_OF[role]) - NEVER_ANONYMOUS, "")
         )
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
         self._away_until = 0.0
         self._asked = Buckets(settings.api_rate_per_s, settings.api_rate_burst)
         self._unknown = Buckets(UNKNOWN_PER_S, UNKNOWN_BURST)
+        self._reports = Buckets(REPORTS_PER_S, REPORTS_BURST)
         self.attempts, self.seals = Attempts(), Seals(platform)
         self.visits = Visits(self.seals)
 
@@ -142,7 +147,11 @@ class Callers:
             self._keep(key, caller, now)
         wait = self._unknown.take(address, now) if caller is None else 0.0
         if wait:
-            raise TooMany("too many unknown tokens and sessions", advice="Make another token: flitwatch tokens create.", retry_after_s=max(1, math.ceil(wait)))  # fmt: skip
+            raise TooMany(
+                "too many unknown tokens and sessions",
+                advice="Make another token: flitwatch tokens create.",
+                retry_after_s=max(1, math.ceil(wait)),
+            )
         return caller
 
     def _keep(self, key: bytes, caller: Caller | None, asked_s: float) -> None:
@@ -181,6 +190,16 @@ class Callers:
             limit = f"{self._asked.per_s:g} requests a second"
             raise TooMany(
                 f"more than {limit}", advice="Ask less often, or in batches.", retry_after_s=max(1, math.ceil(wait))
+            )
+
+    def count_report(self, caller: Caller) -> None:
+        """Count a report of a run against its account; TooMany."""
+        wait = self._reports.take(caller.name, time.monotonic())
+        if wait:
+            raise TooMany(
+                f"more than {REPORTS_PER_S:g} reports of runs a second",
+                advice="Send more steps in each report.",
+                retry_after_s=max(1, math.ceil(wait)),
             )
 
     def check_csrf(self, request: Request) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import answer, shape
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people import schemas
-from flitwatch_api.people.access import needs
+from flitwatch_api.people.access import requires
 from flitwatch_api.people.browsers import address_of, cookie_of, set_cookie
 from flitwatch_api.people.callers import Callers, csrf_of
 from flitwatch_api.platform import ThePlatform
@@ -33,27 +33,28 @@ def _callers(request: Request) -> Callers:
     return request.app.state.callers
 
 
-def _said(request: Request, caller: Caller | None, secret: str | None) -> dict[str, Any]:
+def _session(request: Request, caller: Caller | None, secret: str | None) -> schemas.Session:
     by_session = caller is not None and caller.via == "session"
-    return {
-        "user": None if caller is None or caller.via == "anonymous" else caller.name,
-        "role": None if caller is None else caller.role,
-        "scopes": [] if caller is None else sorted(caller.scopes),
-        "via": None if caller is None else caller.via,
-        "pseudonyms": caller is None or "names" not in caller.scopes,
-        "csrf": csrf_of(secret) if by_session and secret else None,
-        "oidc": None if request.app.state.oidc is None else request.app.state.oidc.name,
-        "vouched": caller is not None and caller.issuer is not None,
-    }
+    return shape(
+        schemas.Session,
+        user=None if caller is None or caller.via == "anonymous" else caller.name,
+        role=None if caller is None else caller.role,
+        scopes=[] if caller is None else sorted(caller.scopes),
+        via=None if caller is None else caller.via,
+        pseudonyms=caller is None or "names" not in caller.scopes,
+        csrf=csrf_of(secret) if by_session and secret else None,
+        oidc=None if request.app.state.oidc is None else request.app.state.oidc.name,
+        vouched=caller is not None and caller.issuer is not None,
+    )
 
 
-@http.get("/session", response_model=schemas.Session, name="session", openapi_extra=needs("anyone", "read"))
+@http.get("/session", response_model=schemas.Session, name="session", openapi_extra=requires("anyone", "read"))
 async def session(request: Request) -> Response:
     """Who the caller is."""
-    return answer(_said(request, request.state.caller, request.cookies.get(cookie_of(request))), "no-store")
+    return answer(_session(request, request.state.caller, request.cookies.get(cookie_of(request))), "no-store")
 
 
-@http.post("/session", response_model=schemas.Session, name="log_in", openapi_extra=needs("anyone", "read"))
+@http.post("/session", response_model=schemas.Session, name="log_in", openapi_extra=requires("anyone", "read"))
 async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) -> Response:
     """Log in with a local account; the session is a cookie."""
     callers = _callers(request)
@@ -65,7 +66,7 @@ async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) 
     )
     callers.attempts.give_back(login.name, address, known)
     caller = await platform.in_thread("gate", lambda conn: people.of_session(conn, secret))
-    made = answer(_said(request, caller, secret), "no-store")
+    made = answer(_session(request, caller, secret), "no-store")
     set_cookie(request, made, secret, int(people.SESSION.total_seconds()))
     set_cookie(request, made, await callers.seals.made(KNOWN, login.name, KNOWN_S), KNOWN_S, KNOWN)
     return made
@@ -77,7 +78,7 @@ async def _known(request: Request, name: str) -> str | None:
     return f"browser {sealed.number}" if sealed is not None and sealed.about == name else None
 
 
-@http.delete("/session", status_code=204, name="log_out", openapi_extra=needs("anyone", "read"))
+@http.delete("/session", status_code=204, name="log_out", openapi_extra=requires("anyone", "read"))
 async def log_out(request: Request, platform: ThePlatform) -> Response:
     """End the session."""
     secret = request.cookies.get(cookie_of(request))
@@ -89,7 +90,7 @@ async def log_out(request: Request, platform: ThePlatform) -> Response:
     return made
 
 
-@http.put("/session/password", status_code=204, name="own_password", openapi_extra=needs("viewer", "read"))
+@http.put("/session/password", status_code=204, name="own_password", openapi_extra=requires("viewer", "read"))
 async def own_password(request: Request, platform: ThePlatform, asked: schemas.NewPassword) -> Response:
     """Another password for one's own account; all its sessions end."""
     caller = request.state.caller
@@ -107,7 +108,7 @@ async def own_password(request: Request, platform: ThePlatform, asked: schemas.N
     return Response(status_code=204)
 
 
-@http.get("/users", response_model=schemas.AccountList, name="users", openapi_extra=needs("admin", "admin"))
+@http.get("/users", response_model=schemas.AccountList, name="users", openapi_extra=requires("admin", "admin"))
 async def users(platform: ThePlatform) -> Response:
     """All accounts."""
     return answer({"items": await platform.in_thread("gate", people.accounts)}, "no-store")
@@ -119,18 +120,18 @@ async def users(platform: ThePlatform) -> Response:
     status_code=201,
     name="add_user",
     responses=_CONFLICT,
-    openapi_extra=needs("admin", "admin"),
+    openapi_extra=requires("admin", "admin"),
 )
 async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAccount) -> Response:
     """Make an account."""
     password = None if new.password is None else new.password.get_secret_value()
     request.state.audit = {"name": new.name, "role": new.role}
 
-    def add(conn: Any) -> list[dict[str, Any]]:
+    def add(conn: people.Conn) -> schemas.AccountList:
         people.add(conn, new.name, new.role, password)
-        return [row for row in people.accounts(conn) if row["name"] == new.name]
+        return _account(conn, new.name)
 
-    made = answer({"items": await platform.in_thread("gate", add)}, "no-store")
+    made = answer(await platform.in_thread("gate", add), "no-store")
     made.status_code = 201
     return made
 
@@ -140,27 +141,35 @@ async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAcco
     response_model=schemas.AccountList,
     name="change_user",
     responses=_CONFLICT,
-    openapi_extra=needs("admin", "admin"),
+    openapi_extra=requires("admin", "admin"),
 )
 async def change_user(request: Request, platform: ThePlatform, name: AccountName, change: schemas.Change) -> Response:
     """Give an account another role or password, or switch it off or on; its sessions end."""
     request.state.audit = {
-        "role": change.role, "disabled": change.disabled, "password": None if change.password is None else "changed"
-    }  # fmt: skip
+        "role": change.role,
+        "disabled": change.disabled,
+        "password": None if change.password is None else "changed",
+    }
 
-    def work(conn: Any) -> list[dict[str, Any]]:
+    def work(conn: people.Conn) -> schemas.AccountList:
         people.change(conn, name, role=change.role, disabled=change.disabled)
         if change.password is not None:
             people.set_password(conn, name, change.password.get_secret_value())
-        return [row for row in people.accounts(conn) if row["name"] == name]
+        return _account(conn, name)
 
-    items = await platform.in_thread("gate", work)
+    changed = await platform.in_thread("gate", work)
     _callers(request).forget()
-    return answer({"items": items}, "no-store")
+    return answer(changed, "no-store")
+
+
+def _account(conn: people.Conn, name: str) -> schemas.AccountList:
+    """One account, as the list of accounts shows it."""
+    items = [shape(schemas.Account, row) for row in people.accounts(conn) if row["name"] == name]
+    return shape(schemas.AccountList, items=items)
 
 
 def _may_make(request: Request) -> None:
-    """A token makes and revokes no others, or a stolen one could live for ever; an admin's may."""
+    """A token makes and revokes no others, or a stolen one could live indefinitely; an admin's may."""
     caller: Caller = request.state.caller
     if caller.via == "token" and "admin" not in caller.scopes:
         raise Forbidden(
@@ -177,7 +186,7 @@ def _whose(request: Request) -> str | None:
     return None if "admin" in caller.scopes else caller.name
 
 
-@http.get("/tokens", response_model=schemas.TokenList, name="tokens", openapi_extra=needs("viewer", "read"))
+@http.get("/tokens", response_model=schemas.TokenList, name="tokens", openapi_extra=requires("viewer", "read"))
 async def tokens(request: Request, platform: ThePlatform) -> Response:
     """The caller's tokens; an admin's answer has everybody's."""
     whose = _whose(request)
@@ -189,7 +198,7 @@ async def tokens(request: Request, platform: ThePlatform) -> Response:
     response_model=schemas.MadeToken,
     status_code=201,
     name="add_token",
-    openapi_extra=needs("viewer", "read"),
+    openapi_extra=requires("viewer", "read"),
 )
 async def add_token(request: Request, platform: ThePlatform, new: schemas.NewToken) -> Response:
     """Make a token, in a session or as an admin; its secret is shown this once."""
@@ -209,7 +218,7 @@ async def add_token(request: Request, platform: ThePlatform, new: schemas.NewTok
     return made
 
 
-@http.delete("/tokens/{token_id}", status_code=204, name="revoke_token", openapi_extra=needs("viewer", "read"))
+@http.delete("/tokens/{token_id}", status_code=204, name="revoke_token", openapi_extra=requires("viewer", "read"))
 async def revoke_token(request: Request, platform: ThePlatform, token_id: Id) -> Response:
     """Revoke a token, in a session or as an admin; a token may revoke itself."""
     whose = _whose(request)
@@ -220,14 +229,14 @@ async def revoke_token(request: Request, platform: ThePlatform, token_id: Id) ->
     return Response(status_code=204)
 
 
-@http.get("/audit", response_model=schemas.AuditList, name="audit", openapi_extra=needs("admin", "admin"))
+@http.get("/audit", response_model=schemas.AuditList, name="audit", openapi_extra=requires("admin", "admin"))
 async def audit(
     request: Request, platform: ThePlatform, actor: Text = None, limit: Limit = 100, cursor: CursorText = None
 ) -> Response:
     """What was changed and whose names were seen, the newest first."""
     before = read_page_cursor(cursor)
     request.state.saw_names = True
-    rows = await platform.in_thread("gate", lambda conn: trail.page(conn, limit + 1, before, actor or None))
+    rows = await platform.in_thread("gate", lambda conn: trail.list_entries(conn, limit + 1, before, actor or None))
     items = rows[:limit]
     following = make_cursor(items[-1]["audit_id"]) if len(rows) > limit else None
     return answer({"items": items, "next_cursor": following}, "no-store")

@@ -19,9 +19,18 @@ WITHOUT_JOBS = frozenset({
     "oidc_leave", "oidc_back", "oidc_log_out",
 })  # fmt: skip
 #: Tasks that make their machine and read no stored job.
-TASKS_WITHOUT_JOBS = frozenset({
-    "demo.count", "sim.study", "sim.study_help", "sim.collective", "sim.packet", "routing.loop", "routing.optimise", "routing.reconstruct",
-})  # fmt: skip
+TASKS_WITHOUT_JOBS = frozenset(
+    {
+        "demo.count",
+        "sim.study",
+        "sim.study_help",
+        "sim.collective",
+        "sim.packet",
+        "routing.loop",
+        "routing.optimise",
+        "routing.reconstruct",
+    }
+)
 #: Events that tell of a job, or of the task that is about it.
 EVENTS_OF_JOBS = frozenset({"job", "run", "alert", "forecast", "dead_letter", "unplaced"})
 #: What the search finds and is no machine's part.

@@ -13,10 +13,11 @@ import secrets
 import time
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 from authlib.deprecate import AuthlibDeprecationWarning
 from joserfc.errors import JoseError
 
@@ -32,6 +33,9 @@ with warnings.catch_warnings():
     from authlib.integrations.starlette_client import StarletteOAuth2App
 
 log = logging.getLogger(__name__)
+
+#: What is raised where the provider does not answer: of httpx, or of its successor, which the library takes where it is installed.
+UNREACHABLE = tuple(import_module(name).HTTPError for name in ("httpx", "httpx2") if find_spec(name) is not None)
 
 #: How long somebody may take at the provider.
 ATTEMPT_S = 600
@@ -92,7 +96,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Vouched:
+class ProviderIdentity:
     """Somebody whom the provider vouches for; `role` is None where roles are given here."""
 
     issuer: str
@@ -161,7 +165,7 @@ class Provider:
         if issuer is not None and issuer != self.issuer:
             raise Forbidden("the answer comes from another provider", advice="Begin again from the login page.")
 
-    async def vouch(self, code: str, attempt: Attempt, back: str) -> Vouched:
+    async def vouch(self, code: str, attempt: Attempt, back: str) -> ProviderIdentity:
         """Exchange a code for who somebody is.
 
         Raises
@@ -176,7 +180,7 @@ class Provider:
             claims = await self._claims(app, token, attempt.nonce)
         except OAuthError as refused:
             raise self._refused(str(refused.error)) from None
-        except (httpx.HTTPError, RuntimeError) as away:
+        except (*UNREACHABLE, RuntimeError) as away:
             raise self._away(away) from None
         except (JoseError, ValueError, KeyError, TypeError, AttributeError) as wrong:
             log.warning("a proof of %s is not valid: %s", self.issuer, type(wrong).__name__)
@@ -184,7 +188,7 @@ class Provider:
                 f"the proof that {self.name} sent is not valid",
                 advice="Begin again from the login page; if it stays, tell an admin of this site: the log has the reason.",
             ) from None
-        return Vouched(self.issuer, str(claims["sub"]), self._name_of(claims), self._roles.of(claims))
+        return ProviderIdentity(self.issuer, str(claims["sub"]), self._name_of(claims), self._roles.of(claims))
 
     async def _claims(self, app: StarletteOAuth2App, token: dict[str, Any], nonce: str) -> dict[str, Any]:
         wanted = {
@@ -199,7 +203,7 @@ class Provider:
         if lacking and app.server_metadata.get("userinfo_endpoint"):
             more = await app.userinfo(token=token)
             if more.get("sub") != claims["sub"]:
-                raise ValueError("of somebody else")
+                raise ValueError("of another subject")
             claims = {**more, **claims}
         return claims
 
@@ -234,7 +238,7 @@ class Provider:
             addresses += [
                 address for name, address in said.items() if name.endswith("_endpoint") and address is not None
             ]
-        except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError) as away:
+        except (*UNREACHABLE, ValueError, KeyError, TypeError, AttributeError) as away:
             raise self._away(away) from None
         if said.get("issuer") != self.issuer:
             log.error("FLITWATCH_OIDC_ISSUER is %r, but the provider calls itself %r", self.issuer, said.get("issuer"))

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from flitwatch_domain.access import PASSWORD_MAX, TOKEN_DAYS, TOKEN_DAYS_MAX
+from flitwatch_domain.access import PASSWORD_MAX, SCOPES, TOKEN_DAYS, TOKEN_DAYS_MAX, Scope
 
 Role = Literal["viewer", "user", "operator", "admin", "service"]
-Scope = Literal["read", "names", "advice", "tasks", "operate", "admin"]
 #: PostgreSQL keeps no NUL.
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Password = Annotated[SecretStr, Field(max_length=PASSWORD_MAX)]
@@ -112,7 +111,7 @@ class NewToken(RequestModel):
     """A token to be made."""
 
     label: Name
-    scopes: list[Scope] = Field(min_length=1, max_length=6)
+    scopes: list[Scope] = Field(min_length=1, max_length=len(SCOPES))
     days: float = Field(default=TOKEN_DAYS, gt=0, le=TOKEN_DAYS_MAX)
     account: Name | None = Field(default=None, description="Without it the caller's own; another's takes role admin.")
 
@@ -126,7 +125,7 @@ class MadeToken(BaseModel):
 
 
 class AuditEntry(BaseModel):
-    """Something that somebody did or saw."""
+    """Something that a caller did or saw."""
 
     audit_id: int
     at: datetime

@@ -20,7 +20,7 @@ ALGORITHM = "HS256"
 
 
 @dataclass(frozen=True)
-class Sealed:
+class SignedClaims:
     """What a signed cookie says.
 
     Attributes
@@ -56,7 +56,7 @@ class Seals:
         claims = {"aud": kind, "sub": about, "jti": secrets.token_urlsafe(16), "exp": int(time.time() + lasts_s)}
         return jwt.encode({"alg": ALGORITHM}, claims, await self._the_key(), algorithms=[ALGORITHM])
 
-    async def read(self, kind: str, text: str) -> Sealed | None:
+    async def read(self, kind: str, text: str) -> SignedClaims | None:
         """What a signed text of this kind says; None where this site did not sign it so, or it has ended.
 
         Raises
@@ -77,7 +77,7 @@ class Seals:
             ).validate(claims)
         except (JoseError, ValueError):
             return None
-        return Sealed(str(claims["sub"]), str(claims["jti"]))
+        return SignedClaims(str(claims["sub"]), str(claims["jti"]))
 
     async def mark(self, kind: str, text: str) -> str:
         """Stands for a text without telling it: the same for the same text of this kind, on this site alone."""

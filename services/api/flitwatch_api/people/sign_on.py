@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from flitwatch_api.people.access import needs
+from flitwatch_api.people.access import requires
 from flitwatch_api.people.browsers import base_of, cookie_of, set_cookie
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.oidc import ATTEMPT_S, Attempt, Provider
@@ -44,7 +44,7 @@ def _to(address: str) -> Response:
     return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
 
-@http.get("", **_REDIRECT, name="oidc_leave", openapi_extra=needs("anyone", "read"))
+@http.get("", **_REDIRECT, name="oidc_leave", openapi_extra=requires("anyone", "read"))
 async def leave(
     request: Request,
     to: Annotated[str, Query(max_length=LONGEST_PLACE, description="The page's place to come back to.")] = "/",
@@ -57,7 +57,7 @@ async def leave(
     return made
 
 
-@http.get("/back", **_REDIRECT, name="oidc_back", openapi_extra=needs("anyone", "read", changes=True))
+@http.get("/back", **_REDIRECT, name="oidc_back", openapi_extra=requires("anyone", "read", changes=True))
 async def back(
     request: Request, platform: ThePlatform, code: Word = None, state: Word = None, error: Word = None, iss: Word = None
 ) -> Response:
@@ -86,7 +86,7 @@ async def back(
     return made
 
 
-@http.get("/logout", **_REDIRECT, name="oidc_log_out", openapi_extra=needs("anyone", "read"))
+@http.get("/logout", **_REDIRECT, name="oidc_log_out", openapi_extra=requires("anyone", "read"))
 async def log_out(request: Request, platform: ThePlatform) -> Response:
     """Go where the provider's own session is ended, too; this site's ends with DELETE /session."""
     login = base_of(request, platform.settings.api_url) + "/login"

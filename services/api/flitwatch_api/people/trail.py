@@ -129,7 +129,7 @@ class Trail:
             self._waiting = kept + self._waiting
 
 
-class Audited:
+class AuditMiddleware:
     """Leaves the trail of each request."""
 
     def __init__(self, app: ASGIApp) -> None:

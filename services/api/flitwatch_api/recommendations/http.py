@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import orjson
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import answer, shape
 from flitwatch_api.names import Names, TheNames, replaced
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
-from flitwatch_api.people.access import made_by, needs
+from flitwatch_api.people.access import made_by, requires
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.recommendations import schemas
@@ -26,10 +26,10 @@ _MATRICES = ("true", "reconstructed", "difference")
 
 
 #: Stands in texts for names that only an author wrote.
-_SOMEBODY, _SOMETHING = "somebody", "an application"
+_A_USER, _AN_APPLICATION = "a user", "an application"
 
 
-def _shown(row: dict[str, Any], names: Names, request: Request) -> dict[str, Any]:
+def _shown(row: reads.Row, names: Names, request: Request) -> reads.Row:
     """With the names that the caller may see, also in its texts: titles name the application, with its folders.
 
     A name that no job and no run has is its author's text: it is shown to the author as written, and to others not at all; no pseudonym is made of it.
@@ -45,7 +45,7 @@ def _shown(row: dict[str, Any], names: Names, request: Request) -> dict[str, Any
         row["application"] = names.path(application) if application is not None and known_application else None
         for part in _TEXTS & row.keys():
             row[part] = replaced(
-                row[part], ((application, row["application"] or _SOMETHING), (user, row["user"] or _SOMEBODY))
+                row[part], ((application, row["application"] or _AN_APPLICATION), (user, row["user"] or _A_USER))
             )
     return row
 
@@ -74,25 +74,27 @@ async def recommendations(
 ) -> Response:
     """What the loop and the routing advice came to, the newest first: recommendations, and the caller's own what-ifs."""
     before = read_page_cursor(cursor)
-    rows = await reads.page(conn, limit + 1, before, kind, state, fabric or None, job or None, made_by(request))
-    items = [_shown(row, names, request) for row in rows[:limit]]
-    following = make_cursor(items[-1]["recommendation_id"]) if len(rows) > limit else None
-    return answer({"items": items, "next_cursor": following})
+    rows = await reads.list_recommendations(
+        conn, limit + 1, before, kind, state, fabric or None, job or None, made_by(request)
+    )
+    items = [shape(schemas.Recommendation, _shown(row, names, request)) for row in rows[:limit]]
+    following = make_cursor(items[-1].recommendation_id) if len(rows) > limit else None
+    return answer(shape(schemas.RecommendationList, items=items, next_cursor=following))
 
 
 @http.get("/{recommendation_id}", response_model=schemas.RecommendationDetail)
 async def recommendation(request: Request, conn: Reader, names: TheNames, recommendation_id: Id) -> Response:
     """One recommendation with its evidence."""
-    row = await reads.one(conn, recommendation_id, _asker(request))
+    row = await reads.find_recommendation(conn, recommendation_id, _asker(request))
     if row is None:
         raise _missing(recommendation_id)
-    return answer(_shown(row, names, request))
+    return answer(shape(schemas.RecommendationDetail, _shown(row, names, request)))
 
 
 @http.get(
     "/{recommendation_id}/lfts",
     name="recommendation_lfts",
-    openapi_extra=needs("operator", "operate"),
+    openapi_extra=requires("operator", "operate"),
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )

@@ -44,8 +44,8 @@ class Recommendation(BaseModel):
     authorised: bool = Field(
         description="Whether its author may change what the site relies on; else it is a what-if of theirs, and steers no advice."
     )
-    figures: Literal["given", "simulated"] = Field(
-        description="Where its figures come from: observations that its author handed in, or a simulation."
+    figures: Literal["given", "simulated", "counted"] = Field(
+        description="Where its figures come from: observations that its author handed in, a simulation, or the counters in the database."
     )
 
 
@@ -56,7 +56,7 @@ class RecommendationList(BaseModel):
     next_cursor: str | None
 
 
-class Why(BaseModel):
+class Finding(BaseModel):
     """One finding."""
 
     text: str
@@ -105,7 +105,7 @@ class Tables(BaseModel):
 class RecommendationDetail(Recommendation):
     """A recommendation with its evidence."""
 
-    why: list[Why]
+    why: list[Finding]
     before: Side | None
     after: Side | None
     alternatives: list[Alternative]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import answer, shape
 from flitwatch_api.counters.limits import MAX_VALUES, need
 from flitwatch_api.jobs.service import run_item
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
-from flitwatch_api.platform import Reader
+from flitwatch_api.people.access import requires
+from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.runs import schemas
-from flitwatch_db.runs import reads
+from flitwatch_api.runs.reports import head_of, key_of, owner_of, steps_of
+from flitwatch_db.runs import reads, reported
 from flitwatch_domain.errors import NotFound
 
 http = APIRouter(prefix="/runs", tags=["runs"], responses=RESPONSES)
@@ -31,15 +33,16 @@ async def runs(
     cursor: CursorText = None,
 ) -> Response:
     """Runs of instrumented applications, the newest first."""
-    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), job or None, exe or None, names.pseudonyms)
+    rows = await reads.list_runs(conn, limit + 1, read_page_cursor(cursor), job or None, exe or None, names.pseudonyms)
     items = [run_item(row, names) for row in rows[:limit]]
-    return answer({"items": items, "next_cursor": make_cursor(items[-1]["run_id"]) if len(rows) > limit else None})
+    next_cursor = make_cursor(items[-1].run_id) if len(rows) > limit else None
+    return answer(shape(schemas.RunList, items=items, next_cursor=next_cursor))
 
 
 @http.get("/{run_id}/steps", response_model=schemas.RunSteps)
 async def steps(conn: Reader, seen: TheNames, run_id: Id) -> Response:
     """The steps of a run beside what other runs of the same application take."""
-    row = await reads.one(conn, run_id)
+    row = await reads.find_run(conn, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id}", advice="/api/v1/runs lists them.")
     names: list[str] = row["counter_names"]
@@ -57,3 +60,39 @@ async def steps(conn: Reader, seen: TheNames, run_id: Id) -> Response:
     sums = found.counters
     body["counters"] = None if sums is None else {name: sums[:, i] for i, name in enumerate(names)}
     return answer(body)
+
+
+def _stored(made: reported.StoredRun) -> Response:
+    given = answer(
+        shape(schemas.RunReport, run_id=made.run_id, created=made.created, new_steps=made.new_steps), "no-store"
+    )
+    given.status_code = 201 if made.created else 200
+    if made.created:
+        given.headers["Location"] = f"/api/v1/runs/{made.run_id}/steps"
+    return given
+
+
+@http.post(
+    "",
+    response_model=schemas.RunReport,
+    status_code=201,
+    responses={200: {"model": schemas.RunReport, "description": "It had been reported; what is new was added."}},
+    openapi_extra=requires("user", "runs"),
+)
+async def report_run(request: Request, platform: ThePlatform, new: schemas.ReportedRun) -> Response:
+    """Report a run of any program, with the steps it has made so far; the same key again is the same run."""
+    caller = request.state.caller
+    request.app.state.callers.count_report(caller)
+    run, made = head_of(caller, new), steps_of(new.steps)
+    return _stored(await platform.in_thread("writer", lambda conn: reported.report(conn, run, made, owner_of(caller))))
+
+
+@http.post("/{run_id}/steps", response_model=schemas.RunReport, openapi_extra=requires("user", "runs"))
+async def report_steps(request: Request, platform: ThePlatform, run_id: Id, new: schemas.MoreSteps) -> Response:
+    """Add steps to a run that goes on; a step that comes again replaces itself."""
+    caller = request.state.caller
+    request.app.state.callers.count_report(caller)
+    key, made = key_of(caller, new.key), steps_of(new.steps)
+    return _stored(
+        await platform.in_thread("writer", lambda conn: reported.append(conn, run_id, key, made, owner_of(caller)))
+    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class Run(BaseModel):
@@ -43,3 +44,76 @@ class RunSteps(BaseModel):
     counters: dict[str, list[float | None]] | None = Field(
         description="By vendor's name, summed over ranks; null where not recorded."
     )
+
+
+#: Limits of one report. More steps come in further requests.
+MAX_NODES, MAX_STEPS, MAX_STEP_NUMBER = 20_000, 10_000, 1_000_000
+MAX_STEP_S = 366 * 86_400.0
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("it is printable text without blanks around it")
+    return text
+
+
+Word = Annotated[str, AfterValidator(_printable)]
+RunKey = Annotated[
+    Word,
+    Field(
+        min_length=8, max_length=200, description="Drawn once for each run, so that a repeated request adds nothing."
+    ),
+]
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ReportedStep(_Report):
+    """One time step."""
+
+    step: int = Field(ge=0, lt=MAX_STEP_NUMBER)
+    time_s: float = Field(
+        ge=0, le=MAX_STEP_S, allow_inf_nan=False, description="How long it took; kept to the nanosecond."
+    )
+
+
+def _distinct(steps: list[ReportedStep]) -> list[ReportedStep]:
+    seen: set[int] = set()
+    for one in steps:
+        if one.step in seen:
+            raise ValueError(f"step {one.step} comes twice")
+        seen.add(one.step)
+    return steps
+
+
+ReportedSteps = Annotated[list[ReportedStep], Field(max_length=MAX_STEPS), AfterValidator(_distinct)]
+
+
+class ReportedRun(_Report):
+    """A run of any program."""
+
+    key: RunKey
+    application: Annotated[Word, Field(min_length=1, max_length=400)]
+    job_id: Annotated[Word, Field(min_length=1, max_length=60)] | None = Field(
+        default=None, description="As the scheduler prints it."
+    )
+    start: datetime | None = Field(default=None, description="Without a zone: UTC.")
+    nodes: list[Annotated[Word, Field(min_length=1, max_length=200)]] = Field(default=[], max_length=MAX_NODES)
+    steps: ReportedSteps = []
+
+
+class MoreSteps(_Report):
+    """Further steps of a run."""
+
+    key: RunKey
+    steps: Annotated[ReportedSteps, Field(min_length=1)]
+
+
+class RunReport(BaseModel):
+    """What a report changed."""
+
+    run_id: int
+    created: bool = Field(description="False where the run had been reported before.")
+    new_steps: int = Field(description="Steps that were not there; one that comes again replaces itself.")

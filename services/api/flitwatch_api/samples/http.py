@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, moment
+from flitwatch_api.answers import answer, moment, shape
 from flitwatch_api.counters.limits import MAX_ROWS, need
 from flitwatch_api.counters.windows import Window, parts
 from flitwatch_api.parameters import LATEST_S, CursorText, FabricId, Limit, Time, make_cursor, read_page_cursor
@@ -37,8 +38,14 @@ _LAST_DAY_S = 86_400
 
 @http.get("", response_model=schemas.SampleMap)
 async def samples(
-    conn: Reader, fabric: FabricId, job: Job = None, tag: Tag = None, phase: Phase = None, from_: From = None, to: To = None
-) -> Response:  # fmt: skip
+    conn: Reader,
+    fabric: FabricId,
+    job: Job = None,
+    tag: Tag = None,
+    phase: Phase = None,
+    from_: From = None,
+    to: To = None,
+) -> Response:
     """Traffic and congested packets by link, as sampled by the packets themselves, of all contexts that match."""
     head = await fabrics.head(conn, fabric)
     found = await reads.contexts(conn, head.fabric_id, job, tag, phase, MOST_CONTEXTS + 1)
@@ -58,20 +65,32 @@ async def samples(
             spans = [(1 if width == 10 else width, start, end) for width, start, end in parts(window)]
             need(len(ids) * sum((end - start) / width for width, start, end in spans), MAX_ROWS, "MAX_ROWS", "slices")
             sums = await reads.sums(conn, ids, spans)
-    return answer({
-        "fabric_id": head.fabric_id, "from": moment(None if window is None else window.from_s), "to": moment(None if window is None else window.to_s), "contexts": len(found),
-        "longest_path": max((row["longest_path"] for row in found), default=None),
-        "variants": sorted({name for row in found for name in row["variants"]}),
-        "simulated": head.simulated or any(row["simulated"] for row in found),
-        "links": _links(sums, any("one-bit" in row["variants"] for row in found)),
-    })  # fmt: skip
+    return answer(
+        shape(
+            schemas.SampleMap,
+            fabric_id=head.fabric_id,
+            from_=moment(None if window is None else window.from_s),
+            to=moment(None if window is None else window.to_s),
+            contexts=len(found),
+            longest_path=max((row["longest_path"] for row in found), default=None),
+            variants=sorted({name for row in found for name in row["variants"]}),
+            simulated=head.simulated or any(row["simulated"] for row in found),
+            links=_links(sums, any("one-bit" in row["variants"] for row in found)),
+        )
+    )
 
 
 @http.get("/contexts", response_model=schemas.SampleContextList)
 async def sample_contexts(
-    conn: Reader, fabric: FabricId, job: Job = None, tag: Tag = None, phase: Phase = None, limit: Limit = 100, cursor: CursorText = None
-) -> Response:  # fmt: skip
-    """Contexts of which there are samples, the newest first."""
+    conn: Reader,
+    fabric: FabricId,
+    job: Job = None,
+    tag: Tag = None,
+    phase: Phase = None,
+    limit: Limit = 100,
+    cursor: CursorText = None,
+) -> Response:
+    """Contexts that have samples, the newest first."""
     head = await fabrics.head(conn, fabric)
     below = read_page_cursor(cursor)
     rows = await reads.contexts(
@@ -79,11 +98,15 @@ async def sample_contexts(
     )
     items = [
         {
-            **{name: row[name] for name in ("context_id", "job_id", "tag", "phase", "variants", "longest_path", "simulated")},
-            "first": row["first_ts"], "last": row["last_ts"],
+            **{
+                name: row[name]
+                for name in ("context_id", "job_id", "tag", "phase", "variants", "longest_path", "simulated")
+            },
+            "first": row["first_ts"],
+            "last": row["last_ts"],
         }
         for row in rows[:limit]
-    ]  # fmt: skip
+    ]
     return answer({"items": items, "next_cursor": make_cursor(items[-1]["context_id"]) if len(rows) > limit else None})
 
 
@@ -102,16 +125,23 @@ async def sample_hosts(conn: Reader, fabric: FabricId, from_: From = None, to: T
     return answer({"from": moment(max(from_s, 0)), "to": moment(to_s), **columns})
 
 
-def _links(sums: dict[str, Any] | None, one_bit: bool) -> dict[str, Any]:
+def _links(sums: Mapping[str, Any] | None, one_bit: bool) -> schemas.SampleLinks:
     if sums is None:
         names = schemas.SampleLinks.model_fields
-        return {name: [] for name in names}
+        return shape(schemas.SampleLinks, {name: [] for name in names})
     traffic = reported(sums["traffic"], sums["traffic_variance"], one_bit)
     congested = np.minimum(reported(sums["congested"], sums["congested_variance"], one_bit), traffic)
     fraction, mean = np.full(traffic.shape, np.nan), np.zeros(traffic.shape)
     np.divide(congested, traffic, out=fraction, where=traffic > 0)
     np.divide(sums["tested_bytes"], sums["tested"], out=mean, where=sums["tested"] > 0)
-    return {
-        "link": sums["link"], "tested": sums["tested"], "traffic": traffic, "traffic_error": np.sqrt(sums["traffic_variance"]),
-        "bytes": traffic * mean, "congested": congested, "congested_error": np.sqrt(sums["congested_variance"]), "congested_fraction": fraction,
-    }  # fmt: skip
+    return shape(
+        schemas.SampleLinks,
+        link=sums["link"],
+        tested=sums["tested"],
+        traffic=traffic,
+        traffic_error=np.sqrt(sums["traffic_variance"]),
+        bytes=traffic * mean,
+        congested=congested,
+        congested_error=np.sqrt(sums["congested_variance"]),
+        congested_fraction=fraction,
+    )

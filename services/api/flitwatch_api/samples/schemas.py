@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 
 class SampleContext(BaseModel):
-    """What packets belonged to, as the receiving hosts were told."""
+    """What packets belonged to, as registered at the receiving hosts."""
 
     context_id: int
     job_id: str | None

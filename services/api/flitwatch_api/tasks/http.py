@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.alerts.shown import check_tried
-from flitwatch_api.answers import answer, dump
+from flitwatch_api.answers import answer, dump, shape
 from flitwatch_api.names import Names, TheNames, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
-from flitwatch_api.people.access import needs
+from flitwatch_api.people.access import requires
 from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, refusal
 from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Reader, ThePlatform
@@ -20,6 +20,7 @@ from flitwatch_api.tasks import schemas
 from flitwatch_api.tasks.begin import begin, sees_tasks_as
 from flitwatch_api.tasks.shown import is_own, shown_task
 from flitwatch_db import tasks as queue
+from flitwatch_db.core.columns import Connection
 from flitwatch_db.runs import reads as runs
 from flitwatch_db.tasks import reads
 from flitwatch_domain.errors import Forbidden, NotFound, TooCostly
@@ -33,8 +34,8 @@ MAX_ARGS_BYTES = 65_536
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
-async def _one(conn: Any, task_id: int, request: Request) -> dict[str, Any]:
-    row = await reads.one(conn, task_id, sees_tasks_as(request))
+async def _find(conn: Connection, task_id: int, request: Request) -> reads.Row:
+    row = await reads.find_task(conn, task_id, sees_tasks_as(request))
     if row is None:
         raise NotFound(f"there is no task {task_id}", advice="/api/v1/tasks lists them.")
     return row
@@ -84,18 +85,21 @@ async def tasks(
     cursor: CursorText = None,
 ) -> Response:
     """Tasks, the newest first; of those that callers without a login started, their own visit's alone."""
-    rows = await reads.page(conn, limit + 1, read_page_cursor(cursor), name or None, state, sees_tasks_as(request))
+    rows = await reads.list_tasks(
+        conn, limit + 1, read_page_cursor(cursor), name or None, state, sees_tasks_as(request)
+    )
     items = [shown_task(row, request, names) for row in rows[:limit]]
-    return answer({"items": items, "next_cursor": make_cursor(items[-1]["task_id"]) if len(rows) > limit else None})
+    following = make_cursor(items[-1].task_id) if len(rows) > limit else None
+    return answer(shape(schemas.TaskList, items=items, next_cursor=following))
 
 
 @http.get("/{task_id}", response_model=schemas.Task)
 async def task(request: Request, conn: Reader, names: TheNames, task_id: Id) -> Response:
     """One task with its progress and result."""
-    return answer(shown_task(await _one(conn, task_id, request), request, names))
+    return answer(shown_task(await _find(conn, task_id, request), request, names))
 
 
-@http.post("", response_model=schemas.Task, status_code=202, openapi_extra=needs("user", "tasks"))
+@http.post("", response_model=schemas.Task, status_code=202, openapi_extra=requires("user", "tasks"))
 async def start(request: Request, platform: ThePlatform, new: NewTask) -> Response:
     """Put work into the queue; a worker takes it."""
     async with platform.reading() as conn:
@@ -113,7 +117,7 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     check_cost(request.state.caller.role, new.name, args)
     task_id = await begin(request, platform, new.name, args)
     async with platform.reading() as conn:
-        row = await _one(conn, task_id, request)
+        row = await _find(conn, task_id, request)
     made = answer(shown_task(row, request, names))
     made.status_code = 202
     made.headers["Location"] = f"/api/v1/tasks/{task_id}"
@@ -125,16 +129,16 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     response_model=schemas.Task,
     status_code=202,
     responses={409: RESPONSES[404] | {"description": "It is over."}},
-    openapi_extra=needs("user", "tasks"),
+    openapi_extra=requires("user", "tasks"),
 )
 async def cancel(request: Request, platform: ThePlatform, task_id: Id) -> Response:
     """Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only."""
     async with platform.reading() as conn:
-        row, names = await _one(conn, task_id, request), await names_of(request, conn)
+        row, names = await _find(conn, task_id, request), await names_of(request, conn)
     if not is_own(row, request) and "operate" not in request.state.caller.scopes:
         raise Forbidden(f"task {task_id} is not yours", advice="Ask who started it, or an operator.")
     await platform.in_thread("writer", lambda conn: queue.cancel(conn, task_id))
     async with platform.reading() as conn:
-        made = answer(shown_task(await _one(conn, task_id, request), request, names))
+        made = answer(shown_task(await _find(conn, task_id, request), request, names))
     made.status_code = 202
     return made

@@ -14,7 +14,7 @@ class Task(BaseModel):
     task_id: int
     name: str
     args: dict[str, Any] | None = Field(
-        description="Null, as result and error are, below scope names where somebody else started it and it may be about people."
+        description="Null, as result and error are, below scope names where another account started it and it may be about people."
     )
     state: str = Field(description="queued, running, succeeded, failed or cancelled")
     done: int

@@ -3,42 +3,55 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from fastapi import Request
 
 from flitwatch_api.alerts import shown as alerts
+from flitwatch_api.answers import shape
 from flitwatch_api.names import Names
 from flitwatch_api.people.access import made_by
 from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS
+from flitwatch_api.tasks import schemas
+from flitwatch_db.tasks.reads import Row
 from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
 
 #: Tasks about machines: arguments and results name nobody, and the lab's addresses are shared.
 ABOUT_MACHINES = frozenset(
-    {"demo.count", "sim.study", "sim.study_help", "sim.collective", "sim.packet", "sim.whatif", "routing.loop", "routing.optimise", "routing.reconstruct"}
-)  # fmt: skip
+    {
+        "demo.count",
+        "sim.study",
+        "sim.study_help",
+        "sim.collective",
+        "sim.packet",
+        "sim.whatif",
+        "routing.loop",
+        "routing.optimise",
+        "routing.reconstruct",
+    }
+)
 
 UNREADABLE = {"kind": "internal", "message": "this task's stored arguments or result cannot be shown; start it again"}
 
 
-def is_own(row: dict[str, Any], request: Request) -> bool:
+def is_own(row: Row, request: Request) -> bool:
     """Whether the caller started a task; of callers without a login, in this visit."""
     return bool(row["created_by"] == made_by(request))
 
 
-def shown_task(row: dict[str, Any], request: Request, names: Names) -> dict[str, Any]:
+def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
     """A task; below scope `names` only machines' and one's own with arguments and result, and nobody else's name."""
     try:
-        return _shown(row, request, names)
+        return shape(schemas.Task, _shown(row, request, names))
     except (FlitwatchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         # A row of another version, say: it must not take the whole list with it, and shows nothing that might name somebody.
         log.exception("task %s cannot be shown", row["task_id"])
-        return {**row, "args": None, "result": None, "message": "", "created_by": None, "error": UNREADABLE}
+        blank = {**row, "args": None, "result": None, "message": "", "created_by": None, "error": UNREADABLE}
+        return shape(schemas.Task, blank)
 
 
-def _shown(row: dict[str, Any], request: Request, names: Names) -> dict[str, Any]:
+def _shown(row: Row, request: Request, names: Names) -> Row:
     if not names.pseudonyms:
         return row
     own = is_own(row, request)
@@ -53,7 +66,7 @@ def _shown(row: dict[str, Any], request: Request, names: Names) -> dict[str, Any
     return {**row, "args": None, "message": "", "result": None, "error": None}
 
 
-def _without_folders(row: dict[str, Any], names: Names) -> dict[str, Any]:
+def _without_folders(row: Row, names: Names) -> Row:
     """One's own task with its application as the caller named it."""
     exe = row["args"].get("exe") if row["args"] else None
     if not isinstance(exe, str) or names.path(exe) == exe:

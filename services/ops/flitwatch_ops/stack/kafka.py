@@ -98,9 +98,21 @@ def jars() -> Path:
         fresh = libs.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
         done = subprocess.run(
-            [maven, "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={fresh}"],
-            capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False,
-        )  # fmt: skip
+            [
+                maven,
+                "-q",
+                "-B",
+                "-f",
+                str(POM),
+                "dependency:copy-dependencies",
+                "-DincludeScope=runtime",
+                f"-DoutputDirectory={fresh}",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=FETCH_TIMEOUT_S,
+            check=False,
+        )
         if done.returncode or not fresh.is_dir():
             said = [line for line in done.stdout.splitlines() if "ERROR" in line][:1] or [done.stderr.strip()[-300:]]
             raise Unavailable(
@@ -212,12 +224,15 @@ class Kafka:
         program, libs = java(), jars()
         classes = None if self.dump else loaded_classes(program, libs)
         return [
-            program, "-Xmx512m", "-XX:+UseSerialGC",
+            program,
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
             *(["-XX:TieredStopAtLevel=1"] if self.quick else []),
             *([f"-XX:SharedArchiveFile={classes}"] if classes else []),
             f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}",
-            "-cp", ":".join(str(jar) for jar in sorted(libs.glob("*.jar"))),
-        ]  # fmt: skip
+            "-cp",
+            ":".join(str(jar) for jar in sorted(libs.glob("*.jar"))),
+        ]
 
     def _ports(self) -> tuple[int, int]:
         broker, controller = (self.folder / "ports").read_text().split()
@@ -244,8 +259,10 @@ class Kafka:
         shutil.rmtree(self.folder / "data", ignore_errors=True)
         done = subprocess.run(
             [*command, "kafka.tools.StorageTool", "format", "-t", cluster_file.read_text(), "-c", str(self.properties)],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             raise Unavailable(f"Kafka's storage could not be formatted: {(done.stderr or done.stdout).strip()[-300:]}")
 

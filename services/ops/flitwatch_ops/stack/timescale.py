@@ -91,9 +91,12 @@ def _fetch(folder: Path) -> list[Path]:
     folder.mkdir(parents=True)
     done = subprocess.run(
         ["debootstrap", "--download-only", "--variant=minbase", f"--include={PACKAGE}", SUITE, str(folder)],
-        capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False,
+        capture_output=True,
+        text=True,
+        timeout=FETCH_TIMEOUT_S,
+        check=False,
         env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"},
-    )  # fmt: skip
+    )
     found = sorted((folder / "var" / "cache" / "apt" / "archives").glob("*.deb"))
     if done.returncode or not any(deb.name.startswith(f"{PACKAGE}_") for deb in found):
         said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith(("E:", "W:"))]

@@ -1,15 +1,17 @@
-"""Congestion in a window: routers, link classes, pairs of groups and single links."""
+"""Stalls in a window: routers, link classes, pairs of groups and single links."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.answers import moment, number, ratio
+from flitwatch_api.answers import moment, number, ratio, shape
+from flitwatch_api.counters import schemas
 from flitwatch_api.counters.limits import MAX_PORT_ROWS, MAX_WHOLE_PORT_ROWS, SAMPLED_PORT_ROWS
 from flitwatch_api.counters.store import PAIRS
 from flitwatch_api.counters.windows import Window, add_known, grid_at, nansum, window_ending, window_sums
@@ -22,6 +24,30 @@ DEFAULT_WINDOW_S = 60
 _CLASS_COLUMNS = [column for name in COLUMN_CLASSES for column in (f"{name}_flits", f"{name}_stall_cycles")]
 
 Ports = tuple[NDArray[np.float64], NDArray[np.float64]]
+#: Flits and stall cycles by router: float64[R] each.
+Routers = tuple[NDArray[np.float64], NDArray[np.float64]]
+Classes = dict[str, schemas.ClassFigures]
+
+
+class AnsweredWindow(TypedDict):
+    """The window that was used, as every answer about one says it; None where there is no time."""
+
+    at: datetime | None
+    window_s: int | None
+
+
+#: What names a link between routers, a column each. `class` is a keyword, so it is not written as a class.
+LinkColumns = TypedDict(
+    "LinkColumns",
+    {
+        "link": NDArray[Any],
+        "src": NDArray[Any],
+        "dst": NDArray[Any],
+        "src_port": list[int | None],
+        "dst_port": list[int | None],
+        "class": NDArray[Any],
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +73,7 @@ class WindowQuery:
         """Until when buckets of routers do not change any more."""
         return self.complete_s or 0
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> AnsweredWindow:
         """`at` and `window_s` of the answer."""
         window = self.window
         return {"at": moment(window.to_s) if window else None, "window_s": window.length_s if window else None}
@@ -62,7 +88,7 @@ async def ask(
     of_ports: bool = False,
 ) -> WindowQuery:
     """The window that a request means: it ends at `at_s`, or where the data (those of ports) are complete."""
-    if topology.head.timeless:
+    if topology.head.snapshot:
         return WindowQuery(topology, None)
     reach = await platform.topologies.reach(conn, topology.head)
     complete_s = await platform.topologies.complete_s(conn, topology.head)
@@ -77,16 +103,17 @@ async def ask(
     return WindowQuery(topology, window_ending(end_s, length_s, grid_s), complete_s, ports_s)
 
 
-async def congestion(
+async def stalls(
     platform: Platform, conn: Connection, asked: WindowQuery, link_class: str | None
-) -> dict[str, Any]:
-    """The answer of `/congestion`."""
+) -> schemas.StallFigures:
+    """The answer of `/stalls`."""
     topology = asked.topology
     topology.check_class(link_class)
     note: str | None = None
-    if topology.head.timeless:
+    if topology.head.snapshot:
         ports = await total_ports(conn, topology)
-        routers, classes = _from_ports(topology, ports, link_class)
+        by_router, classes = _from_ports(topology, ports, link_class)
+        routers = _routers(*by_router, None)
         groups = _pairs_from_ports(topology, ports)
     elif asked.window is None:
         nothing = np.empty(0)
@@ -95,26 +122,27 @@ async def congestion(
     else:
         routers, classes, note = await _timed(platform, conn, asked, link_class)
         groups = await window_pairs(platform, conn, asked)
-    return {
-        **asked.head(),
-        "complete_through": moment(asked.complete_s),
-        "routers": routers,
-        "classes": classes,
-        "groups": groups,
-        "note": note,
-        "simulated": topology.head.simulated,
-        "timeless": topology.head.timeless,
-    }
+    return shape(
+        schemas.StallFigures,
+        asked.head(),
+        complete_through=moment(asked.complete_s),
+        routers=routers,
+        classes=classes,
+        groups=groups,
+        note=note,
+        simulated=topology.head.simulated,
+        snapshot=topology.head.snapshot,
+    )
 
 
 async def _timed(
     platform: Platform, conn: Connection, asked: WindowQuery, link_class: str | None
-) -> tuple[dict[str, Any], dict[str, Any], str | None]:
+) -> tuple[schemas.RouterFigures, Classes, str | None]:
     topology, window, one_in = asked.topology, asked.window, 1
     assert window is not None
     names = ["rt_flits", "rt_stall_cycles", "tile_seconds", *(_CLASS_COLUMNS if topology.by_columns else [])]
     sums = await window_sums(platform.store, conn, topology, names, window, asked.closed_s)
-    classes: dict[str, Any] = {}
+    classes: Classes = {}
     flits, stalls = sums["rt_flits"], sums["rt_stall_cycles"]
     if topology.by_columns:
         for name in topology.classes:
@@ -125,50 +153,46 @@ async def _timed(
         ports, one_in = await window_ports(conn, topology, asked)
         by_class, classes = _from_ports(topology, ports, link_class)
         if link_class is not None:
-            flits, stalls = _spread(topology.size, by_class, "flits"), _spread(topology.size, by_class, "stall_cycles")
+            flits, stalls = by_class
     usual = await platform.topologies.usual_tiles(conn, topology)
     coverage = np.minimum(sums["tile_seconds"] / (usual * window.length_s), 1.0)
     return _routers(flits, stalls, coverage), classes, estimated(one_in)
 
 
-def _spread(size: int, routers: dict[str, Any], name: str) -> NDArray[np.float64]:
-    values = np.full(size, np.nan)
-    values[routers["router"]] = routers[name]
-    return values
-
-
 def _routers(
     flits: NDArray[np.float64], stalls: NDArray[np.float64], coverage: NDArray[np.float64] | None
-) -> dict[str, Any]:
+) -> schemas.RouterFigures:
     known = np.flatnonzero(~np.isnan(flits) | ~np.isnan(stalls) | (False if coverage is None else coverage > 0))
-    return {
-        "router": known,
-        "flits": flits[known],
-        "stall_cycles": stalls[known],
-        "ratio": ratio(stalls[known], flits[known]),
-        "coverage": np.full(len(known), np.nan) if coverage is None else coverage[known].astype(np.float32),
-    }
+    return shape(
+        schemas.RouterFigures,
+        router=known,
+        flits=flits[known],
+        stall_cycles=stalls[known],
+        ratio=ratio(stalls[known], flits[known]),
+        coverage=np.full(len(known), np.nan) if coverage is None else coverage[known].astype(np.float32),
+    )
 
 
-def class_figures(flits: NDArray[np.float64], stalls: NDArray[np.float64], per: str) -> dict[str, Any]:
+def class_figures(flits: NDArray[np.float64], stalls: NDArray[np.float64], per: str) -> schemas.ClassFigures:
     """Figures of one class over its links or routers."""
     both = ~np.isnan(flits) & ~np.isnan(stalls) & (flits > 0)
     ratios = stalls[both] / flits[both]
     p50, p95, most = np.percentile(ratios, (50, 95, 100)) if len(ratios) else (math.nan,) * 3
     total_flits, total_stalls = nansum(flits), nansum(stalls)
-    return {
-        "flits": number(total_flits),
-        "stall_cycles": number(total_stalls),
-        "ratio": number(total_stalls / total_flits) if total_flits > 0 else None,
-        "p50": number(p50),
-        "p95": number(p95),
-        "max": number(most),
-        "per": per,
-        "counted": int(both.sum()),
-    }
+    return shape(
+        schemas.ClassFigures,
+        flits=number(total_flits),
+        stall_cycles=number(total_stalls),
+        ratio=number(total_stalls / total_flits) if total_flits > 0 else None,
+        p50=number(p50),
+        p95=number(p95),
+        max=number(most),
+        per=per,
+        counted=int(both.sum()),
+    )
 
 
-def _from_ports(topology: Topology, ports: Ports, link_class: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def _from_ports(topology: Topology, ports: Ports, link_class: str | None) -> tuple[Routers, Classes]:
     """Routers (over the class asked for) and classes, from sums by port."""
     classes = {}
     for name in topology.classes:
@@ -176,7 +200,7 @@ def _from_ports(topology: Topology, ports: Ports, link_class: str | None) -> tup
         classes[name] = class_figures(ports[0][here], ports[1][here], "link")
     use = topology.network_port if link_class is None else topology.ports_of(link_class)
     flits, stalls = (_row_sums(np.where(use, values, np.nan)) for values in ports)
-    return _routers(flits, stalls, None), classes
+    return (flits, stalls), classes
 
 
 def _row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -185,7 +209,7 @@ def _row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 async def total_ports(conn: Connection, topology: Topology) -> Ports:
-    """Flits and stall cycles by port of a timeless fabric: float64[R, P] each."""
+    """Flits and stall cycles by port of a snapshot: float64[R, P] each."""
     rows = await reads.port_totals(conn, topology.head.fabric_id)
     return _by_port(topology, rows["router"], rows["port"], rows["flits"], rows["stall_cycles"])
 
@@ -263,7 +287,7 @@ async def window_ports(
     return out, one_in
 
 
-async def window_pairs(platform: Platform, conn: Connection, asked: WindowQuery) -> dict[str, Any]:
+async def window_pairs(platform: Platform, conn: Connection, asked: WindowQuery) -> schemas.PairFigures:
     """Pairs of groups in a window; a note where they are estimates."""
     sums, one_in = await pair_sums(platform, conn, asked)
     return _pairs(asked.topology, sums, estimated(one_in), asked.ports_s)
@@ -289,7 +313,7 @@ async def pair_sums(platform: Platform, conn: Connection, asked: WindowQuery) ->
     return total.reshape(2, groups, groups), 1
 
 
-def _pairs_from_ports(topology: Topology, ports: Ports) -> dict[str, Any]:
+def _pairs_from_ports(topology: Topology, ports: Ports) -> schemas.PairFigures:
     return _pairs(topology, pair_totals(topology, ports), None)
 
 
@@ -308,7 +332,7 @@ def pair_totals(topology: Topology, ports: Ports) -> NDArray[np.float64]:
 
 def _pairs(
     topology: Topology, sums: NDArray[np.float64] | None, note: str | None, complete_s: int | None = None
-) -> dict[str, Any]:
+) -> schemas.PairFigures:
     numbers = np.asarray(topology.fabric.groups, dtype=np.int64)
     if sums is None:
         src = dst = np.empty(0, dtype=np.int64)
@@ -316,10 +340,16 @@ def _pairs(
     else:
         src, dst = np.nonzero(~np.isnan(sums[0]))
         flits, stalls = sums[0][src, dst], sums[1][src, dst]
-    return {
-        "src": numbers[src], "dst": numbers[dst], "flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits), "note": note,
-        "complete_through": moment(complete_s),
-    }  # fmt: skip
+    return shape(
+        schemas.PairFigures,
+        src=numbers[src],
+        dst=numbers[dst],
+        flits=flits,
+        stall_cycles=stalls,
+        ratio=ratio(stalls, flits),
+        note=note,
+        complete_through=moment(complete_s),
+    )
 
 
 async def link_figures(
@@ -329,8 +359,8 @@ async def link_figures(
     router: int | None,
     group: int | None,
     link_class: str | None,
-) -> dict[str, Any]:
-    """The answer of `/congestion/links`: counted links between routers."""
+) -> schemas.LinkFigures:
+    """The answer of `/stalls/links`: counted links between routers."""
     topology = asked.topology
     topology.check_class(link_class)
     links = topology.fabric.links
@@ -347,7 +377,7 @@ async def link_figures(
         keep &= topology.fabric.of_class(link_class)[link]
     one_in = 1
     counted_router, counted_port, link = counted_router[keep], counted_port[keep], link[keep]
-    if topology.head.timeless:
+    if topology.head.snapshot:
         ports = await total_ports(conn, topology)
     elif asked.window is None:
         ports = np.full(topology.counted.shape, np.nan), np.full(topology.counted.shape, np.nan)
@@ -359,17 +389,17 @@ async def link_figures(
     known = np.flatnonzero(~np.isnan(flits) | ~np.isnan(stalls))
     order = known[np.argsort(link[known])]
     link, flits, stalls = link[order], flits[order], stalls[order]
-    return {
-        **asked.head(),
-        **link_columns(topology, link),
-        "flits": flits,
-        "stall_cycles": stalls,
-        "ratio": ratio(stalls, flits),
-        "note": estimated(one_in),
-    }
+    return shape(
+        schemas.LinkFigures,
+        {**asked.head(), **link_columns(topology, link)},
+        flits=flits,
+        stall_cycles=stalls,
+        ratio=ratio(stalls, flits),
+        note=estimated(one_in),
+    )
 
 
-def link_columns(topology: Topology, link: NDArray[Any]) -> dict[str, Any]:
+def link_columns(topology: Topology, link: NDArray[Any]) -> LinkColumns:
     """What names a link between routers."""
     links = topology.fabric.links
     names = np.asarray([str(name) for name in links.classes], dtype=object)

@@ -1,0 +1,55 @@
+"""Contact points as receivers, and their test mails."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import Any
+
+from flitwatch_alerting.config import Config, Receiver
+from flitwatch_alerting.senders import send_test
+from flitwatch_db.alerts import contacts
+from flitwatch_domain.errors import FlitwatchError
+
+log = logging.getLogger(__name__)
+
+Row = dict[str, Any]
+#: Alerts of at least that severity.
+_MATCH = {"info": {}, "warning": {"severity": "/warning|critical/"}, "critical": {"severity": "critical"}}
+
+
+def _receiver(config: Config, row: Row) -> Receiver:
+    made = Receiver(
+        name=row["name"],
+        kind="mail",
+        to=tuple(row["addresses"]),
+        match=_MATCH[row["least_severity"]],
+        **config.mail.model_dump(),
+    )
+    # No name of a receiver of the file has a colon: the two never meet.
+    return made.model_copy(update={"name": f"contact:{row['name']}"})
+
+
+def with_contacts(conn: Any, config: Config) -> Config:
+    """The configuration with the contact points of the database among its receivers."""
+    made = tuple(_receiver(config, row) for row in contacts.listed(conn))
+    return config.model_copy(update={"receivers": (*config.receivers, *made)})
+
+
+def send_tests(conn: Any, config: Config) -> int:
+    """Send the test mails that were asked for, each once, and write down how it went; return how many left. The connection commits by itself."""
+    sent = 0
+    for row in contacts.listed(conn):
+        if not row["waits"]:
+            continue
+        key = hashlib.blake2b(f"test {row['name']} {row['test_asked_at']}".encode(), digest_size=16).hexdigest()
+        try:
+            send_test(config, _receiver(config, row), key)
+        except Exception as problem:
+            why = problem.message if isinstance(problem, FlitwatchError) else type(problem).__name__
+            log.warning("the test mail of contact point %s was not sent: %s", row["name"], why)
+            contacts.tested(conn, row["name"], why)
+        else:
+            contacts.tested(conn, row["name"], None)
+            sent += 1
+    return sent

@@ -1,0 +1,1 @@
+"""Where congestion begins, and what waits behind it."""

@@ -1,0 +1,91 @@
+"""Routes of the roots of congestion: on a machine, and of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import psycopg
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer, moment, shape
+from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, ask
+from flitwatch_api.diagnosis import schemas
+from flitwatch_api.names import Names, TheNames
+from flitwatch_api.parameters import FabricId, Time, Window
+from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db.core.connection import limit_statements
+from flitwatch_db.diagnosis import roots as diagnosis
+from flitwatch_domain.diagnosis.answer import none_because
+from flitwatch_domain.errors import BadRequest
+
+http = APIRouter(responses=RESPONSES)
+
+#: Longer windows hide which links were full.
+LONGEST_S = 3600
+At = Annotated[Time | None, Query(description="End of the window; without it the newest complete window.")]
+Length = Annotated[Window, Query(description="Length of the window that ends at `at`, at most an hour.")]
+
+
+@http.get("/fabrics/{fabric}/roots", response_model=schemas.RootsOfCongestion, tags=["links"])
+async def roots(
+    platform: ThePlatform,
+    conn: Reader,
+    names: TheNames,
+    fabric: FabricId,
+    at: At = None,
+    window: Length = DEFAULT_WINDOW_S,
+) -> Response:
+    """Where congestion begins on a machine, by use and stalls of its links, with the links that wait behind and the jobs that feed it."""
+    _check(window)
+    topology = await platform.topologies.get(conn, fabric)
+    asked = await ask(platform, conn, topology, at, window, of_ports=True)
+    span = asked.window
+    if span is None:
+        why = none_because("ports", "There are no counters over time.")
+        head = {"fabric_id": topology.head.fabric_id, "from_s": None, "to_s": None}
+        return answer(shown({**head, **why, "simulated": topology.head.simulated}, names))
+
+    def work(thread: psycopg.Connection[Any]) -> Mapping[str, Any]:
+        limit_statements(thread, platform.settings.api_statement_timeout_ms)
+        return diagnosis.of_fabric(thread, topology.head.fabric_id, span.from_s, span.to_s, topology.fabric)
+
+    return answer(shown(await platform.in_thread("reader", work), names))
+
+
+@http.get("/jobs/{job_id}/diagnosis", response_model=schemas.RootsOfCongestion, tags=["jobs"])
+async def job_diagnosis(
+    platform: ThePlatform,
+    names: TheNames,
+    job_id: Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
+    cluster: Annotated[
+        str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
+    ] = None,
+    at: Annotated[Time | None, Query(description="End of the window; without it the job's end, or now.")] = None,
+    window: Length = DEFAULT_WINDOW_S,
+    tag: Annotated[str | None, Query(min_length=1, max_length=200, description="Sampled messages of this tag only.")] = None,
+    phase: Annotated[str | None, Query(min_length=1, max_length=200, description="Samples of this phase only.")] = None,
+) -> Response:  # fmt: skip
+    """Where the congestion that holds a job up begins: by its packet samples where there are some, else by counters of ports."""
+    _check(window)
+
+    def work(thread: psycopg.Connection[Any]) -> Mapping[str, Any]:
+        limit_statements(thread, platform.settings.api_statement_timeout_ms)
+        return diagnosis.of_job_named(thread, job_id, cluster or None, at, window, tag, phase)
+
+    return answer(shown(await platform.in_thread("reader", work), names))
+
+
+def shown(made: Mapping[str, Any], names: Names) -> schemas.RootsOfCongestion:
+    """A diagnosis as the caller may see it."""
+    rest = {key: value for key, value in made.items() if key not in ("from_s", "to_s")}
+    found = [{**root, "jobs": [names.job(one) for one in root["jobs"]]} for root in made["roots"]]
+    whole = {**rest, "from": moment(made["from_s"]), "to": moment(made["to_s"]), "roots": found}
+    return shape(schemas.RootsOfCongestion, whole)
+
+
+def _check(window: int) -> None:
+    if window > LONGEST_S:
+        raise BadRequest(f"a window of {window} s is too long to tell which links were full", advice="Ask for at most 3600s.")  # fmt: skip

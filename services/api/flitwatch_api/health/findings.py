@@ -1,0 +1,109 @@
+"""What the platform found, as Prometheus reads it: stalls, gaps, predicted slowdowns and firing alerts, read from the database every few seconds at most."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from flitwatch_api.platform import Platform
+from flitwatch_db.counters import findings
+from flitwatch_domain.alerts import Rule
+
+#: A scrape within this time is answered from memory.
+FRESH_S = 15.0
+#: Rows of stalls, and of jobs, in a scrape.
+MOST_ROWS, MOST_JOBS = 5_000, 20
+CONGESTED_AT: float = Rule.model_fields["congested_at"].default
+
+_WINDOW = f"of the last {findings.WINDOW_MINUTES} whole minutes"
+_KINDS: dict[str, tuple[str, ...]] = {
+    "fabric": ("fabric", "simulated"),
+    "group": ("fabric", "simulated", "group"),
+    "class": ("fabric", "simulated", "class"),
+}
+_WORDS = {"fabric": "fabric", "group": "group", "class": "link_class"}
+
+
+def _ratio(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"flitwatch_{name}_ratio", text, labels=labels)
+
+
+class Findings(Collector):
+    """The findings that were read last; those of jobs apart, because not everybody may see them."""
+
+    def __init__(self) -> None:
+        self._held: list[Metric] = []
+        self._of_jobs: list[Metric] = []
+        self._read_at = float("-inf")
+        self._one = asyncio.Lock()
+        self._fill([], [], [], [])
+
+    def collect(self) -> Iterable[Metric]:
+        """All of them."""
+        return [*self._held, *self._of_jobs]
+
+    def shown(self, jobs: bool) -> list[Metric]:
+        """Those that somebody may see."""
+        return [*self._held, *self._of_jobs] if jobs else self._held
+
+    async def refresh(self, platform: Platform) -> None:
+        """Read them anew if they are older than `FRESH_S`; concurrent scrapes wait for one reading."""
+        async with self._one:
+            if time.monotonic() - self._read_at < FRESH_S:
+                return
+            async with platform.reading() as conn:
+                rows = await findings.stalls(conn, CONGESTED_AT, MOST_ROWS)
+                self._fill(
+                    rows,
+                    await findings.gaps(conn),
+                    await findings.slowdowns(conn, MOST_JOBS),
+                    await findings.firing(conn),
+                )
+            self._read_at = time.monotonic()
+
+    def forget(self) -> None:
+        """The database is away: what was found a while ago is not shown as if it were found now."""
+        self._fill([], [], [], [])
+        self._read_at = float("-inf")
+
+    def _fill(
+        self,
+        stalls: list[findings.Row],
+        gaps: list[findings.Row],
+        slowdowns: list[findings.Row],
+        firing: list[findings.Row],
+    ) -> None:
+        held: list[Metric] = []
+        for kind, labels in _KINDS.items():
+            word = _WORDS[kind]
+            ratio = _ratio(f"{word}_stall", f"Stall cycles per flit {_WINDOW}.", labels)
+            share = _ratio(
+                f"{word}_congested",
+                f"Share of the counted routers that stalled at least {CONGESTED_AT:g} cycles per flit, {_WINDOW}.",
+                labels,
+            )
+            for row in (row for row in stalls if row["kind"] == kind):
+                values = [row["fabric"], str(row["simulated"]).lower(), *([row["key"]] if len(labels) > 2 else [])]
+                ratio.add_metric(values, row["stalls"] / row["flits"])
+                share.add_metric(values, row["congested"] / row["routers"])
+            held += [ratio, share]
+        gap = GaugeMetricFamily(
+            "flitwatch_recent_gaps", "Gaps in counters that touch the last hour.", labels=["fabric", "reason"]
+        )
+        for row in gaps:
+            gap.add_metric([row["fabric"], row["reason"]], row["gaps"])
+        alerts = GaugeMetricFamily("flitwatch_alerts_firing", "Alerts that fire.", labels=["rule", "severity"])
+        for row in firing:
+            alerts.add_metric([row["rule"], row["severity"]], row["alerts"])
+        slow = _ratio(
+            "job_predicted_slowdown",
+            f"Predicted time of a running job's next steps over their usual time; the {MOST_JOBS} slowest.",
+            ["job", "exe", "simulated"],
+        )
+        for row in slowdowns:
+            slow.add_metric([row["job_id"], row["exe"], str(row["simulated"]).lower()], row["ratio"])
+        self._held, self._of_jobs = [*held, gap, alerts], [slow]

@@ -1,0 +1,27 @@
+"""Refused records as a caller may see them."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from flitwatch_api.answers import shape
+from flitwatch_api.ingest import schemas
+from flitwatch_api.names import hides_jobs_from, sees_names
+from flitwatch_api.refusals import CUT, public
+from flitwatch_db.ingest.reads import Row
+
+
+def dead_letters(request: Request, rows: list[Row]) -> list[schemas.DeadLetter]:
+    """Refused records as the caller may read them; noted where a whole reason tells more than the cut one."""
+    return [shape(schemas.DeadLetter, row) for row in _readable(request, rows)]
+
+
+def _readable(request: Request, rows: list[Row]) -> list[Row]:
+    cut = [public(row) for row in rows]
+    if hides_jobs_from(request):
+        # Reasons quote what was refused, and places may be jobs.
+        return [{**row, "reason": CUT, "where": ""} for row in cut]
+    if not sees_names(request):
+        return cut
+    request.state.saw_names = any(row["reason"] != shown["reason"] for row, shown in zip(rows, cut, strict=True))
+    return rows

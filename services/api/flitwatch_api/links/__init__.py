@@ -1,0 +1,1 @@
+"""Hot links, the jobs that use them, and the links that a job uses."""

@@ -1,0 +1,62 @@
+"""Routes of hot links and of the links that a job uses."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from flitwatch_api.answers import answer
+from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, ask
+from flitwatch_api.links import schemas, service
+from flitwatch_api.names import TheNames
+from flitwatch_api.parameters import FabricId, Time, Window
+from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
+
+http = APIRouter(prefix="/fabrics/{fabric}/links", tags=["links"], responses=RESPONSES)
+
+At = Annotated[Time | None, Query(description="End of the window; without it the newest complete window.")]
+Length = Annotated[Window, Query(description="Length of the window that ends at `at`.")]
+
+
+@http.get("/hot", response_model=schemas.HotLinks)
+async def hot_links(
+    platform: ThePlatform,
+    conn: Reader,
+    names: TheNames,
+    fabric: FabricId,
+    at: At = None,
+    window: Length = DEFAULT_WINDOW_S,
+    limit: Annotated[int, Query(ge=1, le=500, description="Most links in the answer.")] = 50,
+    link_class: Annotated[
+        str | None, Query(alias="class", max_length=40, description="Links of this class only.")
+    ] = None,
+    link: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="This link only.")] = None,
+    router: Annotated[
+        int | None, Query(ge=0, le=2**31 - 1, description="Links with this router at either end.")
+    ] = None,
+    src_group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links from this group.")] = None,
+    dst_group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links to this group.")] = None,
+) -> Response:
+    """Links with the most stalls per flit, and the jobs that use them with their estimated shares."""
+    topology = await platform.topologies.get(conn, fabric)
+    asked = await ask(platform, conn, topology, at, window, of_ports=True)
+    wanted = service.LinkFilter(link_class, link, router, src_group, dst_group)
+    return answer(await service.hot_links(platform, conn, names, asked, wanted, limit))
+
+
+@http.get("/paths", response_model=schemas.JobPaths)
+async def job_paths(
+    platform: ThePlatform,
+    conn: Reader,
+    fabric: FabricId,
+    job: Annotated[str, Query(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
+    at: At = None,
+    window: Length = DEFAULT_WINDOW_S,
+) -> Response:
+    """Links that a job's traffic is expected to use, with how much."""
+    topology = await platform.topologies.get(conn, fabric)
+    asked = await ask(platform, conn, topology, at, window, of_ports=True)
+    return answer(await service.job_paths(platform, conn, asked, job))

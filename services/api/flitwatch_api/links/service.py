@@ -1,0 +1,267 @@
+"""Whose traffic links carry: figures of links joined with jobs' estimated shares."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_api.answers import number, shape
+from flitwatch_api.counters.stalls import WindowQuery, estimated, link_columns, total_ports, window_ports
+from flitwatch_api.fabric.topology import Topology
+from flitwatch_api.links import schemas
+from flitwatch_api.names import Names
+from flitwatch_api.platform import Platform
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.jobs import traffic
+from flitwatch_domain.cray import BYTES_PER_FLIT
+from flitwatch_domain.errors import BadRequest, NotFound
+from flitwatch_domain.fabric import Technology
+from flitwatch_domain.link_shares import LEAST_SHARE, DragonflyRoutes, JobTraffic, Shares, shares
+
+#: Jobs whose shares are looked for, the largest first.
+MOST_JOBS = 500
+#: Jobs that are listed at a link.
+MOST_USERS = 8
+#: Links that are listed of a job.
+MOST_PATHS = 2_000
+#: A link that carried less than this part of the mean of those counted is nobody's bottleneck, whatever its stalls per flit.
+LEAST_TRAFFIC = 0.01
+NO_TIME = "The sample has no time, so nobody can tell which jobs ran in it."
+NO_JOBS = "No job is known in this window."
+NO_CARDS = "The network cards of the jobs are not counted in this window."
+TOO_LITTLE = "What the jobs' nodes sent does not fit what this link carried."
+
+
+@dataclass(frozen=True)
+class LinkFilter:
+    """Which links are asked for: those of a class, one link, those of a router, or those from a group to a group."""
+
+    link_class: str | None = None
+    link: int | None = None
+    router: int | None = None
+    src_group: int | None = None
+    dst_group: int | None = None
+
+    def mask(self, topology: Topology, link: NDArray[Any]) -> NDArray[np.bool_]:
+        """bool, by link: whether it is meant.
+
+        Raises
+        ------
+        BadRequest
+            No link has that class.
+        NotFound
+            There is no such link, router or group.
+        """
+        topology.check_class(self.link_class)
+        links = topology.fabric.links
+        keep = np.ones(len(link), dtype=bool)
+        if self.link is not None:
+            if not self.link < len(links) or not topology.network[self.link]:
+                raise NotFound(f"{topology.head.name} has no link {self.link} between routers")
+            keep &= link == self.link
+        if self.router is not None:
+            topology.check_router(self.router)
+            keep &= (links.src[link] == self.router) | (links.dst[link] == self.router)
+        for group, ends in ((self.src_group, links.src), (self.dst_group, links.dst)):
+            if group is not None:
+                topology.in_group(group)
+                keep &= topology.group[ends[link]] == group
+        if self.link_class is not None:
+            keep &= topology.fabric.of_class(self.link_class)[link]
+        return keep
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Counted links between routers in a window: link int64 (n,), flits and stall cycles float64 (n,), and from one in how many samples."""
+
+    link: NDArray[np.int64]
+    flits: NDArray[np.float64]
+    stalls: NDArray[np.float64]
+    one_in: int
+
+
+async def _count(conn: Connection, asked: WindowQuery) -> _Counted:
+    topology = asked.topology
+    router, port = np.nonzero(topology.network_port)
+    one_in = 1
+    if topology.head.snapshot:
+        flits, stalls = await total_ports(conn, topology)
+    elif asked.window is None:
+        flits = stalls = np.full(topology.counted.shape, np.nan)
+    else:
+        (flits, stalls), one_in = await window_ports(conn, topology, asked)
+    link = topology.counted[router, port].astype(np.int64)
+    order = np.argsort(link)
+    return _Counted(link[order], flits[router, port][order], stalls[router, port][order], one_in)
+
+
+async def hot_links(
+    platform: Platform, conn: Connection, names: Names, asked: WindowQuery, wanted: LinkFilter, limit: int
+) -> schemas.HotLinks:
+    """The answer of `/links/hot`."""
+    topology = asked.topology
+    counted = await _count(conn, asked)
+    keep = wanted.mask(topology, counted.link) & np.isfinite(counted.flits) & np.isfinite(counted.stalls)
+    rate = np.divide(counted.stalls, counted.flits, out=np.full(len(counted.link), np.nan), where=counted.flits > 0)
+    mean = float(np.nanmean(counted.flits)) if np.isfinite(counted.flits).any() else 0.0
+    heard = keep & np.isfinite(rate) & (counted.flits >= LEAST_TRAFFIC * mean)
+    # One link that was asked for by its number is shown however little it carried.
+    listed = np.flatnonzero(keep if wanted.link is not None else heard)
+    chosen = listed[np.lexsort((counted.link[listed], -np.nan_to_num(rate[listed], nan=-1.0)))][:limit]
+    links = counted.link[chosen]
+    jobs, found, reason = await _shares(platform, conn, asked, links, counted)
+    rows = link_columns(topology, links)
+    items = []
+    for at, link in enumerate(links.tolist()):
+        src, dst = int(rows["src"][at]), int(rows["dst"][at])
+        users = _users(names, jobs, found, at, reason)
+        items.append(
+            shape(
+                schemas.HotLink,
+                link=int(link),
+                link_class=str(rows["class"][at]),
+                src=src,
+                src_name=str(topology.fabric.routers.name[src]),
+                src_group=int(topology.group[src]),
+                src_port=rows["src_port"][at],
+                dst=dst,
+                dst_name=str(topology.fabric.routers.name[dst]),
+                dst_group=int(topology.group[dst]),
+                dst_port=rows["dst_port"][at],
+                flits=number(counted.flits[chosen[at]]),
+                stall_cycles=number(counted.stalls[chosen[at]]),
+                ratio=number(rate[chosen[at]]),
+                jobs=users.listed,
+                jobs_more=users.more,
+                explained=users.explained,
+                cannot_tell=users.cannot_tell,
+            )
+        )
+    return shape(
+        schemas.HotLinks,
+        asked.head(),
+        links_counted=int(keep.sum()),
+        items=items,
+        detour=None if found is None else found.detour,
+        note=estimated(counted.one_in),
+        simulated=topology.head.simulated,
+    )
+
+
+@dataclass(frozen=True)
+class _Users:
+    """The jobs that use a link, those beyond the list, what they explain of its traffic; or why nobody can tell."""
+
+    listed: list[schemas.LinkUser]
+    more: int
+    explained: float | None
+    cannot_tell: str | None
+
+
+def _users(names: Names, jobs: list[traffic.Row], found: Shares | None, at: int, reason: str | None) -> _Users:
+    """Who uses the link at a place of the answer."""
+    if found is None:
+        return _Users([], 0, None, reason)
+    share, explained = found.share[at], number(found.explained[at])
+    by_share = [n for n in np.argsort(-np.nan_to_num(share), kind="stable") if share[n] >= LEAST_SHARE]
+    if not by_share:
+        return _Users([], 0, explained, TOO_LITTLE)
+    listed = [
+        shape(
+            schemas.LinkUser,
+            names.job({key: jobs[n][key] for key in ("job_pk", "job_id", "user", "name", "nodes")}),
+            share=float(share[n]),
+        )
+        for n in by_share[:MOST_USERS]
+    ]
+    return _Users(listed, max(0, len(by_share) - MOST_USERS), explained, None)
+
+
+async def _present(
+    platform: Platform, conn: Connection, asked: WindowQuery
+) -> tuple[list[traffic.Row], list[JobTraffic], DragonflyRoutes | None, str | None]:
+    """Jobs of the window with their traffic and the routes of the machine; or the reason why shares cannot be told."""
+    topology, window = asked.topology, asked.window
+    if window is None:
+        return [], [], None, NO_TIME
+    routes = await platform.topologies.made(topology, "routes", lambda: DragonflyRoutes(topology.fabric))
+    if routes.reason is not None:
+        return [], [], None, routes.reason
+    rows = await traffic.of_window(conn, topology.head.fabric_id, window.from_s, window.to_s, MOST_JOBS)
+    rows = [row for row in rows if row["simulated"] == topology.head.simulated]
+    if not rows:
+        return [], [], None, NO_JOBS
+    jobs = [
+        JobTraffic(
+            np.array(row["router"], np.int64), np.array(row["sent"], np.float64), np.array(row["received"], np.float64)
+        )
+        for row in rows
+    ]
+    if not any(job.known for job in jobs):
+        return rows, jobs, None, NO_CARDS
+    return rows, jobs, routes, None
+
+
+async def _shares(
+    platform: Platform, conn: Connection, asked: WindowQuery, links: NDArray[np.int64], counted: _Counted
+) -> tuple[list[traffic.Row], Shares | None, str | None]:
+    rows, jobs, routes, reason = await _present(platform, conn, asked)
+    if routes is None:
+        return rows, None, reason
+    carried = _carried(asked.topology, counted)
+    whole = rows[0]["total"] <= len(rows)
+    found = await asyncio.to_thread(shares, routes, jobs, links, carried, whole)
+    return rows, found, None
+
+
+def _carried(topology: Topology, counted: _Counted) -> NDArray[np.float64] | None:
+    """Bytes by link, NaN where not counted; None where the length of a flit is not known."""
+    if topology.fabric.technology is not Technology.CRAY_XC:
+        return None
+    carried = np.full(len(topology.fabric.links), np.nan)
+    carried[counted.link] = counted.flits * BYTES_PER_FLIT
+    return carried
+
+
+async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, job_id: str) -> schemas.JobPaths:
+    """The answer of `/links/paths`."""
+    topology = asked.topology
+    rows, jobs, routes, reason = await _present(platform, conn, asked)
+    at = next((n for n, row in enumerate(rows) if row["job_id"] == job_id), None)
+    links, load = np.empty(0, np.int64), np.empty(0)
+    if routes is not None and at is None:
+        raise BadRequest(
+            f"job {job_id[:60]!r} held no node of {topology.head.name} in this window",
+            advice="Ask for a window in which it ran; /api/v1/jobs?q= finds its times.",
+        )
+    if routes is not None and at is not None and asked.window is not None:
+        if jobs[at].known:
+            carried = _carried(topology, await _count(conn, asked))
+            detour = routes.detour([job for job in jobs if job.known], carried)
+            links = np.flatnonzero(topology.network)
+            load = await asyncio.to_thread(routes.loads, jobs[at], links, detour)
+            load = load / asked.window.length_s
+        else:
+            reason = NO_CARDS
+    used = np.flatnonzero(load > 0)
+    order = used[np.argsort(-load[used], kind="stable")][:MOST_PATHS]
+    columns = link_columns(topology, links[order])
+    return shape(
+        schemas.JobPaths,
+        asked.head(),
+        job_pk=rows[at]["job_pk"] if at is not None else None,
+        job_id=job_id,
+        link=columns["link"],
+        src=columns["src"],
+        dst=columns["dst"],
+        class_=columns["class"],
+        bytes_per_s=load[order],
+        links_used=len(used),
+        cannot_tell=reason,
+        simulated=topology.head.simulated,
+    )

@@ -1,0 +1,91 @@
+"""A job's stored network noise beside its run time and its slowdown."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from flitwatch_api.answers import shape
+from flitwatch_api.network_noise.schemas import JobNetworkNoise, NoiseFigure, Share
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.estimates.reads import past_jobs
+from flitwatch_db.jobs import network_noise, reads
+from flitwatch_domain.errors import NotFound
+from flitwatch_domain.explanation.slowdown import LEAST_SLOWDOWN
+
+#: Finished jobs of one kind that say what is usual.
+LEAST_JOBS = 3
+METHOD = (
+    "De Sensi 2019, equation 2, over the counters of the job's own network cards in windows; each card against its own quietest quarter of windows."
+    " Computation may hide a part of it; noise that lasts through more than three quarters of the job is not seen."
+)
+_LABELS = {"latency_us": "Latency of a request", "waits": "Waits before sending"}
+
+
+async def of_job(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> JobNetworkNoise:
+    """The network noise of a job; NotFound."""
+    job = await reads.find_job(conn, job_id, cluster, now)
+    if job is None:
+        raise NotFound(
+            f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),
+            advice="Write the id as the scheduler prints it (42, 3_4, 10+1); /api/v1/jobs?q= finds jobs by part of it.",
+        )
+    head = {"job_pk": job["job_pk"], "job_id": job["job_id"], "simulated": job["simulated"], "method": METHOD}
+    row = await network_noise.of_job(conn, job["job_pk"])
+    if row is None:
+        why = "The job still runs." if job["end"] is None else "It is computed some minutes after the job's end."
+        nothing = shape(Share, share=None, of_s=None, cannot_tell=why)
+        return shape(
+            JobNetworkNoise,
+            {**head, **dict.fromkeys(("computed_at", "fabric_id", "window_s", "message_dispersion", "noise_s"))},
+            verdict="not computed",
+            windows=0,
+            cards=0,
+            cards_counted=0,
+            worst_noise_s=None,
+            figures=[],
+            of_runtime=nothing,
+            of_slowdown=nothing,
+            counters=[],
+            unknown={},
+        )
+    unit = {"latency_us": "µs / request", "waits": row["waits_unit"]}
+    figures = [
+        shape(
+            NoiseFigure,
+            key=key,
+            label=_LABELS[key],
+            unit=unit[key],
+            mean=row[key],
+            quiet=row[f"quiet_{key}"],
+            dispersion=row[f"{key.removesuffix('_us')}_dispersion"],
+        )
+        for key in ("latency_us", "waits")
+        if row[key] is not None
+    ]
+    return shape(
+        JobNetworkNoise,
+        {**row, **head},
+        verdict="cannot tell" if row["noise_s"] is None else "estimated",
+        figures=figures,
+        of_runtime=_share(row, row["elapsed_s"], None),
+        of_slowdown=_share(row, *await _slowdown(conn, job["job_pk"], row["elapsed_s"])),
+    )
+
+
+def _share(row: dict[str, Any], of_s: float | None, why: str | None) -> Share:
+    if row["noise_s"] is None:
+        return shape(Share, share=None, of_s=of_s, cannot_tell=row["unknown"].get("noise_s", "It was not counted."))
+    if of_s is None:
+        return shape(Share, share=None, of_s=None, cannot_tell=why)
+    return shape(Share, share=min(row["noise_s"] / of_s, 1.0), of_s=of_s, cannot_tell=None)
+
+
+async def _slowdown(conn: Connection, job_pk: int, elapsed_s: float) -> tuple[float | None, str | None]:
+    """Seconds beyond the median of the closest kind with enough finished jobs; or why there are none."""
+    kin = next((one for one in await past_jobs(conn, job_pk, elapsed_s) if one["jobs"] >= LEAST_JOBS), None)
+    if kin is None:
+        return None, f"Fewer than {LEAST_JOBS} finished jobs are like it: what is usual is not known."
+    if elapsed_s < LEAST_SLOWDOWN * kin["p50_s"]:
+        return None, "It took no longer than usual."
+    return elapsed_s - kin["p50_s"], None

@@ -1,0 +1,51 @@
+"""Reports of runs as the database takes them: whose they are, and under which key."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from flitwatch_api.parameters import LATEST_S
+from flitwatch_api.runs import schemas
+from flitwatch_domain.access import Caller
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.runs import Run, RunStep
+
+
+def key_of(caller: Caller, key: str) -> str:
+    """The stored key: nobody can reach an imported run, or another account's, by guessing its key."""
+    digest = hashlib.sha256("\0".join((caller.name, key)).encode()).hexdigest()
+    return f"reported-{digest[:32]}"
+
+
+def owner_of(caller: Caller) -> str | None:
+    """Whose jobs a caller may report: a person their own, a service everybody's (None)."""
+    return None if caller.role == "service" else caller.name
+
+
+def head_of(caller: Caller, new: schemas.ReportedRun) -> Run:
+    """The head of a run: a rank a node, or one where the nodes are not known."""
+    nodes = tuple(new.nodes) or (None,)
+    return Run(
+        key_of(caller, new.key),
+        new.application,
+        new.job_id,
+        None if new.start is None else _seconds(new.start),
+        tuple(range(len(nodes))),
+        nodes,
+    )
+
+
+def steps_of(steps: Sequence[schemas.ReportedStep]) -> list[RunStep]:
+    """Steps with the one time that was measured."""
+    return [RunStep(one.step, np.array([round(one.time_s * 1e9)], np.int64)) for one in steps]
+
+
+def _seconds(start: datetime) -> float:
+    seconds = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
+    if not 0 <= seconds < LATEST_S:
+        raise BadRequest("`start` lies outside 1970 to 2106")
+    return seconds

@@ -1,0 +1,26 @@
+"""Build hook: the server's wheel holds the built page, and the documentation where it is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class Page(BuildHookInterface[Any]):
+    """Adds web/dist as `flitwatch_api/page`; an editable install reads the checkout's."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Have the page packed."""
+        if version == "editable":
+            return
+        built = Path(self.root, "web", "dist")
+        if not (built / "index.html").exists():
+            raise FileNotFoundError(f"{built}: the page is not built: make web")
+        build_data["force_include"][str(built)] = "flitwatch_api/page"
+        docs = Path(self.root, "build", "docs")
+        if (docs / "index.html").exists():
+            build_data["force_include"][str(docs)] = "flitwatch_api/docs"

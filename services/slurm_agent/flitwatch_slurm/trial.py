@@ -1,0 +1,136 @@
+"""A trial's record: who was drawn into which half, written before anything is done to the job.
+
+A file of JSON lines: the first names the trial, each other one a job. Lines are only ever added.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.trials import Participant, is_advised
+from flitwatch_slurm.cluster import Pending
+from flitwatch_slurm.questions import PlacedAdvice
+
+
+@dataclass(frozen=True)
+class Header:
+    """What every draw of a trial rests on."""
+
+    salt: str
+    share: float
+    begun_s: float
+
+
+@dataclass
+class Trial:
+    """A trial that goes on.
+
+    Attributes
+    ----------
+    path : Path      of its record
+    header : Header
+    drawn : dict     whether each job is advised
+    """
+
+    path: Path
+    header: Header
+    drawn: dict[str, bool] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path, share: float) -> Trial:
+        """Begin a trial, or go on with that of the file.
+
+        Raises
+        ------
+        BadInput
+            The file is no trial's, or of another share.
+        """
+        if path.exists() and path.stat().st_size:
+            header, participants, _ = read(path)
+            if header.share != share:
+                raise BadInput(
+                    f"the trial in {path} gives advice to {header.share:g} of the jobs, not to {share:g}",
+                    advice="Another share is another trial: name another --trial-file.",
+                )
+            return cls(path, header, {one.job_id: one.advised for one in participants})
+        header = Header(secrets.token_hex(16), share, time.time())
+        _append(path, [{"trial": 1, **asdict(header)}])
+        return cls(path, header)
+
+    def split(
+        self,
+        jobs: Sequence[Pending],
+        advised: Sequence[PlacedAdvice | None],
+        would_act: Callable[[Pending, PlacedAdvice], bool],
+    ) -> list[PlacedAdvice | None]:
+        """Draw the jobs that something would be done to for the first time; advice only for those that are to have it."""
+        lines, out = [], []
+        for job, advice in zip(jobs, advised, strict=True):
+            if advice is not None and job.job_id not in self.drawn and job.mark is None and would_act(job, advice):
+                one = Participant(
+                    job_id=job.job_id,
+                    advised=is_advised(self.header.salt, job.job_id, self.header.share),
+                    application=job.application,
+                    nodes=job.nodes,
+                    action=advice.action,
+                    slowdown=advice.slowdown or 0.0,
+                    usual_s=advice.usual_s,
+                    at_s=time.time(),
+                )
+                self.drawn[job.job_id] = one.advised
+                lines.append(asdict(one))
+            out.append(advice if self.drawn.get(job.job_id, job.mark is not None) else None)
+        if lines:
+            # On disk before any job is changed: a draw that is lost could be taken again.
+            _append(self.path, lines)
+        return out
+
+
+def read(path: Path) -> tuple[Header, list[Participant], int]:
+    """A trial's record: its header, its participants, and how many lines were torn by a crash.
+
+    Raises
+    ------
+    BadInput
+        The file is no trial's, or a job stands in another half than was drawn.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+        first: dict[str, Any] = orjson.loads(lines[0])
+        header = Header(str(first["salt"]), float(first["share"]), float(first["begun_s"]))
+        if first["trial"] != 1 or not 0 < header.share < 1:
+            raise ValueError
+    except (OSError, ValueError, LookupError, TypeError):
+        raise BadInput(f"{path} is no record of a trial", advice="flitwatch agent slurm --trial writes one.") from None
+    found: dict[str, Participant] = {}
+    torn = 0
+    for number, line in enumerate(lines[1:], 2):
+        if not line:
+            continue
+        try:
+            one = Participant(**orjson.loads(line))
+        except (ValueError, TypeError):
+            torn += 1
+            continue
+        if one.advised is not is_advised(header.salt, one.job_id, header.share):
+            raise BadInput(f"line {number} of {path}: job {one.job_id} is not in the half that was drawn for it")
+        found.setdefault(one.job_id, one)
+    return header, list(found.values()), torn
+
+
+def _append(path: Path, lines: Sequence[dict[str, Any]]) -> None:
+    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600), "ab") as file:
+        # A line that a crash tore ends here, so that it spoils no other.
+        torn = file.tell() and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n"
+        file.write((b"\n" if torn else b"") + b"".join(orjson.dumps(line) + b"\n" for line in lines))
+        file.flush()
+        os.fsync(file.fileno())
