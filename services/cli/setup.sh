@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Provides what the platform is built and run with. As root on Debian or Ubuntu it installs what is absent; elsewhere it says, in one line,
-# which package to install. Usage: setup.sh PART... with parts: uv compiler node browser java timescale slurm mpi opensm fuzz prometheus compose
+# which package to install. Usage: setup.sh PART... with parts: uv compiler node browser java timescale slurm mpi opensm fuzz prometheus namespaces packages compose
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mkdir -p .cache
@@ -86,7 +86,8 @@ part_fuzz() { want clang++ clang; ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libcl
 part_cpp_tests() { want cmake cmake; want ninja ninja-build; has ccache || ! may_install || apt_install ccache; [ -e /usr/include/gtest/gtest.h ] || { if may_install; then apt_install libgtest-dev; else die "GoogleTest is missing: sudo apt-get install libgtest-dev"; fi; }; }
 part_slurm() { has slurmctld && has slurmdbd && has mariadbd && has munged || { may_install || die "Slurm is missing: sudo apt-get install slurm-wlm slurmdbd mariadb-server munge"; apt_quiet slurm-wlm slurmdbd mariadb-server munge; }; }
 part_opensm() { has opensm && has ibsim || { may_install || die "OpenSM is missing: sudo apt-get install opensm ibsim-utils infiniband-diags"; apt_quiet opensm ibsim-utils infiniband-diags; }; }
-part_prometheus() { has prometheus-alertmanager || { may_install || die "Alertmanager is missing: sudo apt-get install prometheus-alertmanager"; apt_quiet prometheus-alertmanager; }; }
+part_prometheus() { has prometheus-alertmanager && has prometheus && has promtool || { may_install || die "Prometheus or Alertmanager is missing: sudo apt-get install prometheus prometheus-alertmanager"; apt_quiet prometheus prometheus-alertmanager; }; }
+part_packages() { want rpmbuild rpm; want debootstrap debootstrap; }
 part_namespaces() { want ip iproute2; }
 part_compose() { want dockerd docker.io; want debootstrap debootstrap; }
 

@@ -1,3 +1,17 @@
-"""The command line: every capability behind one lazy command."""
+"""The command line: every capability behind one lazy command.
 
-__version__ = "0.1.0"
+Open
+
+- `main` for the entry: it finds a command's module by name, and turns a known error into one line and a status;
+- `commands/` for the commands themselves;
+- `console` for what every command shares: `--json`, times, output files, progress;
+- `configuration` for the services' settings file, `profiles` for the user's own with the addresses of platforms;
+- `rest` for asking the API: which one, with which token, and what a refusal means; `hottest` and `stored` for what is asked; `assistant` for the tools of `flitwatch mcp`;
+- `program_run/` for `flitwatch run`: a program as it would run without us, and its steps reported beside it;
+- `tables` for tables, figures and sparklines;
+- `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all from the commands themselves;
+- `advice_value` for `study advice-value`: what following advice saves;
+- `metrics` for the port that Prometheus reads, `metrics_reference` for the page of every metric; `exposure` and `real_runs` for blame on measured runs.
+
+Nothing here computes: a command calls one function of another package, imported when it runs.
+"""

@@ -15,21 +15,30 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 #: What callers who do not log in may be beyond this machine.
 READING = ("none", "viewer")
 HOSTS_VARIABLE, ANONYMOUS_VARIABLE, INSECURE_VARIABLE = (
-    "FLITWATCH_API_HOSTS", "FLITWATCH_API_ANONYMOUS", "FLITWATCH_API_INSECURE_NETWORK",
-)  # fmt: skip
+    "FLITWATCH_API_HOSTS",
+    "FLITWATCH_API_ANONYMOUS",
+    "FLITWATCH_API_INSECURE_NETWORK",
+)
 
 allow_host_option = click.option(
-    "--allow-host", "allow_hosts", multiple=True, envvar=HOSTS_VARIABLE,
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    envvar=HOSTS_VARIABLE,
     help="Host name that requests may name (repeat it); by default those of this machine when listening on it only. '*' allows any.",
-)  # fmt: skip
+)
 anonymous_option = click.option(
-    "--anonymous", type=click.Choice(get_args(Role)), envvar=ANONYMOUS_VARIABLE,
+    "--anonymous",
+    type=click.Choice(get_args(Role)),
+    envvar=ANONYMOUS_VARIABLE,
     help="Role of callers who do not log in; by default viewer when listening on this machine only (user where `flitwatch up` has the twin as its source), none otherwise.",
-)  # fmt: skip
+)
 insecure_option = click.option(
-    "--insecure-network", is_flag=True, envvar=INSECURE_VARIABLE,
+    "--insecure-network",
+    is_flag=True,
+    envvar=INSECURE_VARIABLE,
     help="Listen beyond this machine although any host name is answered, or although callers who do not log in may do more than read.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

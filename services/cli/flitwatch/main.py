@@ -8,9 +8,10 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
-from flitwatch import __version__
 from flitwatch.console import fail
+from flitwatch_domain.build import build_name
 
 #: command name -> (module under flitwatch.commands, attribute, short help)
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -27,10 +28,16 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "users": ("users", "users", "Make, list and change accounts."),
     "tokens": ("tokens", "tokens", "Make, list and revoke API tokens."),
     "worker": ("worker", "worker", "Take tasks from the queue."),
+    "run": ("run", "run", "Run a program and report its steps."),
     "job": ("job", "job", "Say why a job is slow, since when, and what would help."),
+    "evidence": ("evidence", "evidence", "Say whether an evidence page is as it was written."),
+    "top": ("top", "top", "Show a machine's hottest groups, links and jobs, live."),
+    "mcp": ("mcp", "mcp", "Serve answers to an assistant over the Model Context Protocol."),
+    "open": ("open", "open_", "Print the address of a job's page."),
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
     "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),
     "agent": ("agent", "agent", "Keep a scheduler fresh with advice."),
+    "trial": ("trial", "trial", "Say what a randomised trial of advice shows."),
     "task": ("task", "task", "Start, watch and cancel tasks."),
     "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that speaks the producers' formats."),
     "bench": ("bench", "bench", "Measure this installation."),
@@ -38,12 +45,15 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "sim": ("sim", "sim", "Simulate collectives and packets on a topology."),
     "study": ("study", "study", "Reproduce a published study."),
     "blame": ("blame", "blame", "Rank who interferes."),
+    "blamed": ("blamed", "blamed", "List names that several applications' estimates find."),
+    "drivers": ("drivers", "drivers", "Say which counters carry an application's deviation."),
     "deviation": ("deviation", "deviation", "Find the counters that carry the deviation."),
     "forecast": ("forecast", "forecast", "Forecast the time of the next steps."),
     "scorecard": ("scorecard", "scorecard", "Score the estimators against the twin's truth."),
     "routes": ("routes", "routes", "Optimise, check and exchange static routes."),
     "traffic": ("traffic", "traffic", "Reconstruct traffic matrices from switch counters."),
     "loop": ("loop", "loop", "Run the closed loop from counters to routes."),
+    "completion": ("completion", "completion", "Print the completion script of a shell."),
 }
 
 
@@ -63,6 +73,15 @@ class LazyGroup(click.Group):
         module, attribute, _ = COMMANDS[cmd_name]
         return getattr(importlib.import_module(f"flitwatch.commands.{module}"), attribute)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names of commands without importing any of them, and the group's own options."""
+        found = [
+            CompletionItem(name, help=COMMANDS[name][2])
+            for name in self.list_commands(ctx)
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, COMMANDS[name][2]) for name in self.list_commands(ctx)]
         if rows:
@@ -71,16 +90,18 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="flitwatch")
+@click.version_option(build_name(), prog_name="flitwatch")
 def cli() -> None:
     """Flitwatch: who slows your jobs on the network, what carries it, and what to do."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; a known error becomes one clear line and a non-zero exit."""
+    from flitwatch import configuration
     from flitwatch_domain.errors import FlitwatchError
 
     try:
+        configuration.load()
         # Outside of its standalone mode Click returns the status that a command left with.
         status = cli.main(args=None if argv is None else list(argv), prog_name="flitwatch", standalone_mode=False)
         if isinstance(status, int) and status:
@@ -95,6 +116,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         fail(bad_use.format_message(), code=bad_use.exit_code)
     except FlitwatchError as known:
         fail(str(known))
+    except ModuleNotFoundError as absent:
+        if not (absent.name or "").startswith("flitwatch"):
+            raise
+        fail(
+            "this needs the server's package: pip install flitwatch; a collector does without it once it has a log: --log URL"
+        )
     except BrokenPipeError:
         sys.exit(141)
     except OSError as refused:

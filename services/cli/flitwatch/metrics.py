@@ -6,14 +6,17 @@ import socket
 import threading
 from collections.abc import Callable, Iterable
 from socketserver import ThreadingMixIn
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import click
 
-from flitwatch import __version__
+from flitwatch_domain.build import build_name
 from flitwatch_domain.pulse import HANGS_AFTER_S
 from flitwatch_ops.watched import HANGS_AFTER, own_pulse
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,17 +24,34 @@ F = TypeVar("F", bound=Callable[..., Any])
 def metrics_option(function: F) -> F:
     """Serve `/metrics`: memory, CPU time, open files and start of the process, and its command and version; and `/livez`."""
     port = click.option(
-        "--metrics-port", type=click.IntRange(1, 65535), envvar="FLITWATCH_METRICS_PORT", expose_value=False, callback=_serve,
+        "--metrics-port",
+        type=click.IntRange(1, 65535),
+        envvar="FLITWATCH_METRICS_PORT",
+        expose_value=False,
+        callback=_serve,
         help="Serve /metrics of this process at this port.",
-    )  # fmt: skip
+    )
     host = click.option(
-        "--metrics-host", default="127.0.0.1", show_default=True, envvar="FLITWATCH_METRICS_HOST", expose_value=False, is_eager=True, callback=_note_host,
+        "--metrics-host",
+        default="127.0.0.1",
+        show_default=True,
+        envvar="FLITWATCH_METRICS_HOST",
+        expose_value=False,
+        is_eager=True,
+        callback=_note_host,
         help="The address that it is served on; whoever reaches it may read it.",
-    )  # fmt: skip
+    )
     hangs = click.option(
-        "--hangs-after", type=click.FloatRange(1, 86_400), default=HANGS_AFTER_S, show_default=True, envvar=HANGS_AFTER, expose_value=False,
-        is_eager=True, callback=_note_limit, help="Seconds after which /livez says that a loop that did not come round hangs.",
-    )  # fmt: skip
+        "--hangs-after",
+        type=click.FloatRange(1, 86_400),
+        default=HANGS_AFTER_S,
+        show_default=True,
+        envvar=HANGS_AFTER,
+        expose_value=False,
+        is_eager=True,
+        callback=_note_limit,
+        help="Seconds after which /livez says that a loop that did not come round hangs.",
+    )
     return port(host(hangs(function)))
 
 
@@ -71,14 +91,23 @@ def _answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iter
     return [f"{said}; it hangs after {pulse.hangs_after_s:g} s\n".encode()]
 
 
+def process_info(command: str, registry: CollectorRegistry) -> None:
+    """Say in a registry what this process is."""
+    from prometheus_client import Info
+
+    Info("flitwatch_process", "What this process is.", registry=registry).info(
+        {"command": command, "version": build_name()}
+    )
+
+
 def _serve(ctx: click.Context, param: click.Parameter, port: int | None) -> None:
     if port is None or ctx.resilient_parsing:
         return
-    from prometheus_client import Info
+    from prometheus_client import REGISTRY
 
     from flitwatch_domain.errors import Unavailable
 
-    Info("flitwatch_process", "What this process is.").info({"command": ctx.command_path, "version": __version__})
+    process_info(ctx.command_path, REGISTRY)
     host = ctx.meta[__name__]
     try:
         server = (_Six if ":" in host else _Server)((host, port), _Silent)

@@ -1,4 +1,4 @@
-"""References made from the program itself: docs/commands.md and docs/settings.md (`make reference`)."""
+"""References made from the program itself: docs/commands.md, docs/settings.md, docs/metrics.md and the configuration file (`make reference`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from flitwatch.main import COMMANDS, cli
+from flitwatch.metrics_reference import metrics
 
 HEAD = """# Commands
 
@@ -66,7 +67,8 @@ def reference() -> str:
 
 SETTINGS_HEAD = """# Settings
 
-Made by `make reference` from the program. Every setting is an environment variable; a command's option wins over it.
+Made by `make reference` from the program. Every setting is an environment variable; a command's option wins over it. The file /etc/flitwatch/flitwatch.toml
+(or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment wins over the file.
 
 ## Everywhere
 
@@ -77,11 +79,11 @@ Made by `make reference` from the program. Every setting is an environment varia
 OTHERS = {
     "FLITWATCH_HOME": (
         "`flitwatch up` and what it starts",
-        "Folder of the database, logs and state. [default: .flitwatch of the checkout]",
+        "Folder of the database, logs and state. [default: .flitwatch of the checkout; installed, flitwatch below XDG_STATE_HOME]",
     ),
     "FLITWATCH_CACHE": (
         "`scorecard`, `twin campaign`, set-up",
-        "Folder for what can be made again. [default: .cache of the checkout]",
+        "Folder for what can be made again. [default: .cache of the checkout; installed, flitwatch below XDG_CACHE_HOME]",
     ),
     "FLITWATCH_VIEWER_PASSWORD": (
         "`db viewer`",
@@ -89,30 +91,84 @@ OTHERS = {
     ),
     "FLITWATCH_ROUTING_LOG": ("the uGNI library", "File that the routing library writes its choices to."),
     "FLITWATCH_NIC_COUNTERS": ("the uGNI library", "File that the routing library reads the NIC's counters from."),
+    "FLITWATCH_CONFIG": (
+        "every command",
+        "File of settings. [default: /etc/flitwatch/flitwatch.toml, where it is and may be read]",
+    ),
+    "FLITWATCH_STEPS": (
+        "programs under `flitwatch run`",
+        "File to which a program appends its steps, each a line STEP SECONDS; `flitwatch run` sets it.",
+    ),
+    "FLITWATCH_COMMIT": (
+        "`make dist`, the image's build",
+        "The commit that a wheel names where there is no Git. [default: Git's]",
+    ),
     "FLITWATCH_NO_APT": ("set-up", "Any value: set-up installs no system packages."),
 }
 
 
-def settings() -> str:
-    """The text of docs/settings.md."""
+#: Variables of the set-up and the build, and passwords that are asked for: not of the configuration file.
+NOT_IN_FILE = {"FLITWATCH_CONFIG", "FLITWATCH_COMMIT", "FLITWATCH_NO_APT", "FLITWATCH_VIEWER_PASSWORD"}
+FILE_HEAD = """# Settings of Flitwatch's services on this machine. A variable of the environment wins over a line here, and a command's option over both.
+# The file holds addresses, not passwords: name files that hold those (passfile=... in a database's URL, oidc_client_secret_file).
+# Every line below is commented out; what stands there is the default, or nothing where there is none.
+"""
+
+
+def configuration() -> str:
+    """The text of the configuration file as it is installed: every setting, commented out."""
     from flitwatch_api.settings import Settings
 
+    usual = {
+        option.envvar: option.default
+        for _, command in commands()
+        for option in command.params
+        if isinstance(option.envvar, str) and isinstance(option.default, (bool, int, float, str))
+    }
+    rows = {name: (said, _toml(usual.get(name, ""))) for name, (_, said) in _read().items()}
+    for name, field in Settings.model_fields.items():
+        default = _shown(field.get_default(call_default_factory=True))
+        rows[f"FLITWATCH_{name.upper()}"] = (field.description or "", _toml(default))
+    lines = [
+        f"\n# {said}\n# {name.removeprefix('FLITWATCH_').lower()} = {value}\n"
+        for name, (said, value) in sorted(rows.items())
+        if name not in NOT_IN_FILE
+    ]
+    return FILE_HEAD + "".join(lines)
+
+
+def _toml(default: object) -> str:
+    if isinstance(default, bool):
+        return str(default).lower()
+    return str(default) if isinstance(default, (int, float)) else f'"{default}"'
+
+
+def _shown(default: object) -> object:
+    """A default that says something: a path of this machine and a secret do not."""
+    nothing = default in (None, "", ()) or isinstance(default, Path) or hasattr(default, "get_secret_value")
+    return "" if nothing else default
+
+
+def _read() -> dict[str, tuple[list[str], str]]:
+    """Each variable, who reads it and what it means; without those that only the API reads."""
     read: dict[str, tuple[list[str], str]] = {name: ([where], said) for name, (where, said) in OTHERS.items()}
     for words, command in commands():
         for option in command.params:
             for name in [option.envvar] if isinstance(option.envvar, str) else option.envvar or []:
                 where, _ = read.setdefault(name, ([], getattr(option, "help", "") or ""))
                 where.append(f"`{words} {option.opts[0]}`")
-    rows = [f"| `{name}` | {_few(where)} | {said} |\n" for name, (where, said) in sorted(read.items())]
+    return read
+
+
+def settings() -> str:
+    """The text of docs/settings.md."""
+    from flitwatch_api.settings import Settings
+
+    rows = [f"| `{name}` | {_few(where)} | {said} |\n" for name, (where, said) in sorted(_read().items())]
     api = ["\n## The API\n\n| variable | default | meaning |\n|---|---|---|\n"]
     for name, field in Settings.model_fields.items():
-        default = field.get_default(call_default_factory=True)
-        # A path of this machine and a secret say nothing of the default.
-        shown = (
-            ""
-            if default in (None, "", ()) or isinstance(default, Path) or hasattr(default, "get_secret_value")
-            else f"`{default}`"
-        )
+        default = _shown(field.get_default(call_default_factory=True))
+        shown = f"`{default}`" if default != "" else ""
         api.append(f"| `FLITWATCH_{name.upper()}` | {shown} | {field.description or ''} |\n")
     return SETTINGS_HEAD + "".join(rows) + "".join(api)
 
@@ -145,3 +201,5 @@ if __name__ == "__main__":
     docs = Path(__file__).resolve().parents[3] / "docs"
     (docs / "commands.md").write_text(reference())
     (docs / "settings.md").write_text(settings())
+    (docs / "metrics.md").write_text(metrics())
+    Path(__file__).with_name("flitwatch.toml").write_text(configuration())

@@ -6,10 +6,13 @@ is done by another package, imported within the function, so that `--help` loads
 Open
 
 - `up`, `down`, `status`, `doctor` for the platform on this machine (`flitwatch_ops` does the work);
-- `api`, `writer`, `worker`, `alerting`, `collect` (with `collect_infiniband` and `following`), `sampler`, `agent` for the long processes;
-- `db`, `users`, `tokens`, `task`, `alerts` for what an operator does by hand; `import_` and `imports/` for files;
-- `job` for the explanation of a slow job; `blame`, `deviation`, `forecast` for estimators;
-- `sim`, `sim_packet`, `study`, `twin`, `topology`, `traffic`, `routes`, `loop` for simulation and routes;
+- `api`, `writer`, `worker`, `alerting`, `collect` (with `collect_infiniband`, `collect_prometheus` and `following`), `sampler`, `agent` for the long processes;
+- `db` (with `backup`), `users`, `tokens`, `task`, `alerts` for what an operator does by hand; `import_` and `imports/` for files;
+- `top` for the hottest groups, links and jobs, `open` for the address of a job's page, `drivers` for counters of a stored estimate, `mcp` for assistants: all over REST;
+- `completion` for shells;
+- `run` for a program whose steps are reported;
+- `job` for the explanation of a slow job, `evidence` for whether its evidence page was changed; `trial` for what a randomised trial of advice shows; `blamed` for names of several applications; `blame`, `deviation`, `forecast` for estimators;
+- `sim`, `sim_packet`, `study`, `twin`, `topology`, `traffic`, `routes`, `loop` (with `loop_staging` for OpenSM) for simulation and routes;
 - `bench`, `bench_advice`, `bench_api`, `bench_ingest`, `scorecard`, `blame_measured`, `blame_stress` for measurements.
 
 A command checks its input, calls one function, and prints one JSON object with `--json`; lines for people go to standard error.

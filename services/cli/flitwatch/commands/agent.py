@@ -12,6 +12,7 @@ import click
 
 from flitwatch.console import emit, fail, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
+from flitwatch_domain.trials import RECORD
 from flitwatch_ops.watched import own_pulse
 
 
@@ -30,13 +31,19 @@ def agent() -> None:
     help="Where the API answers.",
 )
 @click.option(
-    "--token-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), envvar="FLITWATCH_TOKEN_FILE",
+    "--token-file",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    envvar="FLITWATCH_TOKEN_FILE",
     help="File with an API token (role service).",
-)  # fmt: skip
+)
 @click.option(
-    "--file", "path", type=click.Path(dir_okay=False, path_type=Path), default=Path("/var/lib/flitwatch/slurm/advice"), show_default=True,
+    "--file",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("/var/lib/flitwatch/slurm/advice"),
+    show_default=True,
     help="File that job_submit.lua reads.",
-)  # fmt: skip
+)
 @click.option(
     "--interval", type=click.FloatRange(0.2, 600), default=15.0, show_default=True, help="Seconds between rounds."
 )
@@ -70,21 +77,50 @@ def agent() -> None:
     "--exclude", is_flag=True, help="Exclude the worse nodes where groups have no features of their own to prefer."
 )
 @click.option("--accept-stale", is_flag=True, help="Also use answers from state that is not renewed.")
+@click.option(
+    "--trial",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="With --act: give advice to this share of the jobs only, drawn at random, and none at submission.",
+)
+@click.option(
+    "--trial-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=RECORD,
+    show_default=True,
+    help="Record of who was drawn; `flitwatch trial report` reads it.",
+)
 @click.option("--once", is_flag=True, help="One round, then end.")
 @click.option("--release", is_flag=True, help="Only end every delay that advice began, then end.")
 @json_option
 @metrics_option
 def slurm(
-    api_url: str, token_file: Path | None, path: Path, interval: float, limit_s: float, act: bool, hold: bool, most_delay: float, most_jobs: int,
-    exclude: bool, accept_stale: bool, once: bool, release: bool, as_json: bool,
-) -> None:  # fmt: skip
+    api_url: str,
+    token_file: Path | None,
+    path: Path,
+    interval: float,
+    limit_s: float,
+    act: bool,
+    hold: bool,
+    most_delay: float,
+    most_jobs: int,
+    exclude: bool,
+    accept_stale: bool,
+    trial: float | None,
+    trial_file: Path,
+    once: bool,
+    release: bool,
+    as_json: bool,
+) -> None:
     """Write the advice file of job_submit.lua and, with --act, delay and place pending jobs. Run it as SlurmUser beside slurmctld."""
     from flitwatch_domain.errors import FlitwatchError
     from flitwatch_slurm import advice_file, cluster, pending_jobs
     from flitwatch_slurm.agent import Agent
     from flitwatch_slurm.pending_jobs import Limits
     from flitwatch_slurm.questions import Api
+    from flitwatch_slurm.trial import Trial
 
+    if trial is not None and not act:
+        raise click.UsageError("--trial needs --act: at submission a job has no number yet, by which it could be drawn")
     log_to_stderr(logging.INFO)
     if release:
         emit({"released": pending_jobs.release_all(cluster.pending(), "an operator ended it")}, as_json)
@@ -92,7 +128,11 @@ def slurm(
     advice_file.check_folder(path.absolute().parent)
     limits = Limits(hold, max(4 * interval, 60.0), most_delay, most_jobs, exclude) if act else None
     token = _token(token_file) if token_file else ""
-    one = Agent(Api(api_url, token), path.absolute(), limit_s, limits, accept_stale, max(3 * interval, 10.0))
+    held = None
+    if trial is not None:
+        advice_file.check_folder(trial_file.absolute().parent)
+        held = Trial.open(trial_file.absolute(), trial)
+    one = Agent(Api(api_url, token), path.absolute(), limit_s, limits, accept_stale, max(3 * interval, 10.0), held)
     if once:
         emit(one.cycle(), as_json)
         return

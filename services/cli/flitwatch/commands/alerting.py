@@ -16,13 +16,16 @@ from flitwatch_ops.watched import own_pulse
 
 @click.command()
 @click.option(
-    "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), envvar="FLITWATCH_ALERTS",
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    envvar="FLITWATCH_ALERTS",
     help="YAML file of rules and receivers; without it the rules that a site begins with, and no receiver.",
-)  # fmt: skip
+)
 @click.option(
-    "--external-url", envvar="FLITWATCH_EXTERNAL_URL",
+    "--external-url",
+    envvar="FLITWATCH_EXTERNAL_URL",
     help="Where the page is reached, for the links of notices, if the file does not say; http://127.0.0.1:8765 by default.",
-)  # fmt: skip
+)
 @click.option(
     "--check", is_flag=True, help="Only read the file, see that every address is there, and say what it holds."
 )

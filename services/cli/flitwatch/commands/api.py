@@ -15,20 +15,35 @@ GRACE_S = 10
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=8765, show_default=True, help="Where the API and the page answer."
+    "--host", default="127.0.0.1", show_default=True, envvar="FLITWATCH_LISTEN_HOST", help="Address to listen on."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8765,
+    show_default=True,
+    envvar="FLITWATCH_LISTEN_PORT",
+    help="Where the API and the page answer.",
 )
 @allow_host_option
 @click.option(
-    "--metrics-port", type=click.IntRange(1, 65535), envvar="FLITWATCH_METRICS_PORT",
+    "--metrics-port",
+    type=click.IntRange(1, 65535),
+    envvar="FLITWATCH_METRICS_PORT",
     help="Serve /metrics, /healthz and /readyz, and nothing else, at this port too, whatever host name is asked for.",
-)  # fmt: skip
+)
 @click.option(
-    "--metrics-host", default="127.0.0.1", show_default=True, envvar="FLITWATCH_METRICS_HOST", help="The address that it is served on; whoever reaches it may read it.",
-)  # fmt: skip
+    "--metrics-host",
+    default="127.0.0.1",
+    show_default=True,
+    envvar="FLITWATCH_METRICS_HOST",
+    help="The address that it is served on; whoever reaches it may read it.",
+)
 @click.option(
-    "--web", type=click.Path(file_okay=False, path_type=Path), help="Folder of the built page; by default web/dist."
+    "--web",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the built page; by default that of this installation.",
 )
 @click.option("--access-log", is_flag=True, help="Write a line of JSON per request.")
 @anonymous_option

@@ -67,16 +67,32 @@ def _seed(url: str) -> list[str]:
         values = np.full((len(moment), len(ROUTER_COLUMNS)), np.nan)
         values[:, ROUTER_COLUMNS.index("rt_flits")] = 1000
         values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = 1000 * (1 + (moment + router // NODES_PER_GROUP) % 5)
-        rows = counters.Rows(np.full(len(moment), fabric_id, np.int32), router.astype(np.int32), now - ago[moment],
-                             np.ones(len(moment), np.int32), np.full(len(moment), 40.0), values)  # fmt: skip
+        rows = counters.Rows(
+            np.full(len(moment), fabric_id, np.int32),
+            router.astype(np.int32),
+            now - ago[moment],
+            np.ones(len(moment), np.int32),
+            np.full(len(moment), 40.0),
+            values,
+        )
         counters.write_batch(conn, counters.Batch(routers=rows))
         for application in range(APPLICATIONS):
             for number in range(RUNS):
                 start, key = now - 3600 * (number + 1) - 60, f"{application}-{number}"
                 first = number % GROUPS * NODES_PER_GROUP
-                job = Job(job_id=str(1000 * application + number), user=f"u{number % 7}", cluster="bench", name=f"app{application}", nodes=64,
-                          node_list=",".join(names[first : first + 64]), state="COMPLETED", submit_s=start - 60, start_s=start, end_s=start + 200,
-                          simulated=True)  # fmt: skip
+                job = Job(
+                    job_id=str(1000 * application + number),
+                    user=f"u{number % 7}",
+                    cluster="bench",
+                    name=f"app{application}",
+                    nodes=64,
+                    node_list=",".join(names[first : first + 64]),
+                    state="COMPLETED",
+                    submit_s=start - 60,
+                    start_s=start,
+                    end_s=start + 200,
+                    simulated=True,
+                )
                 jobs.upsert(conn, [job], fabric_id)
                 run = Run(
                     run_key=key,
@@ -171,6 +187,12 @@ async def _ask(port: int, rate: float, seconds: int, candidates: int, nodes: int
     spent = time.perf_counter() - begun
     p50, p99 = np.percentile(np.array(times) * 1e3, (50, 99))
     return {
-        "rps": len(times) / spent, "p50_ms": float(p50), "p99_ms": float(p99), "questions": len(times), "with_slowdown": known, "refused": refused,
-        "candidates": candidates, "nodes": nodes,
-    }  # fmt: skip
+        "rps": len(times) / spent,
+        "p50_ms": float(p50),
+        "p99_ms": float(p99),
+        "questions": len(times),
+        "with_slowdown": known,
+        "refused": refused,
+        "candidates": candidates,
+        "nodes": nodes,
+    }

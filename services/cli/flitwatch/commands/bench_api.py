@@ -28,12 +28,12 @@ READY_S = 60
 OCTETS = "application/octet-stream"
 #: What is asked, in turns: the live page's questions, and the figure of the scorecard (`ratio_15m`).
 QUERIES = {
-    "congestion_60s": "/congestion?window=60s",
-    "congestion_10m": "/congestion?window=10m",
+    "congestion_60s": "/stalls?window=60s",
+    "congestion_10m": "/stalls?window=10m",
     "ratio_15m": "/timeseries?routers=all&counters=ratio&points=15",
     "overview_15m": "/overview?points=90",
     "frames_15m": "/frames?step=30",
-    "links_of_router": "/congestion/links?router=100&window=60s",
+    "links_of_router": "/stalls/links?router=100&window=60s",
     "router": "/routers/100?window=10m",
 }
 
@@ -90,12 +90,20 @@ def api(
     everything = [t for name in QUERIES for t in times[name]]
     emit(
         {
-            "routers": len(fabric.routers), "feed": "one write_batch a second" if feed else None, "seconds": seconds, "requests": len(everything),
-            "failed": failed, **_percentiles(everything), "queries": queries, "api_cpu_ms_per_request": round(1e3 * cpu_s / max(1, len(everything)), 1), "store_s": round(stored_s, 1),
-            "cores": os.cpu_count(), "load_1m": round(os.getloadavg()[0], 2),
+            "routers": len(fabric.routers),
+            "feed": "one write_batch a second" if feed else None,
+            "seconds": seconds,
+            "requests": len(everything),
+            "failed": failed,
+            **_percentiles(everything),
+            "queries": queries,
+            "api_cpu_ms_per_request": round(1e3 * cpu_s / max(1, len(everything)), 1),
+            "store_s": round(stored_s, 1),
+            "cores": os.cpu_count(),
+            "load_1m": round(os.getloadavg()[0], 2),
         },
         as_json,
-    )  # fmt: skip
+    )
     if failed:
         fail(f"{failed} requests failed")
 
@@ -118,16 +126,24 @@ def _batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: np.ran
     size = len(fabric.routers)
     n = size * count
     rows = counters.Rows(
-        np.full(n, fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), count), np.repeat(first_s + np.arange(count), size),
-        np.ones(n, np.int32), np.full(n, 48.0), rng.integers(0, 10**9, size=(n, len(ROUTER_COLUMNS))).astype(np.float64),
-    )  # fmt: skip
+        np.full(n, fabric_id, np.int32),
+        np.tile(np.arange(size, dtype=np.int32), count),
+        np.repeat(first_s + np.arange(count), size),
+        np.ones(n, np.int32),
+        np.full(n, 48.0),
+        rng.integers(0, 10**9, size=(n, len(ROUTER_COLUMNS))).astype(np.float64),
+    )
     ports = None
     if (first_s + count) % BATCH_S == 0:
         flits, stalls = (rng.integers(0, 10**9, size=(size, 48)).astype(np.float64) for _ in range(2))
         ports = counters.PortRows(
-            np.full(size, fabric_id, np.int32), np.arange(size, dtype=np.int32), np.full(size, first_s + count - BATCH_S),
-            np.full(size, 480.0), flits, stalls,
-        )  # fmt: skip
+            np.full(size, fabric_id, np.int32),
+            np.arange(size, dtype=np.int32),
+            np.full(size, first_s + count - BATCH_S),
+            np.full(size, 480.0),
+            flits,
+            stalls,
+        )
     return counters.Batch(routers=rows, ports=ports)
 
 

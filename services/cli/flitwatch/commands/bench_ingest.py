@@ -84,10 +84,19 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
         figures = _carried(running, order, registry, shown)
         counted = checked(running.url, order)
     result = {
-        **_summary(order, figures), "lost": counted.pop("lost"), "duplicated": counted.pop("duplicated"), **counted,
-        "baseline": _ratio(compared, figures), "routers": len(fabric.routers), "seconds": seconds, "format": form, "sets": sets, "stack": stack,
-        "cores": os.cpu_count(), "load_1m": round(os.getloadavg()[0], 2),
-    }  # fmt: skip
+        **_summary(order, figures),
+        "lost": counted.pop("lost"),
+        "duplicated": counted.pop("duplicated"),
+        **counted,
+        "baseline": _ratio(compared, figures),
+        "routers": len(fabric.routers),
+        "seconds": seconds,
+        "format": form,
+        "sets": sets,
+        "stack": stack,
+        "cores": os.cpu_count(),
+        "load_1m": round(os.getloadavg()[0], 2),
+    }
     emit(result, as_json)
     problems = [name for name in ("lost", "duplicated", "wrong", "gaps", "dead_letters") if result[name]]
     if problems:

@@ -1,4 +1,4 @@
-"""`flitwatch blame`: who interferes, from a scenario of the twin or from CSV."""
+"""`flitwatch blame`: who interferes, by the platform's stored estimate, from a scenario of the twin or from CSV."""
 
 from __future__ import annotations
 
@@ -11,9 +11,21 @@ import click
 
 from flitwatch.commands.blame_measured import CAVEAT, judged, show
 from flitwatch.console import emit, fail, json_option, stderr
+from flitwatch.rest import api_options, application_options, asking, needed
 
 
 @click.command()
+@application_options(required=False)
+@click.option(
+    "--by",
+    type=click.Choice(["user", "application"]),
+    default="user",
+    show_default=True,
+    help="Users, or jobs of one name (--application).",
+)
+@click.option(
+    "--most", type=click.IntRange(1, 1000), default=20, show_default=True, help="Names that are listed (--application)."
+)
 @click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
 @click.option(
     "--seed",
@@ -61,8 +73,13 @@ from flitwatch.console import emit, fail, json_option, stderr
 @click.option("--draws", type=click.IntRange(1, 1000), default=20, show_default=True, help="Sets a world (--stress).")
 @click.option("--presence", type=click.Path(path_type=Path), help="CSV run,user,overlap instead of a scenario.")
 @click.option("--times", type=click.Path(path_type=Path), help="CSV run,time beside --presence.")
+@api_options
 @json_option
 def blame(
+    application: str | None,
+    nodes: int | None,
+    by: str,
+    most: int,
     scenario: str | None,
     seed: int,
     users: int,
@@ -76,15 +93,28 @@ def blame(
     draws: int,
     presence: Path | None,
     times: Path | None,
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
     as_json: bool,
 ) -> None:
-    """Say who slows runs: verdicts on measured runs (--runs), or ranks of a simulated or timeless set."""
-    sources = [scenario is not None, presence is not None, runs is not None, bool(stress)]
+    """Say who slows runs: the platform's stored verdicts (--application), verdicts on measured runs (--runs), or ranks of a simulated or snapshot set.
+
+    With --application it asks the API of --url or the profile, else that of the platform that runs here.
+    """
+    sources = [application is not None, scenario is not None, presence is not None, runs is not None, bool(stress)]
     if sum(sources) != 1 or (presence is None) != (times is None) or (runs is None) != (exposure is None):
         fail(
-            "give one of --runs FILE with --exposure FILE, --scenario NAME, --presence FILE with --times FILE, --stress WORLD",
+            "give one of --application NAME, --runs FILE with --exposure FILE, --scenario NAME, --presence FILE with --times FILE, --stress WORLD",
             code=2,
         )
+    if application is not None:
+        from flitwatch import stored
+
+        with asking(needed(api_url, token_file, profile)) as fw:
+            found = stored.blame(fw, application, nodes, by, most)
+        emit(found, True) if as_json else stored.show_blame(found)
+        return
     if stress:
         from flitwatch.commands.blame_stress import stressed
         from flitwatch_research.stress import WORLDS

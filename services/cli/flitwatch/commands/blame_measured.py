@@ -22,8 +22,14 @@ def judged(runs: Path, exposure: Path, shuffles: int, seed: int) -> dict[str, An
     with progress("shuffled run times") as bar:
         task = bar.add_task("shuffled run times", total=shuffles)
         calibration = calibrate(
-            data.exposure, data.time_s, data.start_s, data.circumstances, shuffles, seed, lambda done: bar.update(task, completed=done)
-        )  # fmt: skip
+            data.exposure,
+            data.time_s,
+            data.start_s,
+            data.circumstances,
+            shuffles,
+            seed,
+            lambda done: bar.update(task, completed=done),
+        )
     return {
         "users": users,
         "calibration": calibration,

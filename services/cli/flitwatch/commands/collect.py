@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from flitwatch.commands.collect_infiniband import infiniband
+from flitwatch.commands.collect_prometheus import prometheus
 from flitwatch.commands.following import finish, following, say, session
 
 
@@ -22,8 +23,14 @@ def collect() -> None:
 @click.argument("places", type=click.Path(path_type=Path), nargs=-1, required=True)
 @following
 def ldms_csv(
-    places: tuple[Path, ...], log_url: str | None, db_url: str | None, state: Path | None, once: bool, interval_s: float | None, as_json: bool
-) -> None:  # fmt: skip
+    places: tuple[Path, ...],
+    log_url: str | None,
+    db_url: str | None,
+    state: Path | None,
+    once: bool,
+    interval_s: float | None,
+    as_json: bool,
+) -> None:
     """Follow the store_csv files in PLACES (files or folders), their growth and their rollovers."""
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 
@@ -48,9 +55,15 @@ def ldms_csv(
 )
 @following
 def ncl(
-    folder: Path, settle_s: float, log_url: str | None, db_url: str | None, state: Path | None, once: bool, interval_s: float | None,
+    folder: Path,
+    settle_s: float,
+    log_url: str | None,
+    db_url: str | None,
+    state: Path | None,
+    once: bool,
+    interval_s: float | None,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Follow FOLDER, or the folders in it, for runs that AriesNCL has recorded."""
     from flitwatch_ingest.collectors.ncl import NclCollector
 
@@ -75,9 +88,15 @@ def ncl(
 )
 @following
 def sacct(
-    command: str, since_s: float, log_url: str | None, db_url: str | None, state: Path | None, once: bool, interval_s: float | None,
+    command: str,
+    since_s: float,
+    log_url: str | None,
+    db_url: str | None,
+    state: Path | None,
+    once: bool,
+    interval_s: float | None,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Ask this machine's sacct again and again and publish the jobs that changed."""
     from flitwatch_ingest.collectors.sacct import SacctCollector
 
@@ -91,3 +110,4 @@ def sacct(
 
 
 collect.add_command(infiniband)
+collect.add_command(prometheus)

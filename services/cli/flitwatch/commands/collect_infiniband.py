@@ -35,13 +35,29 @@ if TYPE_CHECKING:
 @click.option("--ca", default="", help="The adapter of this host that asks (default: the first).")
 @click.option("--ca-port", type=click.IntRange(0, 255), default=0, help="Its port.")
 @click.option(
-    "--discover-every", "discovery_s", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds between looks at the topology."
-)  # fmt: skip
+    "--discover-every",
+    "discovery_s",
+    type=click.FloatRange(1),
+    default=300.0,
+    show_default=True,
+    help="Seconds between looks at the topology.",
+)
 @publishing
 def infiniband(
-    name: str, cluster: str | None, adapters: bool, clear: bool, parallel: int, ca: str, ca_port: int, discovery_s: float,
-    log_url: str | None, db_url: str | None, once: bool, interval_s: float | None, as_json: bool,
-) -> None:  # fmt: skip
+    name: str,
+    cluster: str | None,
+    adapters: bool,
+    clear: bool,
+    parallel: int,
+    ca: str,
+    ca_port: int,
+    discovery_s: float,
+    log_url: str | None,
+    db_url: str | None,
+    once: bool,
+    interval_s: float | None,
+    as_json: bool,
+) -> None:
     """Read topology and port counters of the subnet that this host is on, by ibnetdiscover and perfquery (infiniband-diags).
 
     Data and packets are 64-bit counters. The time that a port waits to send is a 32-bit counter on most devices: where it is saturated it counts no more,
@@ -49,8 +65,6 @@ def infiniband(
     """
     import dataclasses
 
-    from flitwatch.commands.imports.fabric import store, tell
-    from flitwatch_db import connect
     from flitwatch_domain.errors import Conflict
     from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, told
     from flitwatch_ops import platform
@@ -64,6 +78,9 @@ def infiniband(
         def keep(fabric: Fabric) -> None:
             if url is None:
                 return
+            from flitwatch.commands.imports.fabric import store, tell
+            from flitwatch_db import connect
+
             found = fabric
             if cluster:
                 found = dataclasses.replace(fabric, attributes={**fabric.attributes, "cluster": cluster})
@@ -87,9 +104,15 @@ def infiniband(
             say(text)
         emit(
             {
-                "fabric": name, "switches": len(fabric.routers), "endpoints": len(fabric.endpoints), "devices": found.devices, "ports": found.ports,
-                "counters": found.counters, "saturated": dict(found.saturated), "failed": dict(found.failed),
+                "fabric": name,
+                "switches": len(fabric.routers),
+                "endpoints": len(fabric.endpoints),
+                "devices": found.devices,
+                "ports": found.ports,
+                "counters": found.counters,
+                "saturated": dict(found.saturated),
+                "failed": dict(found.failed),
                 "seconds": round(time.monotonic() - begun, 3),
             },
             as_json,
-        )  # fmt: skip
+        )

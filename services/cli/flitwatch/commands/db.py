@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from flitwatch.commands.backup import backup, restore, verify
 from flitwatch.console import OutPath, database_options, emit, json_option, progress, stderr
 from flitwatch_ops.platform import database
 
@@ -73,7 +74,7 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     emit({key: value for key, value in found.items() if key not in ("tables", "log")}, as_json)
     print(f"\n{'table':<14} {'chunks':>6} {'MB':>10}  {'kept':<10} newest")
     for name, table in found["tables"].items():
-        kept = "for ever" if table["keep_days"] is None else f"{table['keep_days']:g} days"
+        kept = "no limit" if table["keep_days"] is None else f"{table['keep_days']:g} days"
         newest = table["newest"].isoformat() if table["newest"] else "-"
         print(f"{name:<14} {table['chunks']:>6} {table['bytes'] / 1e6:>10.1f}  {kept:<10} {newest}")
     log = found["log"]
@@ -258,8 +259,14 @@ def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
 @database_options
 @json_option
 def archive(
-    before: datetime | None, jobs: tuple[str, ...], cluster: str | None, out: Path, db_url: str | None, ephemeral: bool, as_json: bool
-) -> None:  # fmt: skip
+    before: datetime | None,
+    jobs: tuple[str, ...],
+    cluster: str | None,
+    out: Path,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
     """Write ended jobs, their runs and their routers' counters to Parquet; what the archive has is left out, so it can be cancelled and run again."""
     from flitwatch_db.archive import archive as run
 
@@ -273,8 +280,13 @@ def archive(
             cluster=cluster,
         )
         made = run(
-            url, out, before=None if before is None else before.replace(tzinfo=UTC), jobs=jobs, cluster=cluster, on_step=_shown(bar, "archiving")
-        )  # fmt: skip
+            url,
+            out,
+            before=None if before is None else before.replace(tzinfo=UTC),
+            jobs=jobs,
+            cluster=cluster,
+            on_step=_shown(bar, "archiving"),
+        )
     made["rows"] = {table: rows for table, rows in made["rows"].items() if rows}
     emit(made if as_json else made | {"parts": len(made["parts"])}, as_json)
 
@@ -295,7 +307,13 @@ def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, e
 
 @db.command()
 @click.option("--folder", type=_FOLDER, help="Absolute; every worker must see it. Without options the policy is shown.")
-@click.option("--after-days", type=float, default=1.0, show_default=True, help="Archive whole days that ended so long ago; below 2 with the counters by the second.")  # fmt: skip
+@click.option(
+    "--after-days",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Archive whole days that ended so long ago; below 2 with the counters by the second.",
+)
 @click.option(
     "--drop-after-days", type=float, help="Delete archived jobs that ended so long ago; without it they stay."
 )
@@ -303,8 +321,14 @@ def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, e
 @database_options
 @json_option
 def archive_policy(
-    folder: Path | None, after_days: float, drop_after_days: float | None, off: bool, db_url: str | None, ephemeral: bool, as_json: bool
-) -> None:  # fmt: skip
+    folder: Path | None,
+    after_days: float,
+    drop_after_days: float | None,
+    off: bool,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
     """Archive ended jobs once a day before retention drops their counters, and delete old archived jobs if wanted."""
     from flitwatch_db import connect
     from flitwatch_db.archive.policy import Policy, policy, set_policy
@@ -356,3 +380,7 @@ def _parse_keep(text: str) -> tuple[str, float | None]:
     if not 0 < number < 1e6:
         raise click.BadParameter(f"{text!r} is not TABLE=DAYS", param_hint="--keep")
     return table, number
+
+
+for _command in (backup, restore, verify):
+    db.add_command(_command)

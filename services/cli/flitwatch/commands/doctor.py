@@ -30,9 +30,20 @@ MARKS = {
     show_default=True,
     help="Seconds to listen on the log.",
 )
+@click.option(
+    "--size",
+    "size_of",
+    help="Check nothing, and say what a site takes: routers=N,ports=N,nics=N,hz=X [,port_counters=X,nic_counters=X].",
+)
 @json_option
-def doctor(db_url: str | None, log_url: str | None, listen_s: float, as_json: bool) -> None:
-    """Check reachability, clocks, topics, schemas seen, rates, and disk a day, before the platform is started."""
+def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: str | None, as_json: bool) -> None:
+    """Check reachability, clocks, topics, schemas seen, rates, and disk a day, before the platform is started.
+
+    With --size: disk in TB, cores and memory of a site that has not begun, from bytes a row and microseconds a record that were measured.
+    """
+    if size_of is not None:
+        _say_size(size_of, as_json)
+        return
     from flitwatch_ops import site
     from flitwatch_ops.log_limits import log_limits
     from flitwatch_ops.supervisor import running
@@ -73,3 +84,32 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, as_json: bo
             )
     if failed:
         sys.exit(1)
+
+
+def _say_size(text: str, as_json: bool) -> None:
+    from flitwatch_ops import sizing
+
+    found = sizing.size(sizing.site_of(text))
+    if as_json:
+        emit(found, True)
+        return
+    disk, cores, memory = found["disk_tb"], found["cores"], found["memory_gb"]
+    lines = [
+        f"rate     {found['values_per_s']:,} values/s, {found['records_per_s']:,.0f} records/s, {found['rows_per_s']:,.0f} rows/s",
+        f"disk     {disk['plain']:.2f} TB on plain PostgreSQL, {disk['compressed']:.2f} TB compressed by TimescaleDB's full edition; {disk['a_day'] * 1000:.0f} GB a day before compression",
+        f"log      {disk['log_a_day_avro']:.2f} TB a day as Avro, {disk['log_a_day_json']:.2f} TB as JSON",
+        *(
+            f"{what:<8} {used['sum']:.1f} {unit}: writer {used['writer']:.2f}, database {used['database']:.2f}, log {used['log']:.2f}"
+            for what, used, unit in (("cores", cores, "cores"), ("memory", memory, "GB"))
+        ),
+    ]
+    lines += [
+        f"{name:<12} {table['tb']:>8.3f} TB  {'no limit, counted for a year' if table['keep_days'] is None else 'kept {:g} days'.format(table['keep_days'])}"
+        for name, table in found["tables"].items()
+    ]
+    if not found["one_writer"]["fits"]:
+        lines.append(
+            f"More rows than one writer's connection carried ({found['one_writer']['rows_per_s']:,} a second): send the devices in several topics, and start a writer for each."
+        )
+    for line in lines:
+        stderr.print(line, highlight=False, markup=False)

@@ -50,9 +50,9 @@ def publishing(function: F) -> F:
 
 @contextmanager
 def session(
-    kind: str, about: str, log_url: str | None, db_url: str | None, state: Path | None
+    kind: str, about: str, log_url: str | None, db_url: str | None, state: Path | None, patience_s: float | None = None
 ) -> Iterator[tuple[Publisher, Checkpoint, threading.Event]]:
-    """A publisher, a checkpoint, and an event that a signal to stop sets."""
+    """A publisher that waits so long for the log, a checkpoint, and an event that a signal to stop sets."""
     from contextlib import ExitStack
 
     from prometheus_client import REGISTRY
@@ -73,7 +73,7 @@ def session(
         url = log_url or platform.log_url(stack.enter_context(platform.database(db_url)))
         log = stack.enter_context(open_log(url))
         producer = stack.enter_context(log.producer(f"flitwatch-collect-{kind}"))
-        publisher = Publisher(producer, stop=stop, say=say, pulse=own_pulse())
+        publisher = Publisher(producer, stop=stop, say=say, patience_s=patience_s, pulse=own_pulse())
         figures = PublisherCollector(publisher)
         REGISTRY.register(figures)
         stack.callback(REGISTRY.unregister, figures)

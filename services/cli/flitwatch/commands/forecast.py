@@ -1,4 +1,4 @@
-"""`flitwatch forecast`: how well the next k steps can be foretold from the last m."""
+"""`flitwatch forecast`: the platform's stored forecasts of an application, or a backtest of every forecaster."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from flitwatch.console import emit, fail, json_option
+from flitwatch.rest import api_options, application_options, asking, needed
 
 
 def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
@@ -22,6 +23,7 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 
 
 @click.command()
+@application_options(required=False)
 @click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the twin and of training."
@@ -29,26 +31,45 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 @click.option(
     "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the twin's machine."
 )
-@click.option("--m", type=click.IntRange(1, 1000), required=True, help="Past steps.")
-@click.option("--k", type=click.IntRange(1, 1000), required=True, help="Steps to foretell.")
+@click.option("--m", type=click.IntRange(1, 1000), help="Past steps (of a backtest).")
+@click.option("--k", type=click.IntRange(1, 1000), help="Steps to forecast (of a backtest).")
 @click.option("--features", callback=_sets, default="app", show_default=True, help="app[+placement][+io][+sys]")
 @click.option("--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Folds over runs.")
 @click.option("--steps", type=click.Path(path_type=Path), help="CSV run,step,time,counter... instead of a scenario.")
+@api_options
 @json_option
 def forecast(
+    application: str | None,
+    nodes: int | None,
     scenario: str | None,
     seed: int,
     users: int,
-    m: int,
-    k: int,
+    m: int | None,
+    k: int | None,
     features: tuple[str, ...],
     folds: int,
     steps: Path | None,
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
     as_json: bool,
 ) -> None:
-    """Backtest every forecaster on held-out runs; the one with the least error serves."""
-    if (scenario is None) == (steps is None):
-        fail("give --scenario NAME or --steps FILE", code=2)
+    """Forecast an application's running jobs by the platform's newest estimate (--application), or backtest every forecaster on held-out runs.
+
+    With --application it asks the API of --url or the profile, else that of the platform that runs here. Of a backtest, the forecaster with the least error
+    serves.
+    """
+    if [application, scenario, steps].count(None) != 2:
+        fail("give one of --application NAME, --scenario NAME, --steps FILE", code=2)
+    if application is not None:
+        from flitwatch import stored
+
+        with asking(needed(api_url, token_file, profile)) as fw:
+            found = stored.forecast(fw, application, nodes)
+        emit(found, True) if as_json else stored.show_forecast(found)
+        return
+    if m is None or k is None:
+        fail("a backtest needs --m and --k: so many past steps, so many to forecast", code=2)
     import torch
 
     from flitwatch_ml.forecast import StepSeries, backtest

@@ -11,15 +11,16 @@ from flitwatch.commands.imports.ncl import ncl
 from flitwatch.commands.imports.noise_bench import noise_bench
 from flitwatch.commands.imports.routes import routes
 from flitwatch.commands.imports.sacct import sacct
+from flitwatch.commands.imports.schedulers import clustercockpit, flux, pbs, swf
 
 
 @click.group("import")
 def import_() -> None:
     """Import fabrics, counters, accounting and runs from files.
 
-    What producers stream (sacct, ncl, ldms-csv) is appended to the log of the database and written from there, by the same door as live data.
+    What producers stream (accounting, ncl, ldms-csv) is appended to the log of the database and written from there, by the same door as live data.
     """
 
 
-for command in (fabric, routes, dragonview, sacct, ncl, ldms_csv, noise_bench):
+for command in (fabric, routes, dragonview, sacct, pbs, flux, swf, clustercockpit, ncl, ldms_csv, noise_bench):
     import_.add_command(command)

@@ -6,7 +6,22 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import LOCAL, TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, stderr
+from flitwatch.commands.loop_staging import apply, rollback
+from flitwatch.console import (
+    LOCAL,
+    TIME_LIMIT_S,
+    FiniteRange,
+    Moment,
+    OutPath,
+    database_options,
+    emit,
+    json_option,
+    stderr,
+)
+
+#: Options of the one loop that say nothing to the other.
+_SIMULATED = ("topology", "sls", "vls", "epochs", "megabytes", "iterations", "slots", "mtu")
+_MEASURED = ("window", "to_s", "db_url", "ephemeral")
 
 
 @click.group()
@@ -19,8 +34,12 @@ def loop() -> None:
 @click.option(
     "--pattern",
     type=LOCAL,
-    required=True,
-    help="A pattern's name, a CSV src,dst,bytes, or a measured matrix (lines a , b = bytes).",
+    help="The simulated loop: a pattern's name, a CSV src,dst,bytes, or a measured matrix (lines a , b = bytes).",
+)
+@click.option("--fabric", help="The measured loop: an imported fabric whose counters are in the database.")
+@click.option("--window", default="10m", show_default=True, help="With --fabric: how much of the counters to read.")
+@click.option(
+    "--to", "to_s", type=Moment(), default="now", show_default=True, help="With --fabric: the end of the window."
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn.")
 @click.option(
@@ -86,10 +105,16 @@ def loop() -> None:
     help="Count MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count beside few large ones.",
 )
 @click.option("--out", type=OutPath(), help="Write the new tables here.")
+@database_options
 @json_option
+@click.pass_context
 def run(
+    context: click.Context,
     topology: str,
-    pattern: str,
+    pattern: str | None,
+    fabric: str | None,
+    window: str,
+    to_s: float,
     seed: int,
     sls: int,
     vls: int,
@@ -102,9 +127,27 @@ def run(
     reconstruct_s: float,
     mtu: float | None,
     out: Path | None,
+    db_url: str | None,
+    ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Simulate ftree and adaptive routing, reconstruct the traffic blindly from counters, optimise, and simulate the new routes."""
+    """From counters to better routes: with --fabric on measured counters, with --pattern on a simulated machine.
+
+    With --fabric: read what the ports of a fabric counted in a window, reconstruct the traffic under the tables that were loaded (`flitwatch import routes`),
+    optimise, check, and predict the busiest link before and after. The recommendation is stored; nothing is loaded (`flitwatch loop apply`). Where the
+    counters cannot tell, the verdict is "cannot tell" with the reason, and there are no tables. Every link must be counted: switches and adapters
+    (`flitwatch collect infiniband --adapters`).
+
+    With --pattern: simulate ftree and adaptive routing, reconstruct the traffic blindly from counters, optimise, and simulate the new routes.
+    """
+    if (pattern is None) == (fabric is None):
+        raise click.UsageError("Give --fabric for measured counters, or --pattern for a simulated machine.")
+    _only(context, _MEASURED if fabric is None else _SIMULATED, "--pattern" if fabric is None else "--fabric")
+    if fabric is not None:
+        limits = optimise_s, max(reconstruct_s, 1.0)
+        _measured(fabric, window, to_s, basis, limits, seed, out, db_url, ephemeral, as_json)
+        return
+    assert pattern is not None
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
     from flitwatch_simulation.loop import LoopRun
@@ -116,10 +159,67 @@ def run(
             status.update(f"{done + 1} of {stages}: {what}")
 
         parameters = LoopRun(
-            pattern, topology, seed, sls, vls, epochs, megabytes, basis=basis, iterations=iterations, optimise_s=optimise_s,
-            reconstruct_s=max(reconstruct_s, 1.0), slots=slots, mtu=mtu,
-        )  # fmt: skip
+            pattern,
+            topology,
+            seed,
+            sls,
+            vls,
+            epochs,
+            megabytes,
+            basis=basis,
+            iterations=iterations,
+            optimise_s=optimise_s,
+            reconstruct_s=max(reconstruct_s, 1.0),
+            slots=slots,
+            mtu=mtu,
+        )
         result, ports = turn(parameters, report)
     if out is not None:
         lft.write(out, fabric_of(topology), ports)
     emit({**result, "lft": None if out is None else str(out)}, as_json)
+
+
+def _only(context: click.Context, others: tuple[str, ...], with_: str) -> None:
+    """A usage error for an option of the other loop."""
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is click.core.ParameterSource.COMMANDLINE
+        if given and parameter.name in others:
+            raise click.UsageError(f"{parameter.opts[0]} does not go with {with_}.")
+
+
+def _measured(
+    name: str, window: str, to_s: float, basis: str, limits_s: tuple[float, float], seed: int, out: Path | None,
+    db_url: str | None, ephemeral: bool, as_json: bool,
+) -> None:  # fmt: skip
+    from flitwatch_db import connect
+    from flitwatch_db.estimates import recommendations
+    from flitwatch_domain.alerts import seconds
+    from flitwatch_domain.errors import BadRequest
+    from flitwatch_ops import platform
+    from flitwatch_routing import lft
+    from flitwatch_simulation.loop import stored
+
+    try:
+        width_s = seconds(window)
+    except ValueError as problem:
+        raise BadRequest(f"--window: {problem}") from None
+    asked = stored.StoredRun(name, to_s - width_s, to_s, basis, *limits_s, seed)
+    with platform.database(db_url, ephemeral) as url, connect(url) as conn, stderr.status("starting") as status:
+
+        def report(done: int, stages: int, what: str) -> None:
+            status.update(f"{done + 1} of {stages}: {what}")
+
+        found = stored.read(conn, asked)
+        conn.commit()
+        made = stored.turn(asked, found, report)
+        with conn.transaction():
+            number = recommendations.save(conn, stored.recommendation(made))
+    written = made.routes if made.verdict == "load" else None
+    if out is not None and written is not None:
+        lft.write(out, found.fabric, written.ports)
+    lfts = None if out is None or written is None else str(out)
+    emit({"recommendation": number, **made.summary(), "lft": lfts}, as_json)
+
+
+loop.add_command(apply)
+loop.add_command(rollback)

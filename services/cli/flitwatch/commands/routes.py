@@ -138,9 +138,17 @@ def optimise(
             found = exact(fabric, demands[0], limit_s)
         else:
             found = find(
-                fabric, demands[0], limit_s, seed, watch, lmc, later=demands[1:], fewest_worst=fewest_worst, loaded=before,
+                fabric,
+                demands[0],
+                limit_s,
+                seed,
+                watch,
+                lmc,
+                later=demands[1:],
+                fewest_worst=fewest_worst,
+                loaded=before,
                 within=within / 100,
-            )  # fmt: skip
+            )
         others: dict[str, float | None] = dict.fromkeys(BASELINES)
         if baselines:
             status.update("laying the baselines")
@@ -148,9 +156,12 @@ def optimise(
     if out is not None:
         towards = towards_switches(fabric)
         lft.write(
-            out, fabric, found.ports, lmc,
+            out,
+            fabric,
+            found.ports,
+            lmc,
             towards if held is None or held.switch_ports is None else repaired(fabric, held.switch_ports, towards),
-        )  # fmt: skip
+        )
     emit(
         {
             "z": found.z, "z_ar": found.z_ar, "z_ar_exact": found.z_ar_exact, "ar_gap": found.ar_gap, "bound_gap": found.bound_gap,
@@ -274,9 +285,14 @@ def diff(before: Path, after: Path, topology: str, lmc: int, as_json: bool) -> N
     found = difference(fabric, lft.read_dump(before, fabric, lmc), lft.read_dump(after, fabric, lmc))
     emit(
         {
-            "entries": found.entries, "entries_changed": found.changed, "added": found.added, "removed": found.removed,
-            "switches_changed": found.switches, "destinations_changed": found.destinations, "unknown_endpoints": found.unknown_endpoints,
+            "entries": found.entries,
+            "entries_changed": found.changed,
+            "added": found.added,
+            "removed": found.removed,
+            "switches_changed": found.switches,
+            "destinations_changed": found.destinations,
+            "unknown_endpoints": found.unknown_endpoints,
             "most_changed": [{"switch": name, "entries": count} for name, count in found.most],
         },
         as_json,
-    )  # fmt: skip
+    )

@@ -45,9 +45,16 @@ def sampler() -> None:
 @json_option
 @metrics_option
 def run(
-    plan: Path, interface: str, namespace: str, slice_s: int, control: Path | None, log_url: str | None, db_url: str | None,
-    state: Path | None, as_json: bool,
-) -> None:  # fmt: skip
+    plan: Path,
+    interface: str,
+    namespace: str,
+    slice_s: int,
+    control: Path | None,
+    log_url: str | None,
+    db_url: str | None,
+    state: Path | None,
+    as_json: bool,
+) -> None:
     """Capture until stopped and publish a summary of every slice and context. PLAN is what `plan` wrote."""
     from flitwatch.commands.following import say, session
     from flitwatch_ingest.sampler import Sampler, SamplerPlan
@@ -55,8 +62,15 @@ def run(
     known = SamplerPlan.read(plan)
     with session("sampler", f"{known.fabric}-{known.host}", log_url, db_url, state) as (publisher, checkpoint, stop):
         daemon = Sampler(
-            known, publisher, checkpoint, interface=interface, network_namespace=namespace, slice_s=slice_s, control=control, say=say,
-        )  # fmt: skip
+            known,
+            publisher,
+            checkpoint,
+            interface=interface,
+            network_namespace=namespace,
+            slice_s=slice_s,
+            control=control,
+            say=say,
+        )
         say(f"sampling on {interface} for {known.host} of {known.fabric}")
         daemon.run(stop)
     emit({"published": publisher.published, "packets": dict(daemon.packets)}, as_json)
@@ -124,8 +138,16 @@ def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, cont
 @database_options
 @json_option
 def plan(
-    fabric: str, host: str, addresses: Path, variant: str, downsampling: int, detour: int, db_url: str | None, ephemeral: bool, as_json: bool
-) -> None:  # fmt: skip
+    fabric: str,
+    host: str,
+    addresses: Path,
+    variant: str,
+    downsampling: int,
+    detour: int,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
     """Write the plan of HOST in FABRIC (a name or number in the database) to standard output: JSON, with --json on one line."""
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +28,11 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
 @click.command()
 @click.option("--seeds", type=click.IntRange(1, 50), default=10, show_default=True, help="Seeds of each world.")
 @click.option(
-    "--world", "worlds", multiple=True, help="Only this world, repeatable; `flitwatch twin worlds` lists them.  [default: all]"
-)  # fmt: skip
+    "--world",
+    "worlds",
+    multiple=True,
+    help="Only this world, repeatable; `flitwatch twin worlds` lists them.  [default: all]",
+)
 @click.option(
     "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of each world's machine."
 )
@@ -40,13 +44,16 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
     help="Users of the machine of the pooled table.",
 )
 @click.option(
-    "--part", "parts", multiple=True, type=click.Choice([*PARTS, *EXTRA]),
+    "--part",
+    "parts",
+    multiple=True,
+    type=click.Choice([*PARTS, *EXTRA]),
     help=f"Only this part, repeatable; {', '.join(EXTRA)} are made on request only.  [default: {', '.join(PARTS)}]",
-)  # fmt: skip
+)
 @click.option(
     "--kept", is_flag=True, help="Make nothing: only what earlier calls made; the table says what is lacking."
 )
-@click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes side by side.")
+@click.option("--processes", type=click.IntRange(1, 64), help="Processes side by side.  [default: one for each core]")
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Write scorecard.json and scorecard.md here."
 )
@@ -58,7 +65,7 @@ def scorecard(
     pooled_users: int,
     parts: tuple[str, ...],
     kept: bool,
-    processes: int,
+    processes: int | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -72,7 +79,7 @@ def scorecard(
 
     for world in worlds:
         world_of(f"@{world}")
-    begun = time.perf_counter()
+    begun, processes = time.perf_counter(), processes or len(os.sched_getaffinity(0))
     card: dict[str, Any] = {
         "simulated": True,
         "command": _command(),

@@ -84,9 +84,12 @@ from flitwatch.console import LOCAL, emit, json_option, progress
     help="Lanes of a tree; a pair of endpoints keeps one.",
 )
 @click.option(
-    "--engine", type=click.Choice(["eager", "oracle-oldest", "oracle-round-robin"]), default="eager", show_default=True,
+    "--engine",
+    type=click.Choice(["eager", "oracle-oldest", "oracle-round-robin"]),
+    default="eager",
+    show_default=True,
     help="The oracles are slow, conventional-event engines that check the fast one.",
-)  # fmt: skip
+)
 @click.option(
     "--links-csv",
     default=None,

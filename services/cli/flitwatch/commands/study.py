@@ -8,6 +8,7 @@ from typing import Any
 import click
 import orjson
 
+from flitwatch import advice_value
 from flitwatch.console import emit, json_option, progress
 from flitwatch_domain.importers.local import as_local
 
@@ -16,14 +17,18 @@ from flitwatch_domain.importers.local import as_local
 @click.argument("name", required=False)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for JSON, CSV and figures; without it the answer is only printed.",
+    type=click.Path(path_type=Path),
+    help="Folder for JSON, CSV and figures; of advice-value the page, with its JSON beside it. Without it the answer is only printed.",
 )
 @click.option("--runs", type=click.IntRange(min=2), help="Random draws a point, where the study has such.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of every draw.")
 @click.option("--threads", type=click.IntRange(1, 1024), help="Threads; the results do not depend on them.")
 @click.option("--topology", metavar="SPEC", help="Topology or file:PATH, where the study has one.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=JSON", help="Any other parameter of the study.")
+@click.option("--seeds", type=click.IntRange(1, 50), help="advice-value: seeds of each world.  [default: 5]")
+@click.option("--days", type=click.IntRange(1, 60), help="advice-value: simulated days.  [default: 14]")
+@click.option("--world", "worlds", multiple=True, help="advice-value: only this world, repeatable.")
+@click.option("--processes", type=click.IntRange(1, 64), help="advice-value: processes side by side.")
 @json_option
 def study(
     name: str | None,
@@ -33,15 +38,27 @@ def study(
     threads: int | None,
     topology: str | None,
     settings: tuple[str, ...],
+    seeds: int | None,
+    days: int | None,
+    worlds: tuple[str, ...],
+    processes: int | None,
     as_json: bool,
 ) -> None:
-    """Reproduce the study NAME; without NAME, list the studies."""
+    """Reproduce the published study NAME, or measure what advice is worth (advice-value); without NAME, list the studies."""
     from flitwatch_research.studies import output, registry
 
     if name is None:
-        emit({name: summary for name, (_, _, summary) in registry.STUDIES.items()}, as_json)
+        published = {name: summary for name, (_, _, summary) in registry.STUDIES.items()}
+        emit({**published, advice_value.NAME: advice_value.SUMMARY}, as_json)
         return
+    if name == advice_value.NAME:
+        _only(name, {"--runs": runs, "--seed": seed, "--threads": threads, "--topology": topology, "--set": settings})
+        advice_value.run(seeds, days, worlds, processes, out, as_json)
+        return
+    _only(name, {"--seeds": seeds, "--days": days, "--world": worlds, "--processes": processes})
     chosen = registry.find(name)
+    if out is not None and out.is_file():
+        raise click.UsageError(f"--out {out} is a file; this study writes a folder")
     if out is not None:
         output.prepare(out)
     given = as_local({"runs": runs, "seed": seed, "threads": threads, "topology": topology})
@@ -55,6 +72,13 @@ def study(
         answer = chosen.run(parameters, report, lambda: False)
     figures = output.write(chosen, answer, out) if out is not None else []
     emit({**answer, "figures": [str(path) for path in figures]}, as_json)
+
+
+def _only(name: str, foreign: dict[str, Any]) -> None:
+    """Refuse an option that the study does not have, so that nobody believes that it did something."""
+    for option, value in foreign.items():
+        if value:
+            raise click.UsageError(f"study {name} has no option {option}")
 
 
 def _settings(settings: tuple[str, ...]) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import click
 
 from flitwatch.commands.users import gate
 from flitwatch.console import database_options, emit, json_option
-
-SCOPES = ("read", "names", "advice", "tasks", "operate", "admin")
+from flitwatch_domain.access import SCOPES
 
 
 @click.group()
@@ -19,8 +18,14 @@ def tokens() -> None:
 @click.argument("account")
 @click.option("--label", default="command line", show_default=True, help="What it is for.")
 @click.option(
-    "--scope", "scopes", multiple=True, type=click.Choice(SCOPES), default=("read",), show_default=True, help="What it may do (repeat it)."
-)  # fmt: skip
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(SCOPES),
+    default=("read",),
+    show_default=True,
+    help="What it may do (repeat it).",
+)
 @click.option(
     "--days", type=click.FloatRange(0, 366, min_open=True), default=90, show_default=True, help="Days until it expires."
 )

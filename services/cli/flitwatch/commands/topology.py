@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from flitwatch.console import LOCAL, emit, json_option
+from flitwatch.console import LOCAL, OutPath, database_options, emit, json_option
+
+if TYPE_CHECKING:
+    from flitwatch_domain.fabric import Fabric
+
+FORMATS = ("slurm-tree", "slurm-block", "slurm-yaml", "flux", "pbs")
 
 
 @click.group()
@@ -45,3 +53,68 @@ def endpoints(spec: str, as_json: bool) -> None:
     click.echo("endpoint\tnode\tadapter\tguid\tlid\tswitch\tport")
     for row in rows:
         click.echo("\t".join("" if value is None else str(value) for value in row.values()))
+
+
+@topology.command()
+@click.argument("spec", type=LOCAL, required=False)
+@click.option("--fabric", help="A fabric of the database, by name or number, in place of SPEC.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    required=True,
+    help="topology.conf of topology/tree or topology/block, topology.yaml (Slurm 25.05), Flux's resource graph, or commands for PBS's qmgr.",
+)
+@click.option("--out", type=OutPath(), help="Write the file here; by default to standard output.")
+@database_options
+@json_option
+def export(
+    spec: str | None,
+    fabric: str | None,
+    form: str,
+    out: Path | None,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
+    """Write the topology of SPEC, or of a fabric of the database, as a scheduler reads it.
+
+    Schedulers place jobs on trees: leaf switches that share nodes become one, and so do parallel spines; a dragonfly's middle level is its groups.
+    """
+    from flitwatch_domain import schedulers
+
+    tree = schedulers.switch_tree(_chosen(spec, fabric, db_url, ephemeral))
+    made = schedulers.text(tree, form)
+    if out is not None:
+        out.write_text(made)
+    elif not as_json:
+        click.echo(made, nl=False)
+        return
+    leaves = tree.leaves()
+    result = {
+        "fabric": tree.fabric,
+        "format": form,
+        "nodes": sum(len(leaf.nodes) for leaf in leaves),
+        "leaves": len(leaves),
+        "switches": len(tree.switches),
+        "roots": len(tree.roots),
+        "left_out": tree.left_out,
+        "file": None if out is None else str(out),
+    }
+    emit(result | ({"text": made} if out is None else {}), as_json)
+
+
+def _chosen(spec: str | None, fabric: str | None, db_url: str | None, ephemeral: bool) -> Fabric:
+    if (spec is None) == (fabric is None):
+        raise click.UsageError("Give either SPEC or --fabric.")
+    if spec is not None:
+        from flitwatch_domain.topology_spec import fabric_of
+
+        return fabric_of(spec)
+    from flitwatch_db import connect
+    from flitwatch_db.fabrics import store as fabrics
+    from flitwatch_ops import platform
+
+    assert fabric is not None
+    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
+        return fabrics.load(conn, fabric)

@@ -212,9 +212,18 @@ def reconstruct(
     emit(
         {
             **({} if truth is None else {"relative_error": relative_error(truth, found), "simulated": True}),
-            "estimated_error": found.estimated_error, "unknown": found.unknown, "residual": found.residual, "iterations": found.iterations, "wall_s": found.wall_s,
-            "converged": found.converged, "gap": found.gap, "noise": found.noise, "pairs": found.unknowns, "possible_pairs": len(found.pairs),
-            "weighting": weighting(mtu), "out": None if out is None else str(out),
+            "estimated_error": found.estimated_error,
+            "unknown": found.unknown,
+            "residual": found.residual,
+            "iterations": found.iterations,
+            "wall_s": found.wall_s,
+            "converged": found.converged,
+            "gap": found.gap,
+            "noise": found.noise,
+            "pairs": found.unknowns,
+            "possible_pairs": len(found.pairs),
+            "weighting": weighting(mtu),
+            "out": None if out is None else str(out),
         },
         as_json,
-    )  # fmt: skip
+    )

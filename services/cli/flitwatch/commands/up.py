@@ -45,13 +45,21 @@ LAST_PORT = 65535
     type=click.IntRange(1, 65535),
     default=8765,
     show_default=True,
+    envvar="FLITWATCH_LISTEN_PORT",
     help="Port of the API and the page.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address that the API listens on.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    envvar="FLITWATCH_LISTEN_HOST",
+    help="Address that the API listens on.",
+)
 @click.option(
     "--twin",
     default="demo",
     show_default=True,
+    envvar="FLITWATCH_TWIN",
     help="Scenario or spec of the cluster twin; 'none' for real sources only.",
 )
 @click.option(

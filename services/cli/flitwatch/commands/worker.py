@@ -75,9 +75,16 @@ def homes() -> dict[str, str]:
 @metrics_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the start: tasks, concurrency, pid.")
 def worker(
-    queues: tuple[str, ...], concurrency: int, stalled_after: float, memory_gib: float, hours: float, file_gib: float,
-    db_url: str | None, ephemeral: bool, as_json: bool,
-) -> None:  # fmt: skip
+    queues: tuple[str, ...],
+    concurrency: int,
+    stalled_after: float,
+    memory_gib: float,
+    hours: float,
+    file_gib: float,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
     """Take tasks from the queue until stopped; each runs in a process of its own, with limits."""
     from flitwatch_db.tasks import Limits, Worker
 

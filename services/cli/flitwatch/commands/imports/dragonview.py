@@ -58,10 +58,10 @@ def save(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> i
     except NotFound:
         replace = False
     else:
-        replace = there.timeless
+        replace = there.snapshot
         if not replace:
             raise Conflict(f"{there.name!r} is a live fabric", advice="Give the snapshot another --name.")
-    fabric_id = store(conn, snapshot.fabric, replace=replace, timeless=True)
+    fabric_id = store(conn, snapshot.fabric, replace=replace, snapshot=True)
     cables = snapshot.fabric.links
     counters.write_port_totals(
         conn,

@@ -58,7 +58,7 @@ def fabric(
     emit(found.summary(), as_json)
 
 
-def store(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, timeless: bool = False) -> int:
+def store(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
     """Save a fabric in one transaction and return its id; one that is there already, and the same, is left alone."""
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import NotFound
@@ -70,11 +70,11 @@ def store(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False
             except NotFound:
                 pass
             else:
-                if row.timeless == timeless and same(fabrics.load(conn, found.name), found):
+                if row.snapshot == snapshot and same(fabrics.load(conn, found.name), found):
                     # An older import may have kept fewer of the file's names and LIDs.
                     fabrics.describe(conn, row.fabric_id, found.attributes)
                     return row.fabric_id
-        return fabrics.save(conn, found, replace=replace, timeless=timeless)
+        return fabrics.save(conn, found, replace=replace, snapshot=snapshot)
 
 
 def same(a: Fabric, b: Fabric) -> bool:

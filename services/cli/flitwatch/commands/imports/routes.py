@@ -43,7 +43,16 @@ def routes(
         ports = None if dump is None else lft.read(dump, fabrics.load(conn, name))
         with conn.transaction():
             found = route_changes.record(conn, row.fabric_id, moment, ports, text, None if dump is None else dump.name)
-    emit({"fabric": row.name, "at": found.ts.isoformat(), "entries": found.entries, "changed": found.changed, "new": found.new}, as_json)  # fmt: skip
+    emit(
+        {
+            "fabric": row.name,
+            "at": found.ts.isoformat(),
+            "entries": found.entries,
+            "changed": found.changed,
+            "new": found.new,
+        },
+        as_json,
+    )
 
 
 def _moment(at: str | None, dump: Path | None) -> datetime:

@@ -23,7 +23,7 @@ SOME_REFUSED, NOTHING_PLACED = 3, 4
 
 
 @dataclass
-class Door:
+class ImportLog:
     """An open log before a database, for one import.
 
     Attributes
@@ -64,7 +64,7 @@ class Door:
 
 
 @contextmanager
-def door(db_url: str | None, ephemeral: bool) -> Iterator[Door]:
+def door(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
     """Open the database, its log and a producer."""
     from flitwatch_db import connect
     from flitwatch_db.ingest import imports
@@ -79,7 +79,7 @@ def door(db_url: str | None, ephemeral: bool) -> Iterator[Door]:
         connect(url, autocommit=True) as conn,
     ):
         publisher = Publisher(producer, say=say, patience_s=_PATIENCE_S)
-        yield Door(url, publisher, conn, before=imports.last_refused(conn))
+        yield ImportLog(url, publisher, conn, before=imports.last_refused(conn))
 
 
 def say(text: str) -> None:

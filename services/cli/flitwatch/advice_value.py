@@ -1,0 +1,52 @@
+"""`flitwatch study advice-value`: what following advice saves, in simulated worlds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from flitwatch.console import emit, progress
+
+NAME = "advice-value"
+SUMMARY = "Node-hours that following advice saves, and what it costs in waiting."
+SEEDS = 5
+
+
+def run(
+    seeds: int | None, days: int | None, worlds: tuple[str, ...], processes: int | None, out: Path | None, as_json: bool
+) -> None:
+    """Simulate what is not kept yet, write the page and the figures where asked, and print."""
+    from flitwatch_research.advice_value import pieces, report, study
+    from flitwatch_research.advice_value.worlds import USUAL
+
+    seeds, days = seeds or SEEDS, days or pieces.DAYS
+    command = " ".join(
+        [
+            f"flitwatch study {NAME} --seeds {seeds}",
+            *([f"--days {days}"] if days != pieces.DAYS else []),
+            *(f"--world {world}" for world in worlds),
+        ]
+    )
+    with progress("") as bar:
+        task = bar.add_task(NAME, total=None)
+
+        def tell(done: int, total: int, message: str) -> None:
+            bar.update(task, completed=done, total=total, description=message)
+
+        answer = study.run(worlds or USUAL, seeds, days, processes or len(os.sched_getaffinity(0)), command, tell)
+    page = report.markdown(answer)
+    if out is not None:
+        _write(out, answer, page)
+    if as_json:
+        emit({name: value for name, value in answer.items() if name != "points"}, as_json)
+    else:
+        print(page)
+
+
+def _write(out: Path, answer: dict[str, Any], page: str) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.with_suffix(".md").write_text(page)
+    out.with_suffix(".json").write_bytes(orjson.dumps(answer, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

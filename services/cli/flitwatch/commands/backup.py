@@ -1,0 +1,101 @@
+"""`flitwatch db backup`, `restore` and `verify`: the embedded database at any second of the past."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from flitwatch.console import Moment, emit, fail, json_option, progress, stop_on_interrupt
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from flitwatch_ops.backup_files import OnStep
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_AT = click.option("--folder", type=_FOLDER, help="The folder of the backups; the one that was named last by default.")
+
+
+@click.command()
+@click.option("--folder", type=_FOLDER, help="Where to keep backups and the log from now on: best another disk.")
+@click.option(
+    "--keep", type=click.IntRange(1, 1000), default=2, show_default=True, help="Base backups to keep, the newest."
+)
+@click.option("--off", is_flag=True, help="Keep the log no longer, from the next start on; what was kept stays.")
+@json_option
+def backup(folder: Path | None, keep: int, off: bool, as_json: bool) -> None:
+    """Take a base backup of the embedded database; from the first on its log is kept, so that it can go back to any second.
+
+    The first call names the folder. Run it once a day: the log since the oldest base backup is kept too.
+    """
+    from flitwatch_ops import backups, kept_log
+    from flitwatch_ops.embedded import Embedded
+    from flitwatch_ops.platform import embedded_folder
+
+    server = Embedded(embedded_folder())
+    if off:
+        if folder is not None:
+            raise click.UsageError("--off and --folder exclude each other")
+        was = kept_log.stop_keeping(server.folder)
+        emit({"folder": None, "was": None if was is None else str(was)}, as_json)
+        return
+    if folder is not None:
+        kept_log.keep_log(server.folder, folder)
+    elif kept_log.archive_folder(server.folder) is None:
+        raise click.UsageError("name the folder of the backups: --folder DIRECTORY, best on another disk")
+    with server, progress("backup") as bar:
+        emit(backups.take(server, keep, _shown(bar)), as_json)
+
+
+@click.command()
+@_AT
+@click.option("--to", "to_s", type=Moment(), help="The moment to go back to; everything that is kept by default.")
+@click.option("--yes", is_flag=True, help="Restore; without it the moments that the folder can go back to are shown.")
+@json_option
+def restore(folder: Path | None, to_s: float | None, yes: bool, as_json: bool) -> None:
+    """Bring the embedded database back as it was at a moment, with nothing running.
+
+    What the database holds now stays beside it.
+    """
+    from flitwatch_ops import backup_files, backups
+    from flitwatch_ops.embedded import Embedded
+    from flitwatch_ops.platform import embedded_folder
+
+    server = Embedded(embedded_folder())
+    place = _place(folder)
+    if not yes:
+        emit({"folder": str(place), "restored": False, "restorable": backup_files.restorable(place)}, as_json)
+        return
+    with progress("restore") as bar, stop_on_interrupt() as stop:
+        emit({"restored": True} | backups.restore(server, place, to_s, _shown(bar), stop), as_json)
+
+
+@click.command()
+@_AT
+@json_option
+def verify(folder: Path | None, as_json: bool) -> None:
+    """Read every byte of the backups and of the log that is kept; ends with 1 where something is missing or damaged."""
+    from flitwatch_ops import backup_files
+
+    with progress("verify") as bar:
+        found = backup_files.verify(_place(folder), _shown(bar))
+    emit(found, as_json)
+    if not found["ok"]:
+        fail("the backups are not whole: take a new one with `flitwatch db backup`")
+
+
+def _place(folder: Path | None) -> Path:
+    from flitwatch_ops import kept_log
+    from flitwatch_ops.platform import embedded_folder
+
+    place = folder or kept_log.archive_folder(embedded_folder())
+    if place is None:
+        raise click.UsageError("name the folder of the backups: --folder DIRECTORY")
+    return place
+
+
+def _shown(bar: Progress) -> OnStep:
+    task = bar.add_task("")
+    return lambda done, total, part: bar.update(task, completed=done, total=total, description=part[:60])

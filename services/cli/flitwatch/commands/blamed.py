@@ -1,0 +1,110 @@
+"""`flitwatch blamed`: who is found in several sets of runs, by the estimates that stand now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from flitwatch.console import database_options, emit, json_option
+from flitwatch.rest import Place, api_options, asking, place
+
+
+@click.command()
+@click.option(
+    "--by",
+    type=click.Choice(["user", "application"]),
+    default="user",
+    show_default=True,
+    help="Users, or jobs of one name.",
+)
+@click.option(
+    "--definition",
+    type=click.Choice(["ours", "paper"]),
+    default="ours",
+    show_default=True,
+    help="Found means named, or (the paper's) mutual information beyond chance.",
+)
+@click.option(
+    "--least-sets",
+    type=click.IntRange(0, 1000),
+    default=2,
+    show_default=True,
+    help="Found in at least so many sets; 0 lists every name.",
+)
+@api_options
+@database_options
+@json_option
+def blamed(
+    by: Literal["user", "application"],
+    definition: Literal["ours", "paper"],
+    least_sets: int,
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
+    """List names that several applications' estimates of blame find, with the evidence of each.
+
+    With --url or a profile it asks the API; else it reads the database.
+    """
+    at_api = place(api_url, token_file, profile)
+    found = (
+        _read(db_url, ephemeral, by, definition, least_sets)
+        if at_api is None
+        else _asked(at_api, by, definition, least_sets)
+    )
+    if as_json:
+        emit(found, True)
+        return
+    for line in lines(found):
+        click.echo(line)
+
+
+def _asked(at_api: Place, by: str, definition: str, least_sets: int) -> dict[str, Any]:
+    with asking(at_api) as fw:
+        return dict(fw.api.blame_several(by=by, definition=definition, least_sets=least_sets, limit=1000))
+
+
+def _read(
+    db_url: str | None, ephemeral: bool, by: str, definition: Literal["ours", "paper"], least_sets: int
+) -> dict[str, Any]:
+    from flitwatch_db import connect
+    from flitwatch_db.estimates import several
+    from flitwatch_domain.several_sets import several_sets
+    from flitwatch_ops.platform import database
+
+    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        entries = several.entries_now(conn, by)
+    items = [{**vars(row), "evidence": list(row.evidence)} for row in several_sets(entries, definition, least_sets)]
+    sets = len({entry["estimate_id"] for _, entry in entries})
+    return {
+        "by": by,
+        "definition": definition,
+        "least_sets": least_sets,
+        "sets": sets,
+        "total": len(items),
+        "items": items,
+    }
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """The list for a person."""
+    told = [f"found in at least {found['least_sets']} of {found['sets']} sets: {found['total']}"]
+    for row in found["items"]:
+        q = "–" if row["q"] is None else f"{row['q']:.2g}"
+        told.append(
+            f"{row['name']}: {row['verdict']}, found in {row['found_in']} of {row['tested_in']} sets tested, q = {q}"
+        )
+        told += [f"  {_evidence(one)}" for one in row["evidence"]]
+    return told
+
+
+def _evidence(one: dict[str, Any]) -> str:
+    effect = "" if one["effect_s"] is None else f", {one['effect_s']:+.1f} s in an exposed run"
+    simulated = " (simulated)" if one["simulated"] else ""
+    q = "not testable" if one["q"] is None else f"q = {one['q']:.2g}"
+    return f"{one['exe']} on {one['nodes']} nodes{simulated}: {one['verdict']}, {q}{effect}, {one['exposed_runs']} of {one['runs']} runs exposed"

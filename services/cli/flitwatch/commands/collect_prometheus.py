@@ -1,0 +1,180 @@
+"""`flitwatch collect prometheus`: counters by remote write, OTLP and scraping."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from flitwatch.commands.following import finish, following, say, session
+
+if TYPE_CHECKING:
+    from flitwatch_domain.pulse import Pulse
+    from flitwatch_ingest.exporters.http import Door
+    from flitwatch_ingest.exporters.scraper import Scraper
+
+_LOCAL = ("127.0.0.1", "::1", "localhost")
+
+
+@click.command("prometheus")
+@click.option("--listen", help="Take remote write and OTLP metrics at ADDRESS:PORT, for instance 127.0.0.1:9095.")
+@click.option("--scrape", "urls", multiple=True, metavar="URL", help="Read an exporter's page (repeat it).")
+@click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A table of metrics of this site, in YAML (repeat it); its rows come before the built-in ones.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    envvar="FLITWATCH_COLLECT_TOKEN_FILE",
+    help="Senders must show the bearer token in this file.",
+)
+@click.option(
+    "--insecure-network",
+    is_flag=True,
+    help="Listen beyond this machine although no token is asked for: whoever reaches the port may write counters.",
+)
+@following
+def prometheus(
+    listen: str | None,
+    urls: tuple[str, ...],
+    maps: tuple[Path, ...],
+    token_file: Path | None,
+    insecure_network: bool,
+    log_url: str | None,
+    db_url: str | None,
+    state: Path | None,
+    once: bool,
+    interval_s: float | None,
+    as_json: bool,
+) -> None:
+    """Take counters from Prometheus (remote write 1.0 and 2.0), from OpenTelemetry (OTLP metrics over HTTP), or by scraping exporters.
+
+    Remote write comes to /api/v1/write, OTLP to /v1/metrics. A table says which metric is which counter, and which labels say whose port it counts;
+    `--map` extends it. What the table does not know is counted, and its first sample goes to the dead letters.
+    """
+    from prometheus_client import REGISTRY
+
+    from flitwatch_domain.errors import BadRequest, MissingDependency
+
+    try:
+        from flitwatch_ingest.exporters import Intake, MetricTable
+        from flitwatch_ingest.exporters.http import Door, token_of
+        from flitwatch_ingest.exporters.metrics import DoorCollector
+        from flitwatch_ingest.exporters.scraper import Scraper
+    except ModuleNotFoundError as missing:
+        raise MissingDependency(
+            f"{missing.name} is not installed", advice="Install flitwatch-agent[metrics]."
+        ) from None
+
+    if not listen and not urls:
+        raise BadRequest("there is nothing to collect from", advice="Say --listen ADDRESS:PORT, --scrape URL, or both.")
+    if once and listen:
+        raise BadRequest("--once ends after one look, and nobody could send anything", advice="Leave out --listen.")
+    host, port = _address(listen) if listen else ("", 0)
+    token = token_of(token_file) if token_file else ""
+    if listen and host not in _LOCAL and not token and not insecure_network:
+        raise BadRequest(
+            f"{host} is reached from beyond this machine, and no token is asked for",
+            advice="Say --token-file FILE, or --insecure-network where this is meant.",
+        )
+    table = MetricTable(maps)
+    with ExitStack() as stack:
+        about = listen or urls[0]
+        publisher, checkpoint, stop = stack.enter_context(
+            session("prometheus", about, log_url, db_url, state, patience_s=10.0)
+        )
+        intake = Intake(table, publisher, checkpoint)
+        door = Door(intake, token) if listen else None
+        scraper = Scraper(urls, intake, say) if urls else None
+        figures = DoorCollector(intake, door, scraper)
+        REGISTRY.register(figures)
+        stack.callback(REGISTRY.unregister, figures)
+        if once and scraper:
+            scraper.look()
+        else:
+            if door:
+                stack.enter_context(_served(door, host, port, stop))
+                say(f"listening at {host}:{port}")
+            _look_until(stop, scraper, interval_s or 15.0, publisher.pulse)
+    finish(publisher, as_json)
+
+
+def _address(listen: str) -> tuple[str, int]:
+    from flitwatch_domain.errors import BadRequest
+
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        raise BadRequest(f"{listen!r} is no address to listen at", advice="Say ADDRESS:PORT, such as 127.0.0.1:9095.")
+    return host.strip("[]"), int(port)
+
+
+@contextmanager
+def _served(door: Door, host: str, port: int, stop: threading.Event) -> Iterator[None]:
+    """Serve in a thread of its own; a server that ends by itself stops the collector."""
+    import socket
+
+    import uvicorn
+
+    from flitwatch_domain.errors import Unavailable
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    taken = socket.socket(family)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((host, port))
+    except OSError as problem:
+        taken.close()
+        raise Unavailable(
+            f"{host} port {port} cannot be listened at: {problem.strerror}", advice="Choose another --listen."
+        ) from None
+    server = uvicorn.Server(
+        uvicorn.Config(
+            door.app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            limit_concurrency=256,
+            timeout_graceful_shutdown=10,
+        )
+    )
+
+    def serve() -> None:
+        try:
+            server.run(sockets=[taken])
+        finally:
+            stop.set()
+
+    thread = threading.Thread(target=serve, name="door")
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
+        taken.close()
+
+
+def _look_until(stop: threading.Event, scraper: Scraper | None, interval_s: float, pulse: Pulse) -> None:
+    """Scrape every `interval_s`; without a scraper, wait."""
+    from flitwatch_domain.errors import Cancelled, Unavailable
+
+    while not stop.is_set():
+        begun = time.monotonic()
+        if scraper:
+            try:
+                scraper.look()
+            except Unavailable as away:
+                say(f"what was read is lost, and is counted with the next reading: {away.message}")
+            except Cancelled:
+                return
+        pulse.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))

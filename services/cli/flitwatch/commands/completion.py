@@ -1,0 +1,36 @@
+"""`flitwatch completion`: the script with which a shell completes commands, options and values."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from flitwatch.console import emit, json_option
+
+PROGRAM, VARIABLE = "flitwatch", "_FLITWATCH_COMPLETE"
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@json_option
+def completion(shell: str, as_json: bool) -> None:
+    """Print the script with which SHELL completes commands, options and values.
+
+    \b
+    bash  flitwatch completion bash > ~/.local/share/bash-completion/completions/flitwatch
+    zsh   flitwatch completion zsh > a folder of $fpath, as _flitwatch
+    fish  flitwatch completion fish > ~/.config/fish/completions/flitwatch.fish
+    """
+    script = source(shell)
+    emit({"shell": shell, "script": script}, True) if as_json else click.echo(script, nl=False)
+
+
+def source(shell: str) -> str:
+    """The script of `bash`, `zsh` or `fish`."""
+    from flitwatch.main import cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    # Its own `source` starts bash to look at its version; packages are made where there may be none.
+    made = kind(cli, {}, PROGRAM, VARIABLE)
+    return str(made.source_template % made.source_vars())

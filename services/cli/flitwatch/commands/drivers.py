@@ -1,0 +1,41 @@
+"""`flitwatch drivers`: the counters that carry an application's deviation, from the stored estimate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flitwatch.console import emit, json_option
+from flitwatch.rest import api_options, application_options, asking, needed
+
+
+@click.command()
+@application_options(required=True, without_nodes="every size")
+@click.option(
+    "--inputs",
+    type=click.Choice(["rates", "deltas"]),
+    default="rates",
+    show_default=True,
+    help="Counters as rates per second of a step, or as counted over it (the paper's; contains the step's duration).",
+)
+@api_options
+@json_option
+def drivers(
+    application: str,
+    nodes: int | None,
+    inputs: str,
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
+    as_json: bool,
+) -> None:
+    """Say which counters carry the deviation of an application's step times, by the platform's newest estimate.
+
+    Without --url and profile it asks the platform that runs here. `flitwatch deviation` computes the same from files.
+    """
+    from flitwatch import stored
+
+    with asking(needed(api_url, token_file, profile)) as fw:
+        found = stored.drivers(fw, application, nodes, inputs)
+    emit(found, True) if as_json else stored.show_drivers(found)

@@ -1,0 +1,43 @@
+"""`flitwatch evidence`: whether an evidence page is as it was written."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from flitwatch.console import emit, fail, json_option
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.explanation.case import content_hash, held_hash
+
+#: An evidence page takes some hundred kilobytes.
+MOST_BYTES = 64 * 2**20
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@json_option
+def evidence(file: Path, as_json: bool) -> None:
+    """Say whether the evidence page FILE is as it was written, by the hash that it holds.
+
+    The hash shows whether the file was changed since, not who wrote it. A changed page ends with status 1.
+    """
+    if file.stat().st_size > MOST_BYTES:
+        raise BadInput("it is larger than any evidence page", where=str(file))
+    try:
+        page = file.read_bytes().decode()
+        held = held_hash(page)
+    except UnicodeDecodeError:
+        raise BadInput("it is no evidence page: it is not UTF-8", where=str(file)) from None
+    except BadInput as wrong:
+        raise BadInput(wrong.reason, where=str(file), advice=wrong.advice) from None
+    unchanged = content_hash(page) == held
+    if as_json:
+        emit({"file": str(file), "sha256": held, "unchanged": unchanged}, True)
+        if not unchanged:
+            sys.exit(1)
+        return
+    if not unchanged:
+        fail(f"{file} was changed after it was written: its content does not have the hash that it holds")
+    click.echo(f"{file}: unchanged, sha256 {held}")

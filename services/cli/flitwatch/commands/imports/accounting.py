@@ -1,0 +1,154 @@
+"""Schedulers' accounting from files: what `flitwatch import sacct`, `pbs`, `flux`, `swf` and `clustercockpit` have in common."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from flitwatch.console import emit, progress
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from flitwatch.commands.imports.through_log import ImportLog
+    from flitwatch_ingest.sources.incarnations import Found, Held, JobKey
+    from flitwatch_ingest.sources.rejection import Rejection
+
+#: Jobs in memory at once, and written before the next are read: a year of accounting takes no more than an hour of it.
+JOBS_AT_ONCE = 10_000
+
+
+class Reader(Protocol):
+    """Turns files into jobs, one file after another."""
+
+    def read(self, source: IO[bytes], where: str, /) -> Iterator[Found | Rejection]:
+        """Jobs and rejected pieces of a file."""
+
+    def rest(self) -> Iterator[Found | Rejection]:
+        """What is left when the last file was read."""
+
+
+def import_jobs(
+    source: str,
+    files: Sequence[Path],
+    reader: Callable[[], Reader],
+    *,
+    name: Path,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
+    """Import jobs through the log, print the report, and end with its exit status.
+
+    Parameters
+    ----------
+    source : str
+        What wrote the files: sacct, pbs, ...
+    files : sequence of Path
+        Read one after the other. Of several, one that cannot be read is rejected and the others are read.
+    reader : callable
+        Gives a new reader.
+    name : Path
+        What the user named; the rejected records are listed under it.
+    """
+    from flitwatch.commands.imports.through_log import door, finish
+    from flitwatch_db.ingest import imports
+    from flitwatch_domain.importers.packed import open_plain
+    from flitwatch_ingest.sources.rejection import Rejection
+
+    # A file that is none is refused before a database is started.
+    with open_plain(files[0]) as plain:
+        reader().read(plain, str(files[0]))
+    with door(db_url, ephemeral) as through, progress("importing") as display:
+        size = sum(os.path.getsize(file) for file in files)
+        task = display.add_task("importing", total=size)
+        content = _Content()
+        reading = reader()
+        items = chain(content.read(files, reading), reading.rest())
+        # What the log still carries of these jobs is stored first: their numbers go on from there.
+        through.write(quiet=True)
+        rejected: list[Rejection] = []
+        imports.count_jobs_from_here(through.conn)
+        while batch := list(islice(items, JOBS_AT_ONCE)):
+            rejected += [item for item in batch if isinstance(item, Rejection)]
+            _carry(through, source, [item for item in batch if not isinstance(item, Rejection)])
+            display.update(task, completed=min(content.bytes, size))
+        # The rejected of one content are one source: importing it again does not list them twice, another day's file of the name does not hide them.
+        listed = f"{source}:{name.absolute()}#{content.digest.hexdigest()}"
+        for number, item in enumerate(rejected, start=1):
+            through.publisher.reject(item, listed, number)
+        through.sources.add(listed)
+        through.write(quiet=True)
+        report = imports.jobs_counted(through.conn)._asdict() | through.rejected()
+    emit(report, as_json)
+    finish(report)
+
+
+def _carry(through: ImportLog, source: str, found: list[Found]) -> None:
+    """Number a batch's incarnations behind those that are stored, and write it."""
+    from flitwatch_db.ingest import imports
+    from flitwatch_ingest.collectors.sacct import publish_jobs
+    from flitwatch_ingest.sources.incarnations import number_restarts, unnumbered
+
+    jobs = number_restarts(found, _held(through.conn, unnumbered(found)))
+    publish_jobs(jobs, through.publisher, source)
+    through.shared |= {f"{source}:{job.cluster}" for job in jobs}
+    through.write(quiet=True)
+    imports.count_jobs(through.conn, {(job.cluster, job.job_id, job.restart) for job in jobs})
+
+
+class _Content:
+    """The files' bytes, counted as they are read, and their digest."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.digest = hashlib.blake2b(digest_size=8)
+
+    def read(self, files: Sequence[Path], reader: Reader) -> Iterator[Found | Rejection]:
+        """What `reader` finds in the files."""
+        from flitwatch_domain.errors import BadInput
+        from flitwatch_domain.importers.packed import open_plain
+        from flitwatch_ingest.sources.rejection import Rejection
+
+        for file in files:
+            try:
+                with open_plain(file) as plain:
+                    yield from reader.read(_Counted(plain, self._count), str(file))  # type: ignore[arg-type]
+            except BadInput as bad:
+                if len(files) == 1:
+                    raise
+                yield Rejection(str(file), bad.reason)
+
+    def _count(self, data: bytes) -> bytes:
+        self.bytes += len(data)
+        self.digest.update(data)
+        return data
+
+
+class _Counted:
+    """A file whose lines or blocks are handed to `each` as they are read."""
+
+    def __init__(self, file: IO[bytes], each: Callable[[bytes], bytes]) -> None:
+        self._file = file
+        self._each = each
+
+    def __iter__(self) -> Iterator[bytes]:
+        return map(self._each, self._file)
+
+    def read(self, size: int) -> bytes:
+        return self._each(self._file.read(size))
+
+
+def _held(conn: psycopg.Connection[Any], keys: set[JobKey]) -> dict[JobKey, list[Held]]:
+    from flitwatch_db.ingest import imports
+    from flitwatch_ingest.sources.incarnations import Held
+
+    held: defaultdict[JobKey, list[Held]] = defaultdict(list)
+    for cluster, job_id, restart, submit_s, start_s, end_s in imports.incarnations(conn, keys):
+        held[cluster, job_id].append(Held(restart, submit_s, start_s, end_s))
+    return dict(held)

@@ -1,0 +1,118 @@
+"""`flitwatch import pbs|flux|swf|clustercockpit`: accounting of other schedulers, and of portals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from flitwatch.console import database_options, json_option
+from flitwatch_domain.errors import NotFound
+
+
+@click.command("pbs")
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--timezone", help="Zone of the PBS server, such as Europe/Berlin (default: this machine's).")
+@click.option("--cluster", help="Name of the cluster (default: the server's name in the ids of jobs).")
+@database_options
+@json_option
+def pbs(
+    files: tuple[Path, ...],
+    timezone: str | None,
+    cluster: str | None,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
+    """Import FILES, accounting logs of PBS or Torque, in the order of time; they may be compressed.
+
+    A folder stands for its files in the order of their names, as PBS names them by day. The exit status is 3 where records were refused.
+    """
+    from flitwatch.commands.imports.accounting import import_jobs
+    from flitwatch.commands.imports.zones import zone_named
+    from flitwatch_ingest.sources.pbs import PbsReader
+
+    zone = zone_named(timezone)
+    import_jobs(
+        "pbs",
+        list(_each_file(files)),
+        lambda: PbsReader(zone, cluster),
+        name=files[0],
+        db_url=db_url,
+        ephemeral=ephemeral,
+        as_json=as_json,
+    )
+
+
+@click.command("flux")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--cluster", default="default", show_default=True, help="Name of the cluster; Flux does not say it.")
+@database_options
+@json_option
+def flux(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Import FILE: what `flux jobs -a --json` prints, or what Flux's service job-list answers; it may be compressed.
+
+    The exit status is 3 where records were refused.
+    """
+    from flitwatch.commands.imports.accounting import import_jobs
+    from flitwatch_ingest.sources.flux import FluxReader
+
+    import_jobs(
+        "flux", [file], lambda: FluxReader(cluster), name=file, db_url=db_url, ephemeral=ephemeral, as_json=as_json
+    )
+
+
+@click.command("swf")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--cluster", default="default", show_default=True, help="Name of the cluster; the format does not say it."
+)
+@database_options
+@json_option
+def swf(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Import FILE, a log in the Standard Workload Format (Parallel Workloads Archive); it may be compressed.
+
+    The format names no nodes, so its jobs have no place in a fabric. The exit status is 3 where records were refused.
+    """
+    from flitwatch.commands.imports.accounting import import_jobs
+    from flitwatch_ingest.sources.swf import SwfReader
+
+    import_jobs(
+        "swf", [file], lambda: SwfReader(cluster), name=file, db_url=db_url, ephemeral=ephemeral, as_json=as_json
+    )
+
+
+@click.command("clustercockpit")
+@click.argument("archive", type=click.Path(path_type=Path))
+@click.option("--cluster", help="Name of the cluster (default: as the archive says).")
+@database_options
+@json_option
+def clustercockpit(archive: Path, cluster: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Import the jobs of ARCHIVE, ClusterCockpit's job archive: its folder, a part of it, or one meta.json.
+
+    The exit status is 3 where records were refused.
+    """
+    from flitwatch.commands.imports.accounting import import_jobs
+    from flitwatch_ingest.sources import clustercockpit as source
+
+    files = list(source.find(archive)) if archive.is_dir() else [archive]
+    if not files:
+        raise NotFound(f"{archive} holds no {source.META}", advice="Give the folder of ClusterCockpit's job archive.")
+    import_jobs(
+        "clustercockpit",
+        files,
+        lambda: source.ClusterCockpitReader(cluster),
+        name=archive,
+        db_url=db_url,
+        ephemeral=ephemeral,
+        as_json=as_json,
+    )
+
+
+def _each_file(paths: tuple[Path, ...]) -> Iterator[Path]:
+    for path in paths:
+        files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
+        if not files:
+            raise NotFound(f"{path} holds no file", advice="Give the folder of PBS's accounting logs.")
+        yield from files

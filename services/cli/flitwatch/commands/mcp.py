@@ -1,0 +1,38 @@
+"""`flitwatch mcp`: the platform's answers as tools of an assistant, over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import click
+
+from flitwatch.console import emit, fail, json_option
+from flitwatch.rest import api_options, needed
+
+
+@click.command()
+@click.option("--allow-tasks", is_flag=True, help="Let the tool what_if start simulations, if the token may.")
+@api_options
+@json_option
+def mcp(allow_tasks: bool, api_url: str | None, token_file: Path | None, profile: str | None, as_json: bool) -> None:
+    """Serve the platform's answers to an assistant, by the Model Context Protocol over standard input and output.
+
+    The assistant's program starts this command. It only reads, with the rights of the token; --json prints the tools and ends. It needs the extra `mcp`:
+    pip install 'flitwatch[mcp]'. Without --url and profile it asks the platform that runs here.
+    """
+    try:
+        from flitwatch.assistant import server
+    except ModuleNotFoundError as absent:
+        if (absent.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        fail("this needs the extra mcp: pip install 'flitwatch[mcp]'")
+    made = server(needed(api_url, token_file, profile), allow_tasks)
+    if as_json:
+        tools = asyncio.run(made.list_tools())
+        emit({"tools": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]}, True)
+        return
+    if sys.stdin.isatty():
+        click.echo("flitwatch: an assistant's program starts this command; Ctrl-C ends it", err=True)
+    made.run("stdio")

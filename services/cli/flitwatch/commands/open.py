@@ -1,0 +1,33 @@
+"""`flitwatch open`: the page of a job."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+
+from flitwatch.console import emit, fail, json_option
+from flitwatch.rest import api_options, asking, needed
+
+
+@click.command("open")
+@click.argument("job_id")
+@click.option("--browser", is_flag=True, help="Open the page in a browser as well.")
+@api_options
+@json_option
+def open_(
+    job_id: str, browser: bool, api_url: str | None, token_file: Path | None, profile: str | None, as_json: bool
+) -> None:
+    """Print the address of JOB_ID's page, if the platform knows the job.
+
+    Without --url and profile it asks the platform that runs here. The page shows the newest job of that id.
+    """
+    at = needed(api_url, token_file, profile)
+    with asking(at) as fw:
+        known = fw.api.job(job_id)["job_id"]
+    page = f"{at.url}/jobs/{quote(known, safe='')}"
+    emit({"page": page}, True) if as_json else click.echo(page)
+    if browser and not webbrowser.open(page):
+        fail("no browser was found here: open the address above where there is one, or set BROWSER")

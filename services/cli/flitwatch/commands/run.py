@@ -1,0 +1,168 @@
+"""`flitwatch run`: run a program and report its steps."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from flitwatch.console import emit, fail, json_option
+from flitwatch.program_run import monitor, program
+from flitwatch.program_run.reports import Head, Report, kept, of_job, send_kept
+from flitwatch.program_run.step_lines import PatternSteps, StepFile
+from flitwatch.rest import Place, needed
+from flitwatch_domain.errors import FlitwatchError
+
+#: What the API takes of a run.
+MOST_NODES, LONGEST_NAME, LONGEST_JOB = 20_000, 400, 60
+
+
+class Pattern(click.ParamType):
+    """A regular expression, compiled by RE2: no line takes longer than its length."""
+
+    name = "regex"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The pattern; a usage error where it is none."""
+        import re2
+
+        quiet = re2.Options()
+        quiet.log_errors = False
+        try:
+            return re2.compile(value, quiet)
+        except re2.error as problem:
+            said = problem.args[0].decode() if problem.args and isinstance(problem.args[0], bytes) else str(problem)
+            self.fail(f"it is no regular expression of RE2: {said}", param, ctx)
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("--application", metavar="NAME", help="The application's name. [default: the program's file name]")
+@click.option(
+    "--step-pattern",
+    type=Pattern(),
+    metavar="REGEX",
+    help="A line of the program's output that ends a step, with the groups (?P<step>…) and (?P<time>…) for its number and its seconds, if it prints them.",
+)
+@click.option("--send-kept", is_flag=True, help="Send the runs that could not be sent, and run nothing.")
+@click.option("--header", is_flag=True, help="Print the path of the C header that reports steps, and run nothing.")
+# A token file that is missing on this node stops no program, so it is looked for later than in other commands.
+@click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Ask this API.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    envvar="FLITWATCH_TOKEN_FILE",
+    help="File with an API token, for --url or the profile.",
+)
+@click.option(
+    "--profile",
+    envvar="FLITWATCH_PROFILE",
+    metavar="NAME",
+    help="Address and token of [profile.NAME] in ~/.config/flitwatch/config.toml; without it and --url, [profile.default].",
+)
+@json_option
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def run(
+    application: str | None,
+    step_pattern: Any | None,
+    send_kept: bool,
+    header: bool,
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
+    as_json: bool,
+    command: tuple[str, ...],
+) -> None:
+    """Run COMMAND as it would run without this, and report its steps to the platform: flitwatch run -- ./app --its-option
+
+    COMMAND keeps its terminal, its signals and its exit status. Steps come from lines `STEP SECONDS` that it appends to the file FLITWATCH_STEPS (the C header
+    and `flitwatch_client.steps` do that), or, with --step-pattern, from its standard output. What cannot be sent is kept, and said once.
+    """
+    if header:
+        path = _header()
+        emit({"header": path}, True) if as_json else click.echo(path)
+    elif send_kept:
+        _send_kept(as_json)
+    elif not command:
+        raise click.UsageError("name the program to run: flitwatch run -- ./app")
+    else:
+        _run(command, application, step_pattern, api_url, token_file, profile)
+
+
+def _header() -> str:
+    import flitwatch_client
+
+    return str(Path(flitwatch_client.__file__).with_name("flitwatch_steps.h"))
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "flitwatch", "runs")
+
+
+def _send_kept(as_json: bool) -> None:
+    files = kept(_folder())
+    problems = {file.name: problem for file in files if (problem := send_kept(file)) is not None}
+    done = {"sent": len(files) - len(problems), "left": problems}
+    if as_json:
+        emit(done, True)
+    else:
+        click.echo(f"sent {done['sent']} of {len(files)} runs")
+    if problems:
+        name, problem = next(iter(problems.items()))
+        fail(f"{len(problems)} runs are not sent; {_folder() / name}: {problem}")
+
+
+def _run(
+    command: tuple[str, ...],
+    application: str | None,
+    pattern: Any | None,
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
+) -> NoReturn:
+    if shutil.which(command[0]) is None:
+        program.become(command)  # says so, and ends as a shell would: there is no run to report
+    ours = theirs = None
+    try:
+        place = needed(api_url, token_file, profile)
+        token = place.token_file
+        report = _report(command, application, Place(place.url, token.absolute() if token else None))
+        handle, path = tempfile.mkstemp(prefix="flitwatch-steps-")
+        os.close(handle)
+        os.environ["FLITWATCH_STEPS"] = path
+        steps, found = StepFile(path), PatternSteps(pattern) if pattern else None
+        if found:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        monitor.start(
+            lambda ended: monitor.watch(ended, report, steps, found, theirs),
+            (theirs.fileno(),) if theirs else (),
+        )
+    except (FlitwatchError, click.ClickException, OSError, RuntimeError) as problem:
+        said = problem.format_message() if isinstance(problem, click.ClickException) else str(problem)
+        print(f"flitwatch: this run is not reported: {' '.join(said.split())}", file=sys.stderr)
+        program.become(command)
+    if ours is None or theirs is None:
+        program.become(command)
+    theirs.close()
+    program.copied(command, ours)
+
+
+def _report(command: tuple[str, ...], application: str | None, place: Place) -> Report:
+    job, nodes = of_job(os.environ)
+    name = "".join(c if c.isprintable() else "?" for c in application or Path(command[0]).name).strip()
+    key = uuid.uuid4().hex
+    head = Head(
+        key,
+        name[:LONGEST_NAME] or "unnamed",
+        job[:LONGEST_JOB] if job else None,
+        datetime.now(UTC).isoformat(),
+        nodes[:MOST_NODES],
+    )
+    return Report(head, place, _folder() / f"{key}.json")

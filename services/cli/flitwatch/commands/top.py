@@ -1,0 +1,176 @@
+"""`flitwatch top`: the hottest groups, links and jobs of a machine, live."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flitwatch.console import FiniteRange, emit, json_option
+from flitwatch.hottest import SORTS, headline, hottest, lists
+from flitwatch.rest import Place, api_options, asking, needed
+from flitwatch.tables import clean, drawn, plain, table
+from flitwatch_domain.errors import FlitwatchError
+
+#: How often keys are looked for, seconds.
+KEYS_S = 0.2
+HELP = "q quit   s order   m next machine   r read again"
+
+
+@click.command()
+@click.option(
+    "--fabric", metavar="NAME", help="The machine, by its fabric's name or number; without it, the first with counters."
+)
+@click.option(
+    "--sort",
+    type=click.Choice(list(SORTS)),
+    default="ratio",
+    show_default=True,
+    help="Order of the lists: stalls per flit, stall cycles or flits. Links are always the hottest by stalls per flit.",
+)
+@click.option("--most", type=click.IntRange(1, 100), default=10, show_default=True, help="Rows of each list.")
+@click.option(
+    "--every", "every_s", type=FiniteRange(1, 3600), default=5, show_default=True, help="Seconds between two reads."
+)
+@click.option("--once", is_flag=True, help="Print the lists once; so does a pipe.")
+@api_options
+@json_option
+def top(
+    fabric: str | None,
+    sort: str,
+    most: int,
+    every_s: float,
+    once: bool,
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
+    as_json: bool,
+) -> None:
+    """Show a machine's hottest groups, links and jobs, live; keys: q quits, s changes the order, m takes the next machine, r reads again.
+
+    Without --url and profile it asks the platform that runs here.
+    """
+    at = needed(api_url, token_file, profile)
+    with asking(at) as fw:
+        found = hottest(fw, fabric, sort, most)
+    if as_json:
+        emit(found, True)
+    elif once or not drawn() or not sys.stdin.isatty():
+        _print(found)
+    else:
+        _live(_Reader(at, found, most, every_s))
+
+
+def _print(found: dict[str, Any]) -> None:
+    if drawn():
+        from rich.console import Console
+
+        Console().print(_page(found, ""))
+        return
+    print(headline(found))
+    for title, heads, rows, left in lists(found, False):
+        print("", *(plain(title, heads, rows, left) if rows else [f"{title}: none"]), sep="\n")
+
+
+def _page(found: dict[str, Any], state: str) -> Any:
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[Any] = [Text(headline(found), style="bold"), *([Text(state)] if state else []), Text("")]
+    for title, heads, rows, left in lists(found, True):
+        parts.append(table(title, heads, rows, left) if rows else Text(f"{title}: none\n"))
+    return Group(*parts)
+
+
+class _Reader:
+    """Reads the lists in a thread of its own, so that keys answer at once.
+
+    Attributes
+    ----------
+    found : dict
+        The newest lists that were read.
+    problem : str
+        Why the last read failed; empty where it did not.
+    """
+
+    def __init__(self, at: Place, found: dict[str, Any], most: int, every_s: float) -> None:
+        self.found, self.problem = found, ""
+        self._at, self._most, self._every_s = at, most, every_s
+        self._machine, self._sort = found["fabric"], found["sort"]
+        self._asked = threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        while True:
+            self._asked.wait(self._every_s)
+            self._asked.clear()
+            try:
+                with asking(self._at) as fw:
+                    self.found = hottest(fw, self._machine, self._sort, self._most)
+                self.problem = ""
+            except FlitwatchError as problem:
+                self.problem = str(problem)
+            except Exception as unknown:
+                # The thread goes on, and the reader sees that what is shown is old.
+                self.problem = f"{type(unknown).__name__}: {unknown}"
+
+    def key(self, key: str) -> None:
+        """Do what a key asks for."""
+        if key == "s":
+            names = list(SORTS)
+            self._sort = names[(names.index(self._sort) + 1) % len(names)]
+        elif key == "m":
+            machines = self.found["fabrics"]
+            at = machines.index(self._machine) if self._machine in machines else -1
+            self._machine = machines[(at + 1) % len(machines)]
+        if key in "smr":
+            self._asked.set()
+
+    def state(self) -> str:
+        """The keys, or why what is shown is old."""
+        return f"NOT CURRENT: {clean(self.problem)}" if self.problem else HELP
+
+
+def _live(reader: _Reader) -> None:
+    from rich.live import Live
+
+    with Live(screen=True, auto_refresh=False) as live, _single_keys() as pressed:
+        shown: Any = None
+        while True:
+            now = (reader.found, reader.state(), live.console.size)
+            if now != shown:
+                live.update(_page(*now[:2]), refresh=True)
+                shown = now
+            for key in pressed():
+                # Ctrl-D, and the end of input.
+                if key in ("q", "\x04", ""):
+                    return
+                reader.key(key)
+
+
+@contextmanager
+def _single_keys() -> Iterator[Callable[[], str]]:
+    """Gives a question for the keys that were pressed, which waits a moment; the terminal gives them without Enter."""
+    import termios
+    import tty
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    tty.setcbreak(terminal)
+
+    def pressed() -> Any:
+        if not select.select([terminal], [], [], KEYS_S)[0]:
+            return []
+        return os.read(terminal, 64).decode("ascii", "ignore") or [""]
+
+    try:
+        yield pressed
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)

@@ -1,0 +1,77 @@
+"""`flitwatch trial`: what a randomised trial of advice shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flitwatch.console import database_options, emit, json_option
+from flitwatch_domain.trials import RECORD
+
+
+@click.group()
+def trial() -> None:
+    """Say what a randomised trial of advice shows."""
+
+
+@trial.command()
+@click.option(
+    "--file",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=RECORD,
+    show_default=True,
+    help="The record that `flitwatch agent slurm --trial` writes.",
+)
+@click.option("--cluster", help="Where several clusters use the same job ids.")
+@database_options
+@json_option
+def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Compare the jobs that were given advice with those that were not, by their times in the accounting."""
+    from flitwatch_db import connect
+    from flitwatch_db.jobs.outcomes import outcomes
+    from flitwatch_ml import trial_report
+    from flitwatch_ops.platform import database
+    from flitwatch_slurm.trial import read
+
+    header, participants, torn = read(path)
+    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        found = outcomes(conn, [one.job_id for one in participants], header.begun_s, cluster)
+    made = trial_report.report(participants, [found.get(one.job_id) for one in participants], header.share)
+    if torn:
+        made["warnings"].append(f"{torn} lines of the record were torn by a crash: their jobs are not counted")
+    made |= {"share": header.share, "begun_s": header.begun_s, "caveat": CAVEAT}
+    if as_json:
+        emit(made, as_json)
+        return
+    for line in _lines(made):
+        click.echo(line)
+
+
+CAVEAT = "Jobs that are left alone also gain where advised jobs keep out of their way: the effect of advising all may be larger."
+
+
+def _lines(made: dict[str, Any]) -> list[str]:
+    said = [
+        f"{made['participants']} jobs, {made['advised']} with advice and {made['control']} without;"
+        f" {made['finished']['advised']} and {made['finished']['control']} have ended"
+    ]
+    for name, key in (("run time", "run_time"), ("from the draw to the end", "turnaround")):
+        found = made[key]
+        if found["effect"] is None:
+            said.append(f"{name}: cannot tell ({found['reasons'][0]})")
+            continue
+        low, high = found["interval"]
+        text = f"{name}: {found['effect']:+.1%} with advice ({low:+.1%} to {high:+.1%}): {found['verdict']}"
+        said.append(text + (f" ({found['reasons'][0]})" if found["reasons"] else ""))
+    wait = made["wait_s"]
+    if wait["difference"] is not None:
+        low, high = wait["interval"]
+        said.append(f"wait: {wait['difference']:+.0f} s with advice ({low:+.0f} to {high:+.0f} s)")
+    saved = made["node_hours_saved"]
+    if saved["a_job"] is not None:
+        low, high = saved["interval"]
+        said.append(f"node-hours saved for each advised job: {saved['a_job']:.2f} ({low:.2f} to {high:.2f})")
+    return [*said, *(f"warning: {line}" for line in made["warnings"]), made["caveat"]]

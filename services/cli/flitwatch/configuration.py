@@ -1,0 +1,73 @@
+"""The configuration file: settings of every service, as environment variables that the environment itself does not set."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+from flitwatch_domain.errors import BadInput
+
+#: Where packages put it; FLITWATCH_CONFIG names another one.
+USUAL = Path("/etc/flitwatch/flitwatch.toml")
+#: Every setting with its meaning, commented out: what packages install as the file. `make reference` writes it.
+SAMPLE = "flitwatch.toml"
+
+
+def sample() -> str:
+    """The file as it is installed."""
+    return resources.files(__package__).joinpath(SAMPLE).read_text("utf-8")
+
+
+def load() -> None:
+    """Set FLITWATCH_NAME for each `name` of the file, unless the environment sets it.
+
+    Raises
+    ------
+    BadInput
+        The file is no TOML, or has a name that is no setting, or a value that is no text, number, truth value or list of texts.
+    """
+    named = os.environ.get("FLITWATCH_CONFIG")
+    place = Path(named or USUAL)
+    try:
+        text = place.read_text("utf-8")
+    except FileNotFoundError:
+        if named:
+            raise
+        return
+    except PermissionError:
+        if named:
+            raise
+        # The services' own: other users of the machine run commands without it.
+        return
+    for name, value in values(text, str(place)).items():
+        os.environ.setdefault(name, value)
+
+
+def values(text: str, where: str) -> dict[str, str]:
+    """Variables by their names."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise BadInput(f"{where}: {problem}") from problem
+    known = re.findall(r"^# (\w+) = ", sample(), re.MULTILINE)
+    found = {}
+    for name, value in content.items():
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            raise BadInput(f"{where}: there is no setting {name}" + (f"; is it {close[0]}?" if close else ""))
+        found[f"FLITWATCH_{name.upper()}"] = _text(value, f"{where}: {name}")
+    return found
+
+
+def _text(value: object, where: str) -> str:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return ",".join(value)
+    raise BadInput(f"{where} must be a text, a number, true, false or a list of texts")

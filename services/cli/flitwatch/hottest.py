@@ -1,0 +1,191 @@
+"""The hottest groups, links and jobs of a machine, from the API's figures of one window."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flitwatch.tables import UNKNOWN, clean, number, sparkline, text
+from flitwatch_domain.errors import NotFound
+
+if TYPE_CHECKING:
+    from flitwatch_client import Client
+
+#: What lists are ordered by; the API's names.
+SORTS = {"ratio": "stalls per flit", "stall_cycles": "stall cycles", "flits": "flits"}
+#: Links that are asked for: the hottest by stalls per flit, whatever they are ordered by then.
+LINKS = 100
+#: Steps of the sparklines, seconds.
+STEP_S = 60
+FIGURES = ["stalls per flit", "stall cycles", "flits"]
+
+
+def hottest(fw: Client, machine: str | None, sort: str, most: int) -> dict[str, Any]:
+    """The lists, each with at most `most` rows.
+
+    Parameters
+    ----------
+    fw : Client
+    machine : str or None
+        A fabric's name or number; None is the first with counters.
+    sort : {"ratio", "stall_cycles", "flits"}
+    most : int
+
+    Returns
+    -------
+    dict
+        The window, and `groups`, `links` and `jobs`. A figure that is not known is None. Figures of a group or a job are sums over the routers that are
+        counted; `counted` and `routers` say how many those are. A job's routers carry others' traffic too.
+
+    Raises
+    ------
+    NotFound
+        There is no such machine, or none at all.
+    """
+    machines = fw.api.fabrics()["items"]
+    chosen = _chosen(machines, machine)
+    stalls = fw.api.stalls(str(chosen["id"]))
+    at = stalls["at"]
+    measured: dict[str, list[Any]] = dict(stalls["routers"])  # type: ignore[arg-type]
+    known = {
+        router: (flits, stall_cycles)
+        for router, flits, stall_cycles in zip(
+            *(measured[name] for name in ("router", "flits", "stall_cycles")), strict=True
+        )
+        if flits is not None and stall_cycles is not None
+    }
+    groups: dict[int, list[int]] = defaultdict(list)
+    for router, group in enumerate(fw.api.routers(str(chosen["id"]))["group"]):
+        if group is not None:
+            groups[group].append(router)
+    past = _past(fw, chosen["id"], groups) if at else {}
+    by_group = [
+        {"group": group, **_sums(routers, known), "past_ratio": past.get(group, [])}
+        for group, routers in groups.items()
+    ]
+    jobs = fw.api.occupancy(str(chosen["id"]), at=at)["jobs"] if at else []
+    by_job = [
+        {name: job[name] for name in ("job_id", "user", "name", "nodes")} | _sums(job["routers"], known)  # type: ignore[literal-required]
+        for job in jobs
+    ]
+    links = fw.api.hot_links(str(chosen["id"]), at=at, limit=LINKS)
+    return {
+        "fabric": chosen["name"],
+        "fabrics": [one["name"] for one in machines],
+        "at": at,
+        "window_s": stalls["window_s"],
+        "simulated": chosen["simulated"],
+        "snapshot": chosen["snapshot"],
+        "note": stalls.get("note") or links["note"],
+        "sort": sort,
+        "groups": _first(by_group, sort, most),
+        "links": _first(links["items"], sort, most),
+        "links_counted": links["links_counted"],
+        "jobs": _first(by_job, sort, most),
+        "jobs_running": len(by_job),
+    }
+
+
+def _chosen(machines: Sequence[Any], asked: str | None) -> Any:
+    if not machines:
+        raise NotFound("the platform knows no machine yet", advice="Import one: flitwatch import fabric FILE.")
+    if asked is None:
+        return next((one for one in machines if one["last_ts"]), machines[0])
+    for one in machines:
+        if asked in (one["name"], str(one["id"])):
+            return one
+    raise NotFound(
+        f"the platform has no machine {asked}", advice=f"It has {', '.join(one['name'] for one in machines)}."
+    )
+
+
+def _sums(routers: Sequence[int], known: dict[int, tuple[float, float]]) -> dict[str, Any]:
+    counted = [known[router] for router in routers if router in known]
+    flits = sum(one[0] for one in counted) if counted else None
+    stall_cycles = sum(one[1] for one in counted) if counted else None
+    ratio = stall_cycles / flits if flits and stall_cycles is not None else None
+    return {
+        "ratio": ratio,
+        "stall_cycles": stall_cycles,
+        "flits": flits,
+        "counted": len(counted),
+        "routers": len(routers),
+    }
+
+
+def _past(fw: Client, fabric: int, groups: dict[int, list[int]]) -> dict[int, list[float | None]]:
+    """Stalls per flit of each group, step by step, where a step without counters is None."""
+    table = fw.stalls(fabric, step_s=STEP_S)
+    of = {router: group for group, routers in groups.items() for router in routers}
+    sums: dict[tuple[Any, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    times: dict[Any, None] = {}
+    columns = (table[name].to_pylist() for name in ("ts", "router", "flits", "stall_cycles"))
+    for time, router, flits, stall_cycles in zip(*columns, strict=True):
+        times[time] = None
+        if router in of and flits is not None and stall_cycles is not None:
+            held = sums[time, of[router]]
+            held[0] += flits
+            held[1] += stall_cycles
+    return {group: [_ratio(sums.get((time, group))) for time in times] for group in groups}
+
+
+def _ratio(held: list[float] | None) -> float | None:
+    return held[1] / held[0] if held and held[0] else None
+
+
+def _first(rows: Iterable[Any], sort: str, most: int) -> list[Any]:
+    """The largest first; rows whose figure is not known come last."""
+    return sorted(rows, key=lambda row: (row[sort] is None, -(row[sort] or 0.0)))[:most]
+
+
+def headline(found: dict[str, Any]) -> str:
+    """Machine, window and what a reader must know about both."""
+    when = (
+        f"{found['window_s']} s to {found['at']}"
+        if found["at"]
+        else "no time: totals of one sample"
+        if found["snapshot"]
+        else "no counters yet"
+    )
+    simulated = " (simulated)" if found["simulated"] else ""
+    order = SORTS[found["sort"]]
+    note = f"; {clean(found['note'])}" if found["note"] else ""
+    return f"{clean(found['fabric'])}{simulated}, {when}, by {order}{note}"
+
+
+def lists(found: dict[str, Any], drawn: bool) -> list[tuple[str, list[str], list[list[str]], list[str]]]:
+    """Title, heads, rows and the columns of text of each list; sparklines on a terminal only."""
+    past = ["last 15 min"] if drawn and found["at"] else []
+    groups = [
+        [str(row["group"]), *_figures(row), _counted(row), *([sparkline(row["past_ratio"])] if past else [])]
+        for row in found["groups"]
+    ]
+    links = [
+        [f"{text(row['src_name'])} > {text(row['dst_name'])}", row["link_class"], *_figures(row), _users(row)]
+        for row in found["links"]
+    ]
+    jobs = [
+        [text(row["job_id"]), text(row["user"]), text(row["name"]), text(row["nodes"]), *_figures(row), _counted(row)]
+        for row in found["jobs"]
+    ]
+    return [
+        ("Groups", ["group", *FIGURES, "routers counted", *past], groups, past),
+        (f"Links (of {found['links_counted']} counted)", ["link", "class", *FIGURES, "jobs"], links, ["link", "class", "jobs"]),
+        (f"Jobs ({found['jobs_running']} running), all traffic on their routers", ["job", "user", "name", "nodes", *FIGURES, "routers counted"], jobs, ["job", "user", "name"]),
+    ]  # fmt: skip
+
+
+def _figures(row: dict[str, Any]) -> list[str]:
+    return [number(row["ratio"]), number(row["stall_cycles"]), number(row["flits"])]
+
+
+def _counted(row: dict[str, Any]) -> str:
+    return f"{row['counted']} of {row['routers']}"
+
+
+def _users(row: dict[str, Any]) -> str:
+    if row["cannot_tell"]:
+        return f"cannot tell: {clean(row['cannot_tell'])}"
+    shares = [f"{clean(job['job_id'])} {job['share']:.0%}" for job in row["jobs"]]
+    return ", ".join(shares + ([f"{row['jobs_more']} more"] if row["jobs_more"] else [])) or UNKNOWN

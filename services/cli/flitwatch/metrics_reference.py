@@ -1,0 +1,74 @@
+"""docs/metrics.md, made from the registries of the services themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any, cast
+
+from prometheus_client import REGISTRY, CollectorRegistry
+from prometheus_client.core import Metric
+
+from flitwatch.metrics import process_info
+
+HEAD = """# Metrics
+
+Made by `make reference` from the services' registries. Names and types follow Prometheus' convention: what only grows is a counter and ends in `_total`, units are base units, a share is a ratio.
+A metric without a value is absent: what is not known is not 0. `promtool check metrics` passes for each service (a test).
+
+The API answers at `/metrics` (and at `--metrics-port`), every other service at its `--metrics-port`. The API's findings (`flitwatch_fabric_*`, `flitwatch_group_*`, `flitwatch_link_class_*`,
+`flitwatch_recent_gaps`, `flitwatch_alerts_firing`, `flitwatch_job_*`) come to whoever may view: where callers without a login may not, give Prometheus a token with scope `read`
+(`authorization: {credentials_file: ...}`). They are read from the database every 15 s at most.
+"""
+
+
+def families() -> dict[str, list[Metric]]:
+    """Every family by the service that shows it."""
+    from flitwatch_api.health.metrics import Metrics
+    from flitwatch_ingest.collectors.metrics import PublisherCollector
+    from flitwatch_ingest.collectors.publisher import Publisher
+    from flitwatch_ingest.exporters import Intake, MetricTable
+    from flitwatch_ingest.exporters.metrics import DoorCollector
+    from flitwatch_ingest.writer.measures import Measures
+    from flitwatch_ingest.writer.metrics import WriterCollector
+
+    publisher = Publisher(cast(Any, None))
+    writer = cast(Any, SimpleNamespace(measures=Measures(), assigned=SimpleNamespace(mine=())))
+    api = Metrics()
+    # A family of the client library shows its labels with its first value.
+    api.requests.labels("GET", "/", "200")
+    api.seconds.labels("GET", "/")
+    own = CollectorRegistry()
+    process_info("flitwatch", own)
+    return {
+        "API": api.everything(),
+        "Writer": list(WriterCollector(writer).collect()),
+        "Collectors": list(PublisherCollector(publisher).collect()),
+        "`collect prometheus`": list(DoorCollector(Intake(MetricTable(), publisher), None, None).collect()),
+        "Every service but the API": [
+            *own.collect(),
+            *(family for family in REGISTRY.collect() if family.name.startswith(("process_", "python_"))),
+        ],
+    }
+
+
+def metrics() -> str:
+    """The text of docs/metrics.md."""
+    parts = [HEAD]
+    for service, found in families().items():
+        parts.append(f"\n## {service}\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n")
+        parts += sorted(_line(family) for family in found)
+    return "".join(parts)
+
+
+def _line(family: Metric) -> str:
+    name = family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
+    labels = ", ".join(f"`{label}`" for label in _labels(family))
+    return f"| `{name}` | {family.type} | {labels} | {family.documentation} |\n"
+
+
+def _labels(family: Metric) -> Iterable[str]:
+    declared = getattr(family, "_labelnames", None)
+    if declared:
+        return tuple(declared)
+    return dict.fromkeys(label for sample in family.samples for label in sample.labels if label != "le")

@@ -1,0 +1,141 @@
+"""The process beside the program: it gathers steps and sends them, and ends when the program has."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flitwatch.program_run.reports import Report
+from flitwatch.program_run.step_lines import PatternSteps, StepFile
+
+#: Seconds between two looks, between two reports, and for the last one, for which whoever reads the program's errors may wait.
+LOOK_S, SEND_S, LAST_S = 1.0, 5.0, 5.0
+#: The time before each piece of output, and how many pieces are read before the other sources are looked at.
+PIECE, AT_ONCE = struct.Struct("=d"), 200
+_IGNORED = (
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGPIPE,
+    signal.SIGTSTP,
+)
+
+
+def start(work: Callable[[int], None], keep: tuple[int, ...] = ()) -> None:
+    """Run `work` in a process that is not a child of this one, with a descriptor that becomes readable when this process ends.
+
+    A program that takes our place must not find a child that it never started. Only standard error and the descriptors of `keep` stay open there.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    program = os.getpid()
+    between = os.fork()
+    if between:
+        os.waitpid(between, 0)
+        return
+    try:
+        ended = os.pidfd_open(program)
+        os.setsid()
+        if os.fork() == 0:
+            _detach((ended, *keep))
+            work(ended)
+    except BaseException as problem:
+        print(f"flitwatch: this run is not reported: {type(problem).__name__}: {problem}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(0)
+
+
+def _detach(keep: tuple[int, ...]) -> None:
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    last = 2
+    for descriptor in sorted(keep):
+        os.closerange(last + 1, descriptor)
+        last = descriptor
+    os.closerange(last + 1, min(os.sysconf("SC_OPEN_MAX"), 65_536))
+    os.chdir("/")
+
+
+def watch(
+    ended: int, report: Report, steps: StepFile, pattern: PatternSteps | None, pieces: socket.socket | None
+) -> None:
+    """Gather and send until the program has ended, then once more."""
+    stopped: list[Any] = []
+    signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
+    poll = select.poll()
+    poll.register(ended, select.POLLIN)
+    if pieces is not None:
+        poll.register(pieces, select.POLLIN)
+    said, next_send = False, 0.0
+    running, reading = True, pieces is not None
+    while (running or reading) and not stopped:
+        ready = {descriptor for descriptor, _ in poll.poll(LOOK_S * 1000)}
+        if running and ended in ready:
+            running = False
+            poll.unregister(ended)
+        if reading and pieces is not None and pieces.fileno() in ready and pattern is not None:
+            reading = _read(pieces, pattern, report)
+            if not reading:
+                poll.unregister(pieces)
+        report.add(steps.read())
+        if time.monotonic() >= next_send:
+            said = _send(report, said)
+            next_send = time.monotonic() + SEND_S
+    report.add(steps.read())
+    steps.remove()
+    if not report.is_sent:
+        said = _send(report, said)
+    _say(report, steps, pattern, said)
+
+
+def _read(pieces: socket.socket, pattern: PatternSteps, report: Report) -> bool:
+    """Steps of some of the output that waits; False: there will be no more."""
+    for _ in range(AT_ONCE):
+        try:
+            piece = pieces.recv(1 << 20, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            break
+        if not piece:
+            return False
+        (at_s,) = PIECE.unpack_from(piece)
+        report.add(pattern.of(at_s, piece[PIECE.size :]))
+    return True
+
+
+def _send(report: Report, said: bool) -> bool:
+    if report.send(LAST_S) or said:
+        return said
+    print(
+        f"flitwatch: the run is not reported yet: {report.problem}. The program goes on; what is not sent is kept in {report.file}",
+        file=sys.stderr,
+        flush=True,
+    )
+    return True
+
+
+def _say(report: Report, steps: StepFile, pattern: PatternSteps | None, said: bool) -> None:
+    """What a user should know once the program has ended."""
+    if steps.refused:
+        print(f"flitwatch: {steps.refused} lines of FLITWATCH_STEPS are no steps", file=sys.stderr)
+    if pattern is not None and pattern.unknown:
+        print(
+            f"flitwatch: the time of {pattern.unknown} steps is not known: the program buffers its output, or the pattern's figures are no steps",
+            file=sys.stderr,
+        )
+    if said and report.problem:
+        print("flitwatch: send it with: flitwatch run --send-kept", file=sys.stderr)
+    elif said:
+        print("flitwatch: the run is reported now", file=sys.stderr)
+    sys.stderr.flush()

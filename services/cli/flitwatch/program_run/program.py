@@ -1,0 +1,127 @@
+"""The program itself: in the place of this process, or as a child whose output is copied."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Sequence
+from typing import NoReturn
+
+from flitwatch.program_run.monitor import PIECE
+
+#: Signals that somebody may send to us and means for the program.
+_FORWARDED = (
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGXCPU,
+)
+#: A piece of output that is copied at once.
+AT_ONCE = 1 << 16
+
+
+def become(command: Sequence[str]) -> NoReturn:
+    """Run the program in the place of this process: terminal, signals and status are its own."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and what is ignored stays so
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvp(command[0], list(command))
+    except OSError as problem:
+        print(f"flitwatch: {command[0]}: {problem.strerror}", file=sys.stderr, flush=True)
+        os._exit(127 if isinstance(problem, FileNotFoundError) else 126)
+
+
+def copied(command: Sequence[str], pieces: socket.socket) -> NoReturn:
+    """Run the program as a child, copy its standard output byte by byte, and end as it ended.
+
+    Parameters
+    ----------
+    pieces : socket.socket
+        Takes each piece with its time by the monotonic clock. What it cannot take at once is left out: output never waits for it.
+    """
+    ours, theirs = _channel()
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
+
+    def as_before() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+    try:
+        child = subprocess.Popen(list(command), stdout=theirs, preexec_fn=as_before)
+    except OSError as problem:
+        print(f"flitwatch: {command[0]}: {problem.strerror}", file=sys.stderr, flush=True)
+        os._exit(127 if isinstance(problem, FileNotFoundError) else 126)
+    os.close(theirs)
+    threading.Thread(target=_forward, args=(child.pid,), daemon=True).start()
+    _copy(ours, pieces)
+    pieces.close()
+    _end_as(child.wait())
+
+
+def _channel() -> tuple[int, int]:
+    """Where we read and where the program writes: a terminal where it would write to one, so that it prints as it would there."""
+    if not os.isatty(1):
+        return os.pipe()
+    ours, theirs = os.openpty()
+    attributes = termios.tcgetattr(1)
+    attributes[1] &= ~termios.OPOST  # the real terminal does that
+    termios.tcsetattr(theirs, termios.TCSANOW, attributes)
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, fcntl.ioctl(1, termios.TIOCGWINSZ, bytes(8)))
+    return ours, theirs
+
+
+def _copy(ours: int, pieces: socket.socket) -> None:
+    pieces.setblocking(False)
+    while True:
+        try:
+            piece = os.read(ours, AT_ONCE)
+        except OSError:  # a terminal whose other side was closed
+            break
+        if not piece:
+            break
+        at_s = time.monotonic()
+        try:
+            left = memoryview(piece)
+            while left:
+                left = left[os.write(1, left) :]
+        except OSError:  # nobody reads any more: the program finds that out at its next output, as it would without us
+            break
+        with contextlib.suppress(OSError):
+            pieces.send(PIECE.pack(at_s) + piece)
+    os.close(ours)
+
+
+def _forward(child: int) -> None:
+    """Pass on what a process sends to us; what the terminal sends reaches the program by itself."""
+    while True:
+        sent = signal.sigwaitinfo(_FORWARDED)
+        if sent.si_code <= 0 and sent.si_pid != child:
+            try:
+                os.kill(child, sent.si_signo)
+            except ProcessLookupError:
+                return
+
+
+def _end_as(status: int) -> NoReturn:
+    """End with the program's status, or by the signal that ended it."""
+    if status < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program's own core file is enough
+        if -status not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-status, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [-status])
+        os.kill(os.getpid(), -status)
+    os._exit(status & 0xFF)

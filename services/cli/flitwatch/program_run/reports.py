@@ -1,0 +1,158 @@
+"""A run's report to the API, and what could not be sent, in files of the user."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flitwatch.program_run.step_lines import Step
+from flitwatch.rest import Place
+
+if TYPE_CHECKING:
+    from flitwatch_client import Client
+
+#: Steps in one request; the API takes no more.
+MOST_STEPS = 10_000
+#: What the API never takes, however often it is sent.
+NEVER = frozenset({400, 413, 422})
+
+
+@dataclass(frozen=True)
+class Head:
+    """What is known of a run when it begins; the API's words."""
+
+    key: str
+    application: str
+    job_id: str | None
+    start: str
+    nodes: list[str] = field(default_factory=list)
+
+
+def of_job(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
+    """The job that this process belongs to, as its scheduler prints it, and its nodes where they are known."""
+    from flitwatch_domain.errors import BadInput
+    from flitwatch_domain.hostlist import expand
+
+    job, nodes = None, list[str]()
+    if "SLURM_JOB_ID" in environment:
+        array = [environment.get(f"SLURM_ARRAY_{part}_ID") for part in ("JOB", "TASK")]
+        job = "_".join(map(str, array)) if all(array) else environment["SLURM_JOB_ID"]
+        with contextlib.suppress(BadInput):
+            nodes = expand(environment.get("SLURM_JOB_NODELIST", ""))
+    elif "PBS_JOBID" in environment:
+        job = environment["PBS_JOBID"]
+        with contextlib.suppress(KeyError, OSError, ValueError):
+            nodes = list(dict.fromkeys(Path(environment["PBS_NODEFILE"]).read_text().split()))
+    elif "FLUX_JOB_ID" in environment:
+        job = environment["FLUX_JOB_ID"]
+    return job, nodes
+
+
+class Report:
+    """One run on its way to the API.
+
+    Parameters
+    ----------
+    head : Head
+    place : Place
+    file : Path
+        Where it is kept while a part of it is not sent.
+
+    Attributes
+    ----------
+    problem : str or None
+        Why the last report failed.
+    refused : bool
+        The API never takes it.
+    """
+
+    def __init__(self, head: Head, place: Place, file: Path) -> None:
+        self._head, self._place, self.file = head, place, file
+        self._run_id: int | None = None
+        self._unsent: dict[int, float] = {}
+        self.problem: str | None = None
+        self.refused = False
+
+    def add(self, steps: Iterable[Step]) -> None:
+        """Take steps; one that comes again replaces itself."""
+        for step in steps:
+            self._unsent[step.number] = step.seconds
+
+    @property
+    def is_sent(self) -> bool:
+        return self._run_id is not None and not self._unsent
+
+    def send(self, timeout_s: float) -> bool:
+        """Send what is there; False: not all of it, `problem` says why, and the file keeps it."""
+        from flitwatch_client import ClientError, connect
+        from flitwatch_domain.errors import FlitwatchError
+
+        if self.refused or self.is_sent:
+            return not self.refused
+        try:
+            with connect(self._place.url, self._place.token(), timeout_s=timeout_s) as fw:
+                self._send(fw)
+        except (ClientError, FlitwatchError, OSError) as problem:
+            self.problem = " ".join(str(problem).split())
+            self.refused = getattr(problem, "status", None) in NEVER
+            self.keep()
+            return False
+        self.problem = None
+        self.file.unlink(missing_ok=True)
+        return True
+
+    def _send(self, fw: Client) -> None:
+        if self._run_id is None:
+            self._run_id = fw.api.report_run({**asdict(self._head), "steps": []})["run_id"]
+        while self._unsent:
+            part = dict(list(self._unsent.items())[:MOST_STEPS])
+            steps = [{"step": number, "time_s": seconds} for number, seconds in part.items()]
+            fw.api.report_steps(self._run_id, {"key": self._head.key, "steps": steps})
+            for number, seconds in part.items():
+                if self._unsent.get(number) == seconds:
+                    del self._unsent[number]
+
+    def keep(self) -> None:
+        """Write what is not sent into the file, for its owner alone."""
+        token = self._place.token_file
+        kept = {
+            "url": self._place.url,
+            "token_file": str(token.absolute()) if token else None,
+            "run": asdict(self._head),
+            "steps": list(self._unsent.items()),
+        }
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            part = self.file.with_suffix(".part")
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                json.dump(kept, file)
+            part.replace(self.file)
+        except OSError as full:
+            self.problem = f"{self.problem}; nor can it be kept: {full}"
+
+
+def kept(folder: Path) -> list[Path]:
+    """Files of runs that were not sent, the oldest first."""
+    return sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
+
+
+def send_kept(file: Path) -> str | None:
+    """Send a kept run; None, or why it stays. A run that the API never takes is set aside as `.refused`."""
+    try:
+        held: dict[str, Any] = json.loads(file.read_text())
+        head = Head(**held["run"])
+        token = held["token_file"]
+        report = Report(head, Place(held["url"], Path(token) if token else None), file)
+        report.add(Step(int(number), float(seconds)) for number, seconds in held["steps"])
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        return f"it is no kept run: {problem}"
+    if report.send(30):
+        return None
+    if report.refused:
+        file.replace(file.with_suffix(".refused"))
+    return report.problem

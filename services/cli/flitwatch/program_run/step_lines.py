@@ -1,0 +1,127 @@
+"""Steps from lines: those that a program writes into the file FLITWATCH_STEPS, and those that it prints."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+#: What the API takes.
+MOST_STEP, MOST_SECONDS = 999_999, 366 * 86_400.0
+#: A longer line is not looked at, and at most so much of the file is read at once.
+LONGEST_LINE, AT_ONCE = 4096, 1 << 20
+
+
+@dataclass(frozen=True)
+class Step:
+    """One time step of a program."""
+
+    number: int
+    seconds: float
+
+
+def step_of(number: str, seconds: str) -> Step | None:
+    """None where it is no step that the API takes."""
+    try:
+        step = Step(int(number), float(seconds))
+    except ValueError:
+        return None
+    right = 0 <= step.number <= MOST_STEP and math.isfinite(step.seconds) and 0 <= step.seconds <= MOST_SECONDS
+    return step if right else None
+
+
+class _Lines:
+    """Whole lines from pieces of bytes; what is longer than LONGEST_LINE is left out up to its end."""
+
+    def __init__(self) -> None:
+        self._open, self._too_long = b"", False
+
+    def of(self, piece: bytes) -> list[bytes]:
+        *whole, self._open = (self._open + piece).split(b"\n")
+        if whole and self._too_long:
+            whole, self._too_long = whole[1:], False
+        if len(self._open) > LONGEST_LINE:
+            self._open, self._too_long = b"", True
+        return [line for line in whole if len(line) <= LONGEST_LINE]
+
+
+class StepFile:
+    """Follows a file to which steps are appended, each a line `STEP SECONDS`.
+
+    Attributes
+    ----------
+    refused : int
+        Lines that are no steps.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path, self._offset, self._lines = path, 0, _Lines()
+        self.refused = 0
+
+    def read(self) -> list[Step]:
+        """Steps that were written since the last call; none where the file is gone."""
+        found: list[Step] = []
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._offset)
+                while piece := file.read(AT_ONCE):
+                    self._offset += len(piece)
+                    for line in self._lines.of(piece):
+                        words = line.decode("ascii", "replace").split()
+                        step = step_of(*words) if len(words) == 2 else None
+                        if step is None:
+                            self.refused += 1
+                        else:
+                            found.append(step)
+        except OSError:
+            pass
+        return found
+
+    def remove(self) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
+
+
+class PatternSteps:
+    """Steps from lines that match a pattern: each ends a step, which began at the match before it.
+
+    The group `step` is the step's number (without it steps are counted from 0), the group `time` its seconds. Without `time` it is the time between two
+    matches. A program that buffers its output prints several at once: how long those took is not known, and they are counted, not guessed.
+
+    Parameters
+    ----------
+    pattern : compiled by re2
+
+    Attributes
+    ----------
+    unknown : int
+        Steps whose time could not be told.
+    """
+
+    def __init__(self, pattern: Any) -> None:
+        self._pattern, self._lines = pattern, _Lines()
+        self._next, self._since_s = 0, -1.0
+        self.unknown = 0
+
+    def of(self, at_s: float, piece: bytes) -> list[Step]:
+        """Steps of a piece of output that was printed at that time, by the monotonic clock in seconds."""
+        matches = [
+            match for line in self._lines.of(piece) if (match := self._pattern.search(line.decode("utf-8", "replace")))
+        ]
+        found: list[Step] = []
+        for match in matches:
+            groups = match.groupdict()
+            number = groups.get("step") or str(self._next)
+            seconds = groups.get("time")
+            known = seconds is not None or (len(matches) == 1 and self._since_s >= 0)
+            step = step_of(number, seconds if seconds is not None else str(at_s - self._since_s)) if known else None
+            if step is not None:
+                found.append(step)
+            elif seconds is not None or self._since_s >= 0 or len(matches) > 1:
+                self.unknown += 1
+            self._next = int(number) + 1 if number.isdecimal() and len(number) < 9 else self._next + 1
+        if matches:
+            self._since_s = at_s if len(matches) == 1 else -1.0
+        return found

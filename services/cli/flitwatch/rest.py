@@ -1,0 +1,166 @@
+"""The API as commands ask it: which one, with which token, and what a user does about a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from flitwatch import profiles
+from flitwatch_domain.errors import BadInput, FlitwatchError, Unavailable
+
+if TYPE_CHECKING:
+    from flitwatch_client import Client, Refused
+
+F = TypeVar("F", bound=Callable[..., Any])
+GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+#: What the user of a terminal does; the API's own advice is for browsers too.
+ADVICE = {
+    401: "Name a file with an API token: --token-file FILE, or token_file of the profile; `flitwatch tokens create` makes one.",
+    403: "Use a token with that scope (--token-file FILE), or ask an admin of this site.",
+    429: "Wait a little and ask again; `flitwatch top --every SECONDS` asks less often.",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """An API and the file with the token for it."""
+
+    url: str
+    token_file: Path | None = None
+
+    def token(self) -> str:
+        """The token; empty for an anonymous caller.
+
+        Raises
+        ------
+        BadInput
+            The file has no token in it.
+        """
+        if self.token_file is None:
+            return ""
+        text = self.token_file.read_text(encoding="utf-8").strip()
+        if not text or not text.isascii() or len(text.split()) > 1:
+            raise BadInput(
+                "it holds no API token", where=str(self.token_file), advice="Put the token on a line of its own: fwt_…."
+            )
+        return text
+
+
+def api_options(function: F) -> F:
+    """Add `--url`, `--token-file` and `--profile` (parameters `api_url`, `token_file`, `profile`); see `place`."""
+    function = click.option(
+        "--profile",
+        envvar="FLITWATCH_PROFILE",
+        metavar="NAME",
+        help="Address and token of [profile.NAME] in ~/.config/flitwatch/config.toml; without it and --url, [profile.default].",
+    )(function)
+    function = click.option(
+        "--token-file",
+        type=click.Path(dir_okay=False, exists=True, path_type=Path),
+        envvar="FLITWATCH_TOKEN_FILE",
+        help="File with an API token, for --url or the profile.",
+    )(function)
+    return click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Ask this API.")(function)
+
+
+def application_options(required: bool, without_nodes: str = "the size with the newest estimate") -> Callable[[F], F]:
+    """Add `--application` and `--nodes`: whose stored estimate is asked for, and what is taken without a number of nodes."""
+
+    def added(function: F) -> F:
+        function = click.option(
+            "--nodes",
+            type=click.IntRange(1),
+            help=f"The application on so many nodes; without it, {without_nodes}.",
+        )(function)
+        return click.option(
+            "--application",
+            metavar="NAME",
+            required=required,
+            help="Read the stored estimate of this application from the platform.",
+        )(function)
+
+    return added
+
+
+def place(api_url: str | None, token_file: Path | None, profile: str | None) -> Place | None:
+    """The API that was chosen, or None.
+
+    An option of the command wins over the environment, and that over the user's file. A profile's token goes to the profile's own address alone.
+    """
+    source = click.get_current_context().get_parameter_source
+    by_option = [name for name in ("api_url", "profile") if source(name) == ParameterSource.COMMANDLINE]
+    if len(by_option) == 2:
+        raise click.UsageError("give --url or --profile, not both")
+    databases = {source(name) for name in ("db_url", "ephemeral")}
+    if ParameterSource.COMMANDLINE in databases and not by_option:
+        return None
+    if api_url and by_option != ["profile"]:
+        return Place(_address(api_url), token_file)
+    # A database was named: the usual profile does not come before it.
+    if profile is None and databases & set(GIVEN):
+        return None
+    chosen = profiles.read(profile)
+    return None if chosen is None else Place(_address(chosen.url), token_file or chosen.token_file)
+
+
+def needed(api_url: str | None, token_file: Path | None, profile: str | None) -> Place:
+    """The API that was chosen, else that of the platform which runs here.
+
+    Raises
+    ------
+    BadInput
+        There is neither.
+    """
+    chosen = place(api_url, token_file, profile)
+    if chosen is not None:
+        return chosen
+    from flitwatch_ops.home import home
+    from flitwatch_ops.supervisor import running
+
+    state = running(home())
+    if state is None or "url" not in state:
+        advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {profiles.path()}, or start one here: flitwatch up."
+        raise BadInput("there is no platform to ask", advice=advice)
+    return Place(str(state["url"]), token_file)
+
+
+def _address(url: str) -> str:
+    import httpx
+
+    try:
+        right = httpx.URL(url).scheme in ("http", "https") and bool(httpx.URL(url).host)
+    except httpx.InvalidURL:
+        right = False
+    if not right:
+        raise BadInput(f"{url} is no address", advice="Write it like https://flitwatch.site.example.")
+    return url.rstrip("/")
+
+
+@contextmanager
+def asking(at: Place) -> Iterator[Client]:
+    """A client of that API; what goes wrong becomes one line that says what to do."""
+    from flitwatch_client import ClientError, Refused, connect
+
+    try:
+        with connect(at.url, at.token()) as fw:
+            yield fw
+    except Refused as problem:
+        raise refused(at, problem) from None
+    except ClientError as problem:
+        raise Unavailable(problem.message, advice=problem.advice) from None
+
+
+def refused(at: Place, problem: Refused) -> FlitwatchError:
+    """A refusal for the user of a terminal."""
+    reason = str(problem.problem.get("detail") or problem.problem.get("title") or "it gave no reason")
+    error = FlitwatchError(
+        f"{at.url} answers {problem.status}: {reason}", advice=ADVICE.get(problem.status, problem.advice)
+    )
+    error.status = problem.status
+    return error

@@ -1,0 +1,196 @@
+"""Stored estimates of an application, read from the API: blame, forecast and drivers, as answers and as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from flitwatch.tables import clean, drawn, interval, number, show, sparkline, text
+from flitwatch_domain.errors import NotFound
+
+if TYPE_CHECKING:
+    from flitwatch_client import Client
+
+Kind = Literal["blame", "deviation", "forecast"]
+CANNOT_TELL = "cannot tell"
+#: Counters that are listed for a person.
+MOST_COUNTERS = 12
+
+
+def blame(fw: Client, application: str, nodes: int | None, by: str, most: int) -> dict[str, Any]:
+    """Who: the API's newest ranking with its first `most` names; or why nothing can be said."""
+    return _answer(
+        fw, "blame", application, nodes, lambda: fw.api.blame(exe=application, nodes=nodes, by=by, limit=most)
+    )
+
+
+def forecast(fw: Client, application: str, nodes: int | None) -> dict[str, Any]:
+    """What next: the API's newest backtests, and under `running` the forecasts of the application's running jobs."""
+
+    def read() -> dict[str, Any]:
+        answer = fw.api.forecast(exe=application, nodes=nodes)
+        of = answer["estimate"]["exe"], answer["estimate"]["nodes"]
+        running = [row for row in fw.api.forecasts(limit=1000)["items"] if (row["exe"], row["nodes"]) == of]
+        return {**answer, "running": running}
+
+    return _answer(fw, "forecast", application, nodes, read)
+
+
+def drivers(fw: Client, application: str, nodes: int | None, inputs: str) -> dict[str, Any]:
+    """What: relevance of each counter, for each size of the application."""
+
+    def read() -> dict[str, Any]:
+        answer = fw.api.deviation(inputs=inputs)
+        sets = [one for one in answer["sets"] if _meant(one["estimate"], application, nodes)]
+        return {
+            **answer,
+            "sets": sets,
+            "lacking": [one for one in answer["lacking"] if _meant(one, application, nodes)],
+        }
+
+    return _answer(fw, "deviation", application, nodes, read)
+
+
+def _meant(one: Any, application: str, nodes: int | None) -> bool:
+    return one["exe"] == application and nodes in (None, one["nodes"])
+
+
+def _answer(fw: Client, kind: Kind, application: str, nodes: int | None, read: Any) -> dict[str, Any]:
+    """What `read` gives; without an estimate, what it lacks, by the API.
+
+    Raises
+    ------
+    NotFound
+        The platform knows no such application.
+    """
+    there = fw.api.estimates()["items"]
+    meant = [one for one in there if _meant(one, application, nodes)]
+    if not meant:
+        names = ", ".join(sorted({f"{one['exe']} ({one['nodes']} nodes)" for one in there}))
+        advice = (
+            f"It knows {names}."
+            if names
+            else "Import its runs, or let them report their steps: docs/performance-engineer.md."
+        )
+        size = "" if nodes is None else f" on {nodes} nodes"
+        raise NotFound(f"the platform knows no runs of {application}{size}", advice=advice)
+    if any(one[kind]["estimate_id"] is not None for one in meant):
+        return dict(read())
+    reasons = [
+        f"{one['nodes']} nodes, {one['runs']} runs: {one[kind]['lacks'] or 'not estimated yet; a worker does it (flitwatch worker)'}"
+        for one in meant
+    ]
+    return {"application": application, "verdict": CANNOT_TELL, "reasons": reasons}
+
+
+def _lacking(found: dict[str, Any]) -> bool:
+    """Print why there is no estimate, if there is none."""
+    if "estimate" in found or "sets" in found:
+        return False
+    click.echo(f"{clean(found['application'])}: {CANNOT_TELL}")
+    for reason in found["reasons"]:
+        click.echo(f"  {clean(reason)}")
+    return True
+
+
+def _of(head: dict[str, Any]) -> str:
+    simulated = " (simulated)" if head["simulated"] else ""
+    return f"{clean(head['exe'])} on {head['nodes']} nodes{simulated}, {head['runs']} runs, estimated {head['created']}"
+
+
+def show_blame(found: dict[str, Any]) -> None:
+    """Print who goes with slow runs."""
+    if _lacking(found):
+        return
+    rows = [
+        [
+            text(one["name"]),
+            one["verdict"],
+            interval(one["effect_s"], one["effect_low_s"], one["effect_high_s"], "s"),
+            interval(one["lost_node_hours"], one["lost_low_node_hours"], one["lost_high_node_hours"], "node-hours"),
+            number(one["q"], 2),
+            str(one["exposed_runs"]),
+        ]
+        for one in found["entries"]
+    ]
+    heads = [found["by"], "verdict", "extra time of an exposed run", "lost", "q", "exposed runs"]
+    title = f"{_of(found['estimate'])}: {found['found']} named, {found['cannot_tell']} {CANNOT_TELL}, {found['total']} in all"
+    show(title, heads, rows, heads[:2])
+    for one in found["entries"]:
+        reasons = list(one["reasons"]) or ([one["reason"]] if one["reason"] else [])
+        if reasons:
+            click.echo(f"{clean(one['name'])}, {one['verdict']}: {clean('; '.join(reasons))}")
+    click.echo(clean(found["caveat"]))
+
+
+def show_forecast(found: dict[str, Any]) -> None:
+    """Print what comes next for running jobs, and how far that could be trusted so far."""
+    if _lacking(found):
+        return
+    serves = found["serves"]
+    click.echo(_of(found["estimate"]))
+    click.echo(
+        f"{serves['k']} steps from the last {serves['m']}: {serves['forecaster']} with {serves['features']}, "
+        f"error {number(serves['mape'])} % on held-out runs ({clean(serves['why'])})"
+    )
+    if drawn() and found["curve_s"]:
+        click.echo(f"usual step times  {sparkline(found['curve_s'])}")
+    for one in found["running"]:
+        click.echo(_outlook(one))
+    if not found["running"]:
+        click.echo("no run of it is going on")
+    rows = [
+        [str(one["m"]), str(one["k"]), one["features"], name, f"{number(mape)} %", "yes" if name == one["best"] else ""]
+        for one in found["backtests"]
+        for name, mape in sorted(one["mape"].items(), key=lambda item: item[1])
+    ]
+    show(
+        "Backtests",
+        ["last steps", "next steps", "features", "forecaster", "error", "best"],
+        rows,
+        ["features", "forecaster", "best"],
+    )
+    if found["drift"] and found["drift"]["drifting"]:
+        click.echo(f"drifting: {clean(found['drift']['why'] or 'recent runs differ from those of the estimate')}")
+    for note in found["notes"]:
+        click.echo(clean(note))
+
+
+def _outlook(one: dict[str, Any]) -> str:
+    head = f"job {text(one['job_id'])}, step {one['steps']}"
+    newest = one["newest"]
+    if newest is None:
+        return f"{head}: {CANNOT_TELL}: {clean(one['lacks'] or 'no forecast was made yet')}"
+    return (
+        f"{head}: the next {newest['ahead']} steps take {number(newest['expected_s'])} s ({number(newest['low_s'])} to {number(newest['high_s'])} s), "
+        f"usually {number(newest['usual_s'])} s"
+    )
+
+
+def show_drivers(found: dict[str, Any]) -> None:
+    """Print which counters carry the deviation, for each size."""
+    if _lacking(found):
+        return
+    for one in found["sets"]:
+        order = sorted(range(len(found["counters"])), key=lambda at: -(one["relevance"][at] or 0.0))
+        rows = [
+            [
+                found["counters"][at]["abbreviation"],
+                number(one["relevance"][at], 2),
+                number(one["relevance_spread"][at], 2),
+                number(one["rank"][at], 2),
+                clean(found["counters"][at]["description"]),
+            ]
+            for at in order[:MOST_COUNTERS]
+            if one["relevance"][at] is not None
+        ]
+        title = (
+            f"{_of(one['estimate'])}: error {number(one['mape'])} %, without counters {number(one['baseline_mape'])} %"
+        )
+        show(title, ["counter", "relevance", "spread", "rank", "what it counts"], rows, ["counter", "what it counts"])
+    for one in found["lacking"]:
+        click.echo(
+            f"{clean(one['exe'])} on {one['nodes']} nodes: {CANNOT_TELL}: {clean(one['lacks'] or 'not estimated yet')}"
+        )
+    click.echo(clean(found["caveat"]))
